@@ -1,0 +1,32 @@
+"""Run a stage as a command: its user's mistakes print one message, its own bugs print a traceback."""
+
+import errno
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+FULL = re.compile(rf"{os.strerror(errno.ENOSPC)}|\d+ requested and \d+ written")  # Rust's words and numpy's
+
+
+def run(main: Callable[..., Any]) -> None:
+    """Parse the command line into `main`'s arguments and call it."""
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    app.command()(main)
+    try:
+        app()
+    except Exception as error:
+        if disk_full(error):
+            where = getattr(error, "filename", None) or "write"
+            sys.exit(f"error: {where}: the disk is full; free some space and repeat the command")
+        if isinstance(error, ValueError):  # ParamsError, DataError: the user's mistakes
+            sys.exit(f"error: {error}")
+        raise
+
+
+def disk_full(error: Exception) -> bool:
+    """Whether a write found no room; libraries that write by themselves say so only in their message."""
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or FULL.search(str(error)) is not None

@@ -1,0 +1,159 @@
+"""Length-sorted token batches: what stands in micro-batch i of epoch e is a function of (seed, e) and nothing else."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pipeline import ids
+from pipeline.data.budget import Training
+from pipeline.data.shards import Encoded, Ragged
+from pipeline.files import DataError
+from pipeline.seeding import generator
+
+Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
+
+
+class Batch(NamedTuple):
+    """A micro-batch, padded with PAD."""
+
+    source: Tensor  # (B, S) int64, EOS at each row's end
+    target_input: Tensor  # (B, T) int64, begins with BOS
+    target_output: Tensor  # (B, T) int64, EOS at each row's end
+    pairs: Indices  # which pairs of the part these are
+
+    @property
+    def tokens(self) -> int:
+        """Real target tokens, EOS included."""
+        return int((self.target_output != ids.PAD).sum())
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """(real, all) positions of source and target together, of which the model computes all."""
+        real = self.tokens + int((self.source != ids.PAD).sum())
+        return real, self.source.numel() + self.target_output.numel()
+
+    def to(self, device: torch.device) -> "Batch":
+        """The same batch on another device."""
+        source, target_input, target_output, pairs = self
+        return Batch(source.to(device), target_input.to(device), target_output.to(device), pairs)
+
+
+class Position(NamedTuple):
+    """Where a training stands: the next update is number `update` (from 1), at `offset` (from 0) of epoch `epoch`."""
+
+    update: int
+    epoch: int
+    offset: int
+
+
+class Plan:
+    """The order of a part's pairs: epochs of updates of micro-batches.
+
+    Each epoch the pairs (those no longer than `max_length` on either side) are shuffled, cut into pools of
+    `pool_pairs`, sorted by length inside a pool and cut into micro-batches of at most `tokens_per_batch` padded
+    positions on the longer side; the shuffled micro-batches then fill updates of about `tokens_per_update` target
+    tokens. Memory: 40 bytes a pair.
+    """
+
+    def __init__(self, encoded: Encoded, training: Training) -> None:
+        self.source = encoded.source.lengths + 1  # EOS
+        self.target = encoded.target.lengths + 1  # EOS, or BOS in front
+        longest = np.maximum(self.source, self.target)
+        filled = np.minimum(self.source, self.target) > 1
+        self.usable: Indices = np.flatnonzero(filled & (longest <= training.max_length))
+        self.training = training
+        if not len(self.usable):
+            raise DataError(
+                f"no training pair has 1 to {training.max_length - 1} pieces on both sides, got {len(longest)} pairs; "
+                "expected a larger max_length or other data"
+            )
+
+    def micro_batches(self, epoch: int) -> list[Indices]:
+        """The epoch's micro-batches, shuffled."""
+        random = generator(self.training.seed, "batches", epoch)
+        order = random.permutation(self.usable)
+        found: list[Indices] = []
+        for begin in range(0, len(order), self.training.pool_pairs):
+            pool = order[begin : begin + self.training.pool_pairs]
+            pool = pool[np.lexsort((self.source[pool], self.target[pool]))]
+            longest = np.maximum(self.source[pool], self.target[pool])
+            found += [pool[a:b] for a, b in cuts(longest, self.training.tokens_per_batch)]
+        return [found[index] for index in random.permutation(len(found))]
+
+    def updates(self, epoch: int) -> list[list[Indices]]:
+        """The epoch's updates, each the micro-batches whose target tokens come nearest to `tokens_per_update`.
+
+        What is left at the end joins the last update if it is less than half of one.
+        """
+        found: list[list[Indices]] = [[]]
+        total = 0
+        for batch in self.micro_batches(epoch):
+            tokens = int(self.target[batch].sum())
+            if found[-1] and total + tokens / 2 > self.training.tokens_per_update:
+                found.append([])
+                total = 0
+            found[-1].append(batch)
+            total += tokens
+        if len(found) > 1 and total < self.training.tokens_per_update / 2:
+            found[-2] += found.pop()
+        return found
+
+
+def updates_from(plan: Plan, encoded: Encoded, start: Position, last: int) -> Iterator[tuple[Position, list[Batch]]]:
+    """The updates from `start` to number `last`, each with its padded micro-batches, epoch after epoch."""
+    update, epoch, offset = start
+    while update <= last:
+        for pairs in plan.updates(epoch)[offset:]:
+            if update > last:
+                return
+            yield Position(update, epoch, offset), [collate(encoded, batch) for batch in pairs]
+            update, offset = update + 1, offset + 1
+        epoch, offset = epoch + 1, 0
+
+
+def cuts(longest: np.ndarray[tuple[int], np.dtype[np.int32]], budget: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of runs of sentences whose number times their longest stays within `budget`; at least one each."""
+    begin, length = 0, 0
+    for end, current in enumerate(longest.tolist()):
+        length = max(length, current)
+        if end > begin and (end + 1 - begin) * length > budget:
+            yield begin, end
+            begin, length = end, current
+    if begin < len(longest):
+        yield begin, len(longest)
+
+
+def in_order(encoded: Encoded, tokens_per_batch: int, *, first: int | None = None) -> list[Indices]:
+    """The pairs of a part, or its `first` ones, in length-sorted micro-batches, always the same: for validation."""
+    source, target = encoded.source.lengths[:first], encoded.target.lengths[:first]
+    order = np.lexsort((source, target))
+    return [order[a:b] for a, b in cuts(np.maximum(source, target)[order] + 1, tokens_per_batch)]
+
+
+def collate(encoded: Encoded, pairs: Indices) -> Batch:
+    """Pad the pairs with these indices into one micro-batch."""
+    source = pad([append(row, ids.EOS) for row in rows(encoded.source, pairs)])
+    target = rows(encoded.target, pairs)
+    target_input = pad([np.concatenate(([ids.BOS], row)) for row in target])
+    return Batch(source, target_input, pad([append(row, ids.EOS) for row in target]), pairs)
+
+
+def rows(side: Ragged, pairs: Indices) -> list[Indices]:
+    """The ids of these sentences."""
+    return [side[int(pair)].astype(np.int64) for pair in pairs]
+
+
+def append(row: Indices, last: int) -> Indices:
+    """`row` with one id more."""
+    return np.concatenate((row, [last]))
+
+
+def pad(sentences: list[Indices]) -> Tensor:
+    """One row a sentence, filled up with PAD: (B, longest) int64."""
+    padded = np.full((len(sentences), max(map(len, sentences))), ids.PAD, dtype=np.int64)
+    for row, sentence in zip(padded, sentences, strict=True):
+        row[: len(sentence)] = sentence
+    return torch.from_numpy(padded)

@@ -1,0 +1,62 @@
+"""The parts of a corpus on disk: two parallel text files each, `<part>.source.txt` and `<part>.target.txt`."""
+
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pipeline import files
+
+Pair = tuple[str, str]
+
+TRAIN, VALIDATION, TEST = "train", "validation", "test"
+
+
+def paths(folder: Path, part: str) -> tuple[Path, Path]:
+    """The source and the target file of a part."""
+    return folder / f"{part}.source.txt", folder / f"{part}.target.txt"
+
+
+def is_test(part: str) -> bool:
+    """Whether a part is one to be scored: every part is but those that training sees."""
+    return part not in (TRAIN, VALIDATION)
+
+
+def check_train(names: Iterable[str], where: Path) -> None:
+    """Nothing, where one of the parts is the training part.
+
+    Raises: DataError with the parts there are.
+    """
+    if TRAIN not in (names := list(names)):
+        raise files.DataError(f"{where}: has no training part, got {', '.join(names) or 'no part'}; expected {TRAIN!r}")
+
+
+def read(folder: Path, part: str) -> Iterator[Pair]:
+    """The pairs of a part, one at a time.
+
+    Raises: DataError where a line is no UTF-8 or the two files are not parallel.
+    """
+    return files.read_pairs(*paths(folder, part))
+
+
+def write(folder: Path, part: str, pairs: Iterable[Pair]) -> int:
+    """Write the pairs of a part, one at a time; how many there were."""
+    source, target = paths(folder, part)
+    count = 0
+    with files.new_file(source) as left, files.new_file(target) as right:
+        for count, pair in enumerate(pairs, 1):  # noqa: B007 (the count is the result)
+            left.write(pair[0] + "\n")
+            right.write(pair[1] + "\n")
+    return count
+
+
+def copy(part: str, old: Path, new: Path) -> int:
+    """Copy a part byte for byte after reading all of it; how many pairs it has.
+
+    Raises: DataError where a line is no UTF-8, the two files are not parallel, or there is no pair.
+    """
+    count = sum(1 for _ in read(old, part))
+    if not count:
+        raise files.DataError(f"{paths(old, part)[0]}: is empty, got 0 pairs; expected at least one")
+    for path, copied in zip(paths(old, part), paths(new, part), strict=True):
+        shutil.copyfile(path, copied)
+    return count

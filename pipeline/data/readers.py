@@ -1,0 +1,96 @@
+"""Lines and sentence pairs, as bytes, from the text formats that corpora come in; all streamed."""
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import PurePosixPath
+from typing import IO
+
+from pipeline import files
+
+Pair = tuple[bytes, bytes]
+
+# The lines of an IWSLT `train.tags.*` file that are about a talk; all others are what was said in it.
+IWSLT_TAG = re.compile(
+    rb"\s*</?(?:content|description|doc|keywords|reviewer|speaker|talkid|title|transcript|translator|url)\b[^<]*?>"
+)
+
+
+@dataclass(frozen=True)
+class Text:
+    """The lines of one side, and what messages call the file."""
+
+    name: str
+    lines: Iterator[bytes]
+
+
+def is_tagged(name: str) -> bool:
+    """Whether a path or address is that of an IWSLT training file, where lines about a talk stand among its text."""
+    return PurePosixPath(name).name.startswith("train.tags.")
+
+
+def read_lines(file: IO[bytes], *, tagged: bool = False) -> Iterator[bytes]:
+    """The lines without their ends (\\n or \\r\\n) and without a byte-order mark; of a tagged file only the text."""
+    for number, line in enumerate(file):
+        text = line.removesuffix(b"\n").removesuffix(b"\r")
+        if number == 0:
+            text = text.removeprefix(codecs.BOM_UTF8)
+        if not tagged:
+            yield text
+        elif not IWSLT_TAG.match(text):
+            yield text.strip()
+
+
+def parallel(source: Text, target: Text) -> Iterator[Pair]:
+    """Line i of `source` with line i of `target`.
+
+    Raises: DataError with both counts where one text is longer.
+    """
+    for number, (left, right) in enumerate(zip_longest(source.lines, target.lines)):
+        if left is None or right is None:
+            num_source = number if left is None else number + 1 + sum(1 for _ in source.lines)
+            num_target = number if right is None else number + 1 + sum(1 for _ in target.lines)
+            raise files.DataError(
+                f"{source.name} has {num_source} lines, {target.name} {num_target}: the two files must be parallel"
+            )
+        yield left, right
+
+
+def columns(table: Text, source_column: int, target_column: int) -> Iterator[Pair]:
+    """Two columns, counted from 1, of a tab-separated table.
+
+    Raises: DataError naming the first line with fewer columns.
+    """
+    needed = max(source_column, target_column)
+    for number, line in enumerate(table.lines, 1):
+        cells = line.split(b"\t", needed)
+        if len(cells) < needed:
+            plural = "" if len(cells) == 1 else "s"
+            raise files.DataError(
+                f"{table.name} line {number}: {len(cells)} column{plural}, expected at least {needed}"
+            )
+        yield cells[source_column - 1], cells[target_column - 1]
+
+
+def flat(text: str) -> bytes:
+    """A sentence as one line: the line breaks inside it become spaces."""
+    return re.sub(r"[\r\n]+", " ", text).encode("utf-8")
+
+
+def decoded(pairs: Iterable[Pair], source: str, target: str) -> Iterator[Pair]:
+    """The pairs unchanged, all of them UTF-8.
+
+    Raises: DataError naming file (`source` or `target`), pair and byte where one is not.
+    """
+    for number, pair in enumerate(pairs, 1):
+        for name, line in zip((source, target), pair, strict=True):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise files.DataError(
+                    f"{name} line {number}: invalid UTF-8, got byte 0x{line[error.start]:02x} at column "
+                    f"{error.start + 1}; expected text in UTF-8"
+                ) from None
+        yield pair

@@ -1,0 +1,156 @@
+"""Sentences of ids on disk: for each side of a part one long array of ids and one of offsets, mapped, never loaded."""
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+
+from pipeline.files import DataError
+
+Ids: TypeAlias = np.dtype[Any]
+SIDES = ("source", "target")
+
+
+class Block(NamedTuple):
+    """Sentences of one side: all their ids, one after the other, and how many each has."""
+
+    ids: np.ndarray
+    lengths: np.ndarray
+
+
+class Ragged:
+    """Rows of different length in one array: row i is `ids[offsets[i]:offsets[i + 1]]`."""
+
+    def __init__(self, ids: np.ndarray, offsets: np.ndarray) -> None:
+        self.ids, self.offsets = ids, offsets
+
+    @classmethod
+    def open(cls, folder: Path, side: str) -> Self:
+        """Map the two arrays of `side` in `folder`.
+
+        Raises: DataError where a file is missing or no array, or the two do not fit.
+        """
+        ids, offsets = (map_array(folder / f"{side}.{column}.npy") for column in ("ids", "offsets"))
+        ends = (int(offsets[0]), int(offsets[-1])) if len(offsets) else ()
+        if ends != (0, len(ids)):
+            raise DataError(f"{folder}: {side}.offsets.npy: must run from 0 to the {len(ids)} ids, got {ends}")
+        return cls(ids, offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        assert index >= 0, f"rows count from 0, got {index}"
+        return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """The length of every row, int32."""
+        return np.diff(self.offsets).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Both sides of one part."""
+
+    source: Ragged
+    target: Ragged
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Map the part that a `Writer` wrote into `folder`.
+
+        Raises: DataError where a file is missing or broken, or the sides are not parallel.
+        """
+        source, target = (Ragged.open(folder, side) for side in SIDES)
+        if len(source) != len(target):
+            raise DataError(f"{folder}: {len(source)} source rows, {len(target)} target rows: the two must be parallel")
+        return cls(source, target)
+
+
+def map_array(path: Path) -> np.ndarray:
+    """The array in a .npy file, mapped.
+
+    Raises: DataError where the file is missing or holds no whole array of numbers.
+    """
+    try:
+        array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; expected an array of the stage encode") from None
+    except (ValueError, EOFError):
+        raise DataError(f"{path}: not a whole array of numbers; expected one of the stage encode") from None
+    return array.view(np.ndarray)  # still mapped; a slice of np.memmap costs several times as much
+
+
+def id_type(vocabulary_size: int) -> Ids:
+    """The smallest type for ids below `vocabulary_size`: uint16, past 65,536 uint32."""
+    return np.dtype(np.uint16 if vocabulary_size <= 1 << 16 else np.uint32)
+
+
+def pack(sentences: Sequence[Sequence[int]], dtype: Ids) -> Block:
+    """The block of some sentences."""
+    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+    return Block(np.fromiter(chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum())), lengths)
+
+
+class Writer:
+    """Writes a part block after block in constant memory; how the rows were cut into blocks leaves no trace."""
+
+    def __init__(self, folder: Path, source_type: Ids, target_type: Ids) -> None:
+        offset_type = np.dtype(np.int64)
+        self.columns = [
+            (Column(folder / f"{side}.ids.npy", dtype), Column(folder / f"{side}.offsets.npy", offset_type))
+            for side, dtype in zip(SIDES, (source_type, target_type), strict=True)
+        ]
+        for _, offsets in self.columns:
+            offsets.append(np.zeros(1, offset_type))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        for column in chain.from_iterable(self.columns):
+            column.close()
+
+    def __call__(self, source: Block, target: Block) -> None:
+        """Add the rows of a block of each side."""
+        for (ids, offsets), block in zip(self.columns, (source, target), strict=True):
+            offsets.append(ids.length + np.cumsum(block.lengths))
+            ids.append(block.ids)
+
+
+class Column:
+    """A .npy file that grows at its end.
+
+    Plain writes, not `open_memmap`: on a full disk a mapped page kills the process, where a write answers ENOSPC.
+    """
+
+    def __init__(self, path: Path, dtype: Ids) -> None:
+        self.file, self.dtype, self.length = path.open("wb"), dtype, 0
+        self.file.write(header(dtype, 0))
+
+    def append(self, values: np.ndarray) -> None:
+        """Add `values` at the end."""
+        assert values.dtype == self.dtype, f"got {values.dtype}; expected {self.dtype}"
+        self.file.write(values.tobytes())
+        self.length += len(values)
+
+    def close(self) -> None:
+        """Write the final length into the header."""
+        with self.file:
+            self.file.seek(0)
+            self.file.write(header(self.dtype, self.length))
+
+
+def header(dtype: Ids, length: int) -> bytes:
+    """The head of a .npy file, equally long for every `length`: numpy leaves room for a first dimension that grows."""
+    head = io.BytesIO()
+    description = np.lib.format.dtype_to_descr(dtype)
+    np.lib.format.write_array_header_1_0(head, {"descr": description, "fortran_order": False, "shape": (length,)})
+    return head.getvalue()

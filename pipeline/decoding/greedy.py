@@ -1,0 +1,40 @@
+"""Greedy search: the likeliest piece at every step."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from pipeline import ids
+from pipeline.decoding.search import possible
+from pipeline.models import interface
+
+
+@torch.inference_mode()
+def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequence[int]) -> list[list[int]]:
+    """The pieces of each translation, without BOS and EOS.
+
+    A sentence ends at its EOS, or at its maximum length (pieces, EOS counted) as it then stands; its row leaves the
+    batch. Of pieces equally likely the lower id is taken. The caller has put the model into `eval()`.
+
+    Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
+    """
+    longest = torch.as_tensor(max_lengths, device=source.device)
+    results: list[list[int]] = [[] for _ in range(len(source))]
+    sentence = (longest > 0).nonzero().flatten()  # (N,) which sentence a row belongs to
+    if len(sentence) == 0:
+        return results
+    state = model.start(source[sentence])
+    tokens = torch.full_like(sentence, ids.BOS)
+    length = 0
+    while len(sentence):
+        logits, state = model.step(state, tokens)
+        tokens = possible(logits).argmax(dim=1)
+        length += 1
+        for row, piece in zip(sentence.tolist(), tokens.tolist(), strict=True):
+            if piece != ids.EOS:
+                results[row].append(piece)
+        alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()
+        if len(alive) < len(sentence):
+            state, tokens, sentence = interface.select(state, alive), tokens[alive], sentence[alive]
+    return results

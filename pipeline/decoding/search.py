@@ -1,0 +1,36 @@
+"""What greedy and beam search share: which pieces may follow, what a hypothesis is and what it is worth."""
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from pipeline import ids
+
+# No search writes these. Text cannot hold an unknown piece (it would read ` ⁇ `), so UNK is left out too;
+# fairseq leaves it in and charges a penalty for it, 0 unless asked.
+NEVER = (ids.PAD, ids.UNK, ids.BOS)
+
+
+class Hypothesis(NamedTuple):
+    """A finished translation: its pieces without BOS and EOS, and its score (nats over the length penalty)."""
+
+    ids: list[int]
+    score: float
+
+
+def possible(logits: Tensor) -> Tensor:
+    """The logits in fp32, those of pieces that may never be written at minus infinity.
+
+    Shapes: logits (N, V) -> (N, V).
+    """
+    return logits.float().index_fill(1, torch.tensor(NEVER, device=logits.device), -math.inf)
+
+
+def length_penalty(lengths: Tensor, alpha: float) -> Tensor:
+    """What log P of a hypothesis is divided by: ((5 + |Y|) / 6) ^ alpha, where |Y| counts EOS.
+
+    Source: Wu et al. 2016, eq. 14, without their coverage penalty. alpha 0 compares by probability alone.
+    """
+    return ((5 + lengths.double()) / 6) ** alpha

@@ -1,0 +1,88 @@
+"""Translate any number of sentences: batches of like length, results in the order of the sources."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import numpy as np
+import torch
+from pydantic import Field, PositiveInt
+from torch import Tensor
+
+from pipeline import ids, progress
+from pipeline.decoding import beam, greedy
+from pipeline.models import interface
+from pipeline.params import Section
+
+Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Source = Sequence[int] | np.ndarray
+
+
+class Decoding(Section):
+    """Section `decode`."""
+
+    beam_size: PositiveInt  # 1 searches greedily, where a length penalty has no say
+    length_penalty: Share  # alpha: 0 compares by probability alone, more favours longer translations
+    max_length_factor: Share  # the longest translation, EOS counted, is
+    max_length_offset: Annotated[int, Field(ge=0)]  # factor * source pieces (without EOS) + offset
+    tokens_per_batch: PositiveInt  # sentences * longest source, EOS counted; the search holds beam_size rows of each
+
+    def max_length(self, source_length: int) -> int:
+        """Pieces that the translation of a source may have, EOS counted; a fraction is dropped."""
+        return math.floor(self.max_length_factor * source_length) + self.max_length_offset
+
+
+def translate(
+    model: interface.Model, sources: Sequence[Source], decoding: Decoding, device: torch.device, what: str = "translate"
+) -> list[list[int]]:
+    """The pieces of each source's best translation, without BOS and EOS; an empty source gives an empty one.
+
+    The caller has put the model on `device` and into `eval()`. `what` names the work on the progress bar.
+    """
+    results: list[list[int]] = [[] for _ in sources]
+    filled = [index for index, source in enumerate(sources) if len(source)]
+    lengths = [len(source) for source in sources]
+    pairs = (
+        pair
+        for batch in batches(filled, lengths, decoding.tokens_per_batch)
+        for pair in zip(batch, search(model, [sources[i] for i in batch], decoding, device), strict=True)
+    )
+    for index, pieces in progress.track(pairs, what, total=len(filled), unit="sentences"):
+        results[index] = pieces
+    return results
+
+
+def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: int) -> Iterator[list[int]]:
+    """`indices` by falling length, so that what does not fit the memory fails at once; each batch within the budget.
+
+    A sentence longer than the budget is a batch of its own.
+    """
+    batch: list[int] = []
+    for index in sorted(indices, key=lambda index: (-lengths[index], index)):
+        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens_per_batch:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def search(
+    model: interface.Model, sources: Sequence[Source], decoding: Decoding, device: torch.device
+) -> list[list[int]]:
+    """The best translation of each source of one batch."""
+    source = padded(sources).to(device)
+    longest = [decoding.max_length(len(one)) for one in sources]
+    if decoding.beam_size == 1:
+        return greedy.decode(model, source, longest)
+    size, alpha = decoding.beam_size, decoding.length_penalty
+    return [found[0].ids for found in beam.decode(model, source, longest, beam_size=size, alpha=alpha)]
+
+
+def padded(sources: Sequence[Source]) -> Tensor:
+    """The sources with EOS, padded at the end: (B, S)."""
+    batch = torch.full((len(sources), max(map(len, sources)) + 1), ids.PAD, dtype=torch.int64)
+    for row, source in enumerate(sources):
+        batch[row, : len(source)] = torch.as_tensor(np.asarray(source, dtype=np.int64))
+        batch[row, len(source)] = ids.EOS
+    return batch

@@ -1,0 +1,18 @@
+"""Where the arithmetic is done, and that it is done the same way each time."""
+
+import os
+
+import torch
+
+
+def best() -> torch.device:
+    """The first GPU of the machine, or its CPU."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def be_deterministic(seed: int) -> None:
+    """The same bits on the same machine: deterministic kernels, torch's generator at `seed`."""
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.use_deterministic_algorithms(True)
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a cost that guards only bugs
+    torch.manual_seed(seed)

@@ -1,0 +1,69 @@
+"""What the stages before left about a corpus and its systems, as the report shows it."""
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.files import DataError
+
+Rows = list[dict[str, str]]
+
+
+@dataclass(frozen=True)
+class System:
+    """One system: what it scored, how it was trained, what it translated."""
+
+    corpus: str
+    vocabulary: str
+    model: str
+    size: str
+    scores: dict[str, dict[str, Any]]  # test part -> metric -> score, and the signatures
+    by_length: Rows
+    curves: Rows  # one row per validation
+    training: dict[str, Any]
+    average: dict[str, Any]
+    translations: dict[str, list[str]]  # test part -> lines
+
+    @property
+    def id(self) -> str:
+        """The system's id."""
+        return f"{self.corpus}-{self.name}"
+
+    @property
+    def name(self) -> str:
+        """What tells the system from the others of its corpus."""
+        return f"{self.vocabulary}-{self.model}-{self.size}"
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """One corpus: its counts, the texts of its test parts, and the systems that learnt from it."""
+
+    name: str
+    cleaning: dict[str, Any]
+    splitting: dict[str, Any]
+    tokens: dict[str, dict[str, dict[str, int]]]  # vocabulary -> part -> counts
+    texts: dict[str, list[tuple[str, str]]]  # test part -> source and reference of each line
+    systems: list[System]
+
+    @property
+    def test_parts(self) -> list[str]:
+        """The parts that were scored."""
+        return list(self.texts)
+
+
+def built(path: Path, stage: str) -> Path:
+    """`path`, which `stage` makes.
+
+    Raises: DataError with the command that makes it, where it is not there.
+    """
+    if not path.exists():
+        raise DataError(f"{path}: no such file; expected what `dvc repro {stage}` builds")
+    return path
+
+
+def read_rows(path: Path) -> Rows:
+    """The rows of a CSV file with a header."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))

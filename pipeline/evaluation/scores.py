@@ -1,0 +1,102 @@
+"""Scores of translations against references, all by sacrebleu, with the signatures that say how they were computed."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PositiveInt, field_validator
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
+
+from pipeline.params import Section
+
+Metric = Literal["bleu", "chrf", "ter"]
+Lines = Sequence[str]
+Row = dict[str, str | int | float]
+
+DIGITS = 4  # of a score on the scale of 0 to 100
+
+
+class Scoring(Section):
+    """Section `score`: what is measured, and the source lengths between which it is measured apart."""
+
+    metrics: Annotated[list[Metric], Field(min_length=1)]
+    tokenize: Literal["13a", "intl", "char", "zh", "none"]  # sacrebleu's, for BLEU
+    length_buckets: Annotated[list[PositiveInt], Field(min_length=1)]  # longest source of each bucket, in words
+
+    @field_validator("metrics")
+    @classmethod
+    def _each_once(cls, metrics: list[Metric]) -> list[Metric]:
+        if len(set(metrics)) < len(metrics):
+            raise ValueError(f"must name each metric once, got {metrics}")
+        return metrics
+
+    @field_validator("length_buckets")
+    @classmethod
+    def _ascending(cls, buckets: list[int]) -> list[int]:
+        if sorted(set(buckets)) != buckets:
+            raise ValueError(f"must be ascending, got {buckets}; expected the longest source of each bucket, in words")
+        return buckets
+
+
+def bleu(hypotheses: Lines, references: Lines) -> float:
+    """Corpus BLEU, cased and tokenized by 13a, from 0 to 100."""
+    return float(details(hypotheses, references, "bleu")["score"])
+
+
+def corpus_scores(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, Any]:
+    """The score of each metric of `scoring`, and under `signatures` how it was computed."""
+    return summary(corpus_details(hypotheses, references, scoring))
+
+
+def corpus_details(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, dict[str, Any]]:
+    """`details` of each metric of `scoring`."""
+    return {metric: details(hypotheses, references, metric, scoring.tokenize) for metric in scoring.metrics}
+
+
+def summary(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Of `corpus_details`, the scores and the signatures."""
+    scores = {metric: detail["score"] for metric, detail in measured.items()}
+    return scores | {"signatures": {metric: detail["signature"] for metric, detail in measured.items()}}
+
+
+def details(hypotheses: Lines, references: Lines, metric: Metric, tokenize: str = "13a") -> dict[str, Any]:
+    """The score by one metric, sacrebleu's signature, and the counts that the score is made of."""
+    assert len(hypotheses) == len(references) > 0, (len(hypotheses), len(references))
+    judge: Any = BLEU(tokenize=tokenize, force=True) if metric == "bleu" else {"chrf": CHRF, "ter": TER}[metric]()
+    found = judge.corpus_score(hypotheses, [references])  # the references are one set: a list of one list
+    common = {"score": round(found.score, DIGITS), "signature": str(judge.get_signature())}
+    if metric == "bleu":
+        return common | {
+            "precisions": [round(precision, DIGITS) for precision in found.precisions],
+            "brevity_penalty": round(found.bp, DIGITS),
+            "hypothesis_tokens": found.sys_len,
+            "reference_tokens": found.ref_len,
+        }
+    if metric == "ter":
+        return common | {"edits": found.num_edits, "reference_words": found.ref_length}
+    return common
+
+
+def scores_by_length(part: str, sources: Lines, hypotheses: Lines, references: Lines, scoring: Scoring) -> list[Row]:
+    """One row for each bucket of source lengths that has sentences, the shortest first.
+
+    Units: lengths in words between white space. An empty source counts with the shortest.
+    """
+    bounds = scoring.length_buckets
+    members: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
+    for index, source in enumerate(sources):
+        members[bisect_left(bounds, len(source.split()))].append(index)
+    rows: list[Row] = []
+    for lower, upper, chosen in zip([1, *(bound + 1 for bound in bounds)], [*bounds, None], members, strict=True):
+        if chosen:
+            texts = [hypotheses[i] for i in chosen], [references[i] for i in chosen]
+            row: Row = {"part": part, "bucket": f"{lower}-{upper}" if upper else f"{lower}+"}
+            row |= {"lower": lower, "upper": upper or "", "sentences": len(chosen)}
+            row |= {
+                "bleu": details(*texts, "bleu", scoring.tokenize)["score"],
+                "chrf": details(*texts, "chrf")["score"],
+            }
+            rows.append(row)
+    return rows

@@ -1,0 +1,66 @@
+"""Multi-head attention, the same numbers whether a sentence is read whole or step by step."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class MultiHeadAttention(nn.Module):
+    """Attention(Q, K, V) = softmax(Q K^T / sqrt(K head width)) V in `heads` subspaces, then one projection.
+
+    Source: Vaswani et al. 2017, section 3.2. One matrix `project_in` holds the query, key and value projections, in
+    torch's order, so that self-attention is a single product.
+    """
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        assert width % heads == 0, f"{heads} heads do not divide width {width}"
+        self.width, self.heads, self.dropout = width, heads, dropout
+        self.project_in = nn.Linear(width, 3 * width)
+        self.project_out = nn.Linear(width, width)
+
+    def forward(self, x: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
+        """Self-attention over a whole sentence.
+
+        Shapes: x (B, T, D), mask (B, 1, 1 or T, T) with True where a position may be seen -> (B, T, D).
+        """
+        query, key, value = self.split(self.project_in(x))
+        return self.attend(query, key, value, mask, causal=causal)
+
+    def extend(self, x: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Self-attention of one new position to all before it: (output, keys, values), both one longer.
+
+        Shapes: x (N, 1, D), keys and values (N, H, T, K) -> (N, 1, D), (N, H, T + 1, K) twice.
+        """
+        query, key, value = self.split(self.project_in(x))
+        keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+        return self.attend(query, keys, values, None), keys, values
+
+    def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of an encoded source, computed once a sentence.
+
+        Shapes: memory (B, S, D) -> (B, H, S, K) twice.
+        """
+        weight, bias = self.project_in.weight[self.width :], self.project_in.bias[self.width :]
+        key, value = self.split(F.linear(memory, weight, bias))
+        return key, value
+
+    def look(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
+        """Cross-attention to what `remember` gave.
+
+        Shapes: x (B, T, D), keys and values (B, H, S, K), mask (B, 1, 1, S) -> (B, T, D).
+        """
+        weight, bias = self.project_in.weight[: self.width], self.project_in.bias[: self.width]
+        (query,) = self.split(F.linear(x, weight, bias))
+        return self.attend(query, keys, values, mask)
+
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
+        """Weighted values, heads joined and projected."""
+        dropout = self.dropout if self.training else 0.0
+        mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+        return self.project_out(mixed.transpose(1, 2).flatten(2))
+
+    def split(self, x: Tensor) -> tuple[Tensor, ...]:
+        """The n parts of width D along the last dimension, heads in front: (B, T, nD) -> n of (B, H, T, K)."""
+        parts = x.view(*x.shape[:2], -1, self.heads, self.width // self.heads)  # (B, T, n, H, K)
+        return parts.permute(2, 0, 3, 1, 4).unbind(0)

@@ -1,0 +1,43 @@
+"""Scaled embeddings and the output projection, each its own matrix or one shared by two or three uses."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class Embeddings(nn.Module):
+    """Source embedding, target embedding and output projection.
+
+    `tied` says which uses share a matrix: "none", "output" (target embedding and projection) or "all" (three ways).
+    Source: Press and Wolf 2017; embeddings are scaled by sqrt(D) as in Vaswani et al. 2017, section 3.4.
+    Raises: ValueError if "all" is asked of two vocabularies of different size.
+    """
+
+    def __init__(self, source_size: int, target_size: int, width: int, *, tied: str) -> None:
+        super().__init__()
+        if tied == "all" and source_size != target_size:
+            raise ValueError(
+                f"tied_embeddings: all needs one joint vocabulary, got {source_size} source and {target_size} target "
+                "pieces; expected a joint vocabulary, or tied_embeddings: output or none"
+            )
+        self.scale, self.tied = math.sqrt(width), tied
+        self.target = nn.Parameter(torch.empty(target_size, width))
+        if tied != "all":
+            self.source = nn.Parameter(torch.empty(source_size, width))
+        if tied == "none":
+            self.output = nn.Parameter(torch.empty(target_size, width))
+        self.bias = nn.Parameter(torch.zeros(target_size))
+
+    def embed_source(self, ids: Tensor) -> Tensor:
+        """Shapes: ids (B, S) -> (B, S, D)."""
+        return F.embedding(ids, self.target if self.tied == "all" else self.source) * self.scale
+
+    def embed_target(self, ids: Tensor) -> Tensor:
+        """Shapes: ids (B, T) -> (B, T, D)."""
+        return F.embedding(ids, self.target) * self.scale
+
+    def logits(self, x: Tensor) -> Tensor:
+        """Shapes: x (..., D) -> (..., V)."""
+        return F.linear(x, self.output if self.tied == "none" else self.target, self.bias)

@@ -1,0 +1,21 @@
+"""The position-wise network of a Transformer layer."""
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class FeedForward(nn.Module):
+    """max(0, x W1 + b1) W2 + b2, with dropout on the hidden units.
+
+    Source: Vaswani et al. 2017, section 3.3; the dropout inside is the Annotated Transformer's.
+    """
+
+    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.widen = nn.Linear(width, hidden)
+        self.narrow = nn.Linear(hidden, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shapes: x (B, T, D) -> (B, T, D), (B, T, F) between."""
+        return self.narrow(self.dropout(F.relu(self.widen(x))))

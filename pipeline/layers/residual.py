@@ -1,0 +1,45 @@
+"""The two ways a sub-layer is wrapped: normalised after the sum, or before the sub-layer."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+EPSILON = 1e-6  # of both publications; torch's own default is 1e-5
+
+
+class PostNorm(nn.Module):
+    """LayerNorm(x + Dropout(f(x))).
+
+        x ──┬── f ── dropout ── + ── norm ──>
+            └───────────────────┘
+
+    Source: Vaswani et al. 2017, section 3.1.
+    """
+
+    def __init__(self, width: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width, eps=EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Shapes: x (B, T, D) -> (B, T, D)."""
+        return self.norm(x + self.dropout(sublayer(x)))
+
+
+class PreNorm(nn.Module):
+    """x + Dropout(f(LayerNorm(x))); the stack adds one norm at its end.
+
+        x ──┬── norm ── f ── dropout ── + ──>
+            └───────────────────────────┘
+
+    Source: the Annotated Transformer; Xiong et al. 2020 say why it needs less warm-up.
+    """
+
+    def __init__(self, width: int, dropout: float) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width, eps=EPSILON)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Shapes: x (B, T, D) -> (B, T, D)."""
+        return x + self.dropout(sublayer(self.norm(x)))

@@ -1,0 +1,165 @@
+"""The Transformer's two stacks; how a sub-layer is wrapped (`PostNorm` or `PreNorm`) is the model's choice."""
+
+from typing import TypeVar
+
+from torch import Tensor, nn
+
+from pipeline import ids
+from pipeline.layers.attention import MultiHeadAttention
+from pipeline.layers.embedding import Embeddings
+from pipeline.layers.feed_forward import FeedForward
+from pipeline.layers.positions import Positions
+from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
+
+Residual = type[PostNorm] | type[PreNorm]
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, residual: Residual, *, width: int, heads: int, feed_forward: int, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(width, heads, dropout)
+        self.attention_residual = residual(width, dropout)
+        self.feed_forward = FeedForward(width, feed_forward, dropout)
+        self.feed_forward_residual = residual(width, dropout)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Shapes: x (B, S, D), mask (B, 1, 1, S) -> (B, S, D)."""
+        x = self.attention_residual(x, lambda y: self.self_attention(y, mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention to the past, attention to the source, then feed-forward."""
+
+    def __init__(self, residual: Residual, *, width: int, heads: int, feed_forward: int, dropout: float) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(width, heads, dropout)
+        self.self_residual = residual(width, dropout)
+        self.cross_attention = MultiHeadAttention(width, heads, dropout)
+        self.cross_residual = residual(width, dropout)
+        self.feed_forward = FeedForward(width, feed_forward, dropout)
+        self.feed_forward_residual = residual(width, dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Shapes: x (B, T, D), memory (B, S, D), mask (B, 1, 1, S) -> (B, T, D).
+
+        The padding of x needs no mask: it stands at the end, where no real position looks.
+        """
+        x = self.self_residual(x, lambda y: self.self_attention(y, None, causal=True))
+        return self.finish(x, *self.cross_attention.remember(memory), mask)
+
+    def step(self, x: Tensor, state: dict[str, Tensor], name: str) -> tuple[Tensor, dict[str, Tensor]]:
+        """One new position, and what this layer, called `name`, keeps of it in the state.
+
+        Shapes: x (N, 1, D) -> (N, 1, D).
+        """
+        kept = {}
+
+        def attend(y: Tensor) -> Tensor:
+            out, keys, values = self.self_attention.extend(y, state[f"{name}.keys"], state[f"{name}.values"])
+            kept.update({f"{name}.keys": keys, f"{name}.values": values})
+            return out
+
+        x = self.self_residual(x, attend)
+        x = self.finish(x, state[f"{name}.source_keys"], state[f"{name}.source_values"], state["mask"])
+        return x, kept
+
+    def finish(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        """The two sub-layers after self-attention."""
+        x = self.cross_residual(x, lambda y: self.cross_attention.look(y, keys, values, mask))
+        return self.feed_forward_residual(x, self.feed_forward)
+
+
+L = TypeVar("L", EncoderLayer, DecoderLayer)
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder over embeddings; answers everything that `models.interface.Model` asks.
+
+    Shapes: source (B, S) with EOS at each row's end and then padding, target_input (B, T) that begins with BOS.
+    """
+
+    def __init__(
+        self,
+        residual: Residual,
+        *,
+        source_size: int,
+        target_size: int,
+        encoder_layers: int,
+        decoder_layers: int,
+        width: int,
+        heads: int,
+        feed_forward: int,
+        dropout: float,
+        tied: str,
+    ) -> None:
+        super().__init__()
+
+        def layer(kind: type[L]) -> L:
+            return kind(residual, width=width, heads=heads, feed_forward=feed_forward, dropout=dropout)
+
+        self.width = width
+        self.embeddings = Embeddings(source_size, target_size, width, tied=tied)
+        self.positions = Positions(width)
+        self.dropout = nn.Dropout(dropout)
+        self.encoder = nn.ModuleList(layer(EncoderLayer) for _ in range(encoder_layers))
+        self.decoder = nn.ModuleList(layer(DecoderLayer) for _ in range(decoder_layers))
+        ends = residual is PreNorm  # a pre-norm stack's sum has not been normalised yet
+        self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
+        self.initialise()
+
+    def initialise(self) -> None:
+        """Xavier-uniform on every matrix, query, key and value each their own; biases 0, norms 1."""
+        for name, parameter in self.named_parameters():
+            if name.endswith("project_in.weight"):
+                for matrix in parameter.data.chunk(3):
+                    nn.init.xavier_uniform_(matrix)
+            elif parameter.dim() > 1:
+                nn.init.xavier_uniform_(parameter)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+
+    def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
+        """The encoded source and the mask of its real positions: (B, S, D) and (B, 1, 1, S)."""
+        mask = (source != ids.PAD)[:, None, None, :]
+        x = self.dropout(self.positions(self.embeddings.embed_source(source)))
+        for layer in self.encoder:
+            x = layer(x, mask)
+        return self.encoder_norm(x), mask
+
+    def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """What the output projection reads, at every target position at once: (B, T, D)."""
+        memory, mask = self.encode(source)
+        x = self.dropout(self.positions(self.embeddings.embed_target(target_input)))
+        for layer in self.decoder:
+            x = layer(x, memory, mask)
+        return self.decoder_norm(x)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Scores of every target piece: (..., D) -> (..., V)."""
+        return self.embeddings.logits(hidden)
+
+    def start(self, source: Tensor) -> dict[str, Tensor]:
+        """Encode once: the state before the first decode step, a row a sentence."""
+        memory, mask = self.encode(source)
+        state = {"mask": mask}
+        for index, layer in enumerate(self.decoder):
+            assert isinstance(layer, DecoderLayer)
+            keys, values = layer.cross_attention.remember(memory)
+            state |= {f"{index}.source_keys": keys, f"{index}.source_values": values}
+            state |= {f"{index}.keys": keys[:, :, :0], f"{index}.values": values[:, :, :0]}
+        return state
+
+    def step(self, state: dict[str, Tensor], tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """Scores of the piece that follows `tokens`: (N,) -> (N, V), and the state after it."""
+        after = dict(state)
+        position = state["0.keys"].shape[2]
+        x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=position)
+        for index, layer in enumerate(self.decoder):
+            assert isinstance(layer, DecoderLayer)
+            x, kept = layer.step(x, state, str(index))
+            after |= kept
+        return self.logits(self.decoder_norm(x[:, 0])), after

@@ -1,0 +1,202 @@
+"""Read sections of `params.yaml` into frozen, typed objects, or name every fault."""
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+S = TypeVar("S", bound="Section")
+
+PATH = Path("params.yaml")
+NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
+
+
+class ParamsError(ValueError):
+    """`params.yaml` does not fit the classes that read it."""
+
+
+class Section(BaseModel):
+    """A section of `params.yaml`: every key known, typed and unchangeable, none with a default."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def load(cls, name: str, path: Path = PATH) -> Self:
+        """Section `name` (dots descend) of the file at `path`.
+
+        Raises: ParamsError listing every fault of the section.
+        """
+        node = find(read_yaml(path), name, path)
+        faults = list(cls.faults(node, name, path))
+        if faults:
+            raise ParamsError("\n".join(faults))
+        return cls.model_validate(node)
+
+    @classmethod
+    def faults(cls, node: Any, name: str, path: Path = PATH) -> Iterator[str]:
+        """One line per fault of `node`, which stands at `name` in the file at `path`, or is all of it ("")."""
+        try:
+            cls.model_validate(node)
+        except ValidationError as error:
+            for detail in error.errors():
+                below, what = fault(cls, detail)
+                yield f"{path}: {'.'.join(filter(None, (name, *below)))}: {what}"
+
+
+class Reader:
+    """Loads the sections that a stage declared in its `READS`, and no others, so that dvc.yaml cannot miss one."""
+
+    def __init__(self, reads: tuple[str, ...], **axes: str) -> None:
+        self.reads, self.axes = reads, axes
+
+    def __call__(self, kind: type[S], template: str) -> S:
+        """Load `template`, its axes filled in, as `kind`."""
+        assert template in self.reads, f"{template} is not in READS {self.reads}"
+        return kind.load(template.format(**self.axes))
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML 1.2 file, read as DVC reads it.
+
+    Raises: ParamsError where the file is missing, is no YAML or holds no mapping.
+    """
+    try:
+        node = YAML(typ="safe").load(path)
+    except FileNotFoundError:
+        raise ParamsError(f"{path}: no such file; expected in the folder the command runs in") from None
+    except YAMLError as error:
+        raise ParamsError(f"{path}{broken(error)}") from None
+    if not isinstance(node, dict):
+        got = "nothing" if node is None else repr(node)
+        raise ParamsError(f"{path}: must be a mapping of sections, got {got}")
+    return node
+
+
+def broken(error: YAMLError) -> str:
+    """Where a file is no YAML and why, in one line."""
+    if isinstance(error, MarkedYAMLError) and error.problem_mark:
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        mark = error.problem_mark
+        what = re.sub(r'(duplicate key ".*?") with value .*', r"\1", what, flags=re.DOTALL)
+        return f" line {mark.line + 1} column {mark.column + 1}: not valid YAML, {' '.join(what.split())}"
+    return f": not valid YAML, {str(error).splitlines()[0]}, at character {getattr(error, 'position', 0) + 1}"
+
+
+def find(node: Any, name: str, path: Path = PATH) -> Any:
+    """What stands at `name` (dots descend) below `node`.
+
+    Raises: ParamsError naming the first key that is not there and the nearest one that is.
+    """
+    done: list[str] = []
+    for key in name.split("."):
+        if not isinstance(node, Mapping) or key not in node:
+            choices = [str(choice) for choice in node] if isinstance(node, Mapping) else []
+            raise ParamsError(f"{path}: {'.'.join([*done, key])}: no such section{nearest(key, choices)}")
+        done.append(key)
+        node = node[key]
+    return node
+
+
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """`; nearest is 'x'` for the choice most like `name`, or the list of choices where none is like it."""
+    choices = sorted(choices)
+    close = difflib.get_close_matches(name, choices, n=1, cutoff=0.6)
+    if close:
+        return f"; nearest is {close[0]!r}"
+    return f"; expected one of {', '.join(choices)}" if choices else ""
+
+
+def fault(kind: type[Section], detail: ErrorDetails) -> tuple[list[str], str]:
+    """One of pydantic's errors about a `kind`: the keys that lead to the fault, and the sentence about it."""
+    path, holder, kind = follow(kind, detail["loc"])
+    context = detail.get("ctx", {})
+    message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
+    match detail["type"]:
+        case "missing":
+            return path, "is missing"
+        case "extra_forbidden":
+            return path, f"unknown key{nearest(path[-1], fields(holder))}"
+        case "union_tag_not_found":
+            return [*path, context["discriminator"].strip("'")], "is missing"
+        case "union_tag_invalid":
+            tags = re.findall("'(.+?)'", context["expected_tags"])
+            tag = context["tag"]
+            return [*path, context["discriminator"].strip("'")], f"unknown choice, got {tag!r}{nearest(tag, tags)}"
+        case "value_error":
+            return named(path, message, fields(kind))
+        case "model_type" | "dict_type" | "model_attributes_type":
+            message = "should be a mapping"
+        case "too_short":
+            message = f"should have at least {context['min_length']} of them"
+        case "string_pattern_mismatch" if context["pattern"] == NAME:
+            message = "should be letters, digits and underscores"
+    return path, f"{message}, got {detail['input']!r}"
+
+
+def named(path: list[str], message: str, names: Iterable[str]) -> tuple[list[str], str]:
+    """The fault at the key that a whole section's message begins with: `heads: must ...` or `heads must ...`."""
+    begin = re.match(r"([\w.]+)(?:: | (?=must ))(.*)", message, flags=re.DOTALL)
+    if begin and begin[1].split(".")[0] in names:
+        return [*path, begin[1]], begin[2]
+    return path, message
+
+
+def follow(kind: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any, Any]:
+    """The file's keys along pydantic's `location`, the class that holds the last one, and the class of its value.
+
+    The location also has the tags of union members and `[key]` after a bad key, neither of which stands in the file.
+    """
+    path: list[str] = []
+    holder = None
+    for key in location:
+        members = alternatives(kind)
+        if len(members) > 1:
+            kind = next((member for member in members if key in tags(member)), None)
+        elif key != "[key]":
+            path.append(str(key))
+            holder, kind = members[0], value_kind(members[0], key)
+    members = alternatives(kind)
+    return path, holder, members[0] if len(members) == 1 else None
+
+
+def alternatives(kind: Any) -> list[Any]:
+    """The types that a type may be, `Annotated` and `None` aside."""
+    if get_origin(kind) is Annotated:
+        return alternatives(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return [choice for member in get_args(kind) if member is not type(None) for choice in alternatives(member)]
+    return [kind]
+
+
+def tags(kind: Any) -> set[str]:
+    """What pydantic may call a member of a union: its name, or the literals that it is told by."""
+    literals = (field.annotation for field in fields(kind).values() if get_origin(field.annotation) is Literal)
+    return {getattr(kind, "__name__", ""), *(value for literal in literals for value in get_args(literal))}
+
+
+def value_kind(kind: Any, key: int | str) -> Any:
+    """The type of what stands at `key` in a value of type `kind`; None where there is none."""
+    if field := fields(kind).get(str(key)):
+        return field.annotation
+    return get_args(kind)[-1] if get_origin(kind) in (dict, list) else None
+
+
+def fields(kind: Any) -> dict[str, FieldInfo]:
+    """The keys of a section class; none of another type."""
+    return kind.model_fields if isinstance(kind, type) and issubclass(kind, Section) else {}
+
+
+def flatten(node: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Every value by its dotted name: {"a": {"b": 1}} -> {"a.b": 1}."""
+    flat: dict[str, Any] = {}
+    for key, value in node.items():
+        flat |= flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else {f"{prefix}{key}": value}
+    return flat

@@ -1,0 +1,33 @@
+"""The uniform average of checkpoints."""
+
+from pathlib import Path
+
+import torch
+from pydantic import PositiveInt
+from safetensors.torch import load_file
+from torch import Tensor
+
+from pipeline.files import DataError
+from pipeline.params import Section
+
+
+class Averaging(Section):
+    """Section `average`: how many of the last checkpoints."""
+
+    checkpoints: PositiveInt
+
+
+def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
+    """The mean of every weight over the files, added up in fp64 in the order given.
+
+    Source: Vaswani et al. 2017, section 6.1.
+    Raises: DataError where the files do not hold the same weights.
+    """
+    total: dict[str, Tensor] = {}
+    for path in paths:
+        weights = load_file(path)
+        if total and {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in total.items()}:
+            raise DataError(f"{path}: weights differ in name or shape from {paths[0]}; expected the same model")
+        for name, weight in weights.items():
+            total[name] = total.get(name, torch.zeros_like(weight, dtype=torch.float64)) + weight
+    return {name: (weight / len(paths)).float() for name, weight in total.items()}

@@ -1,0 +1,21 @@
+"""Section `models.<model>.<size>.learning`: what a model needs to learn, besides data and time."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveFloat
+
+from pipeline.params import Section
+from pipeline.training.loss import Spread
+from pipeline.training.optimizers import Adam
+from pipeline.training.schedules import Schedule
+
+
+class Learning(Section):
+    """`clip` is the largest norm of the gradient of the mean loss per token."""
+
+    optimizer: Adam
+    schedule: Schedule
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
+    smoothing_spread: Spread
+    clip: PositiveFloat
+    precision: Literal["fp32", "bf16"]

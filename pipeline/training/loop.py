@@ -1,0 +1,114 @@
+"""The training loop: updates of micro-batches in, one `Step` out per update."""
+
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from pipeline import ids
+from pipeline.data.batching import Batch, Position
+from pipeline.models.interface import Model
+from pipeline.seeding import seed_for
+from pipeline.training.learning import Learning
+from pipeline.training.loss import smoothed_cross_entropy
+
+
+class DivergedError(ValueError):
+    """The loss or the gradient is no number any more."""
+
+
+class Step(NamedTuple):
+    """What one update did."""
+
+    position: Position  # where it stood
+    loss: float  # nats per target token, smoothed as trained
+    grad_norm: float  # before clipping
+    tokens: int  # target tokens, EOS included
+    learning_rate: float
+    real: int  # source and target positions that hold a piece
+    computed: int  # all source and target positions, padding included
+
+    @property
+    def update(self) -> int:
+        """Number of the update, from 1."""
+        return self.position.update
+
+    def measures(self) -> dict[str, float]:
+        """What is logged of it, by name."""
+        return {
+            "train_loss": self.loss,
+            "train_perplexity": math.exp(min(self.loss, 700.0)),
+            "grad_norm": self.grad_norm,
+            "learning_rate": self.learning_rate,
+            "tokens": self.tokens,
+            "padding_share": 1 - self.real / self.computed,
+        }
+
+
+def train(
+    model: Model,
+    optimizer: torch.optim.Optimizer,
+    updates: Iterable[tuple[Position, list[Batch]]],
+    learning: Learning,
+    *,
+    width: int,
+    seed: int,
+) -> Iterator[Step]:
+    """Update `model` in place, yielding after each of `updates`, so that the caller may log, save or stop.
+
+    The gradient is that of the mean loss over all target tokens of the update, however they are cut into micro-batches;
+    dropout draws from (seed, update, micro-batch).
+    Raises: DivergedError naming update and micro-batch where the loss is no finite number.
+    """
+    device = next(model.parameters()).device
+    for position, batches in updates:
+        update = position.update
+        model.train()
+        tokens = sum(batch.tokens for batch in batches)
+        loss = torch.zeros((), device=device)
+        for index, batch in enumerate(batches):
+            torch.manual_seed(seed_for(seed, "dropout", update, index))
+            part = batch_loss(model, batch.to(device), learning) / tokens
+            refuse_infinite(part, update, index, batch)
+            torch.autograd.backward(part)
+            loss += part.detach()
+        rate = learning.schedule.rate(update, width)
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        norm = nn.utils.clip_grad_norm_(model.parameters(), learning.clip)
+        if not torch.isfinite(norm):
+            raise DivergedError(f"update {update}: gradient norm is {norm.item()}; expected a finite number")
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        real, computed = (sum(counts) for counts in zip(*(batch.positions for batch in batches), strict=True))
+        yield Step(position, loss.item(), norm.item(), tokens, rate, real, computed)
+
+
+def batch_loss(model: Model, batch: Batch, learning: Learning) -> Tensor:
+    """Sum of the training loss over the micro-batch's real target tokens, in nats."""
+    with autocast(learning.precision, batch.source.device):
+        logits, targets = real_logits(model, batch)
+    return smoothed_cross_entropy(logits, targets, smoothing=learning.label_smoothing, spread=learning.smoothing_spread)
+
+
+def real_logits(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+    """Scores and gold pieces of the real target positions only: (N, V) and (N,)."""
+    real = batch.target_output != ids.PAD
+    return model.logits(model.hidden(batch.source, batch.target_input)[real]), batch.target_output[real]
+
+
+def autocast(precision: str, device: torch.device) -> AbstractContextManager[None]:
+    """Matrix products in bf16 where `precision` says so."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
+
+
+def refuse_infinite(loss: Tensor, update: int, index: int, batch: Batch) -> None:
+    """Stop at the first loss that is NaN or infinite, naming where."""
+    if not torch.isfinite(loss):
+        raise DivergedError(
+            f"update {update}, micro-batch {index} (training pairs {', '.join(map(str, batch.pairs[:5]))}, ...): "
+            f"loss is {loss.item()}; expected a finite number: lower the learning rate or clip harder"
+        )

@@ -1,0 +1,33 @@
+"""The optimizers, as sections of params.yaml that build torch's own."""
+
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field, NonNegativeFloat, PositiveFloat
+from torch import nn
+
+from pipeline.params import Section
+
+Beta = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Adam(Section):
+    """Adam with L2 regularisation (Kingma and Ba 2015), or AdamW with decoupled decay (Loshchilov and Hutter 2019)."""
+
+    kind: Literal["adam", "adamw"]
+    beta1: Beta
+    beta2: Beta
+    epsilon: PositiveFloat
+    weight_decay: NonNegativeFloat
+
+    def build(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The optimizer of all weights; its learning rate is set before each update by the schedule."""
+        kind = torch.optim.Adam if self.kind == "adam" else torch.optim.AdamW
+        return kind(
+            model.parameters(),
+            lr=0.0,
+            betas=(self.beta1, self.beta2),
+            eps=self.epsilon,
+            weight_decay=self.weight_decay,
+            fused=True,
+        )

@@ -1,0 +1,29 @@
+"""Drop what no model should learn from: data/download/<corpus>/ -> data/clean/<corpus>/."""
+
+from pathlib import Path
+
+from pipeline import cli, files, progress
+from pipeline.data import cleaning, parts
+from pipeline.params import Reader
+
+READS = ("corpora.{corpus}.clean",)
+
+
+def main(corpus: str) -> None:
+    """Clean the training part, copy the parts that are for measuring, and write what was dropped beside them."""
+    section = Reader(READS, corpus=corpus)(cleaning.Cleaning, "corpora.{corpus}.clean")
+    raw, tally = Path("data/download", corpus), cleaning.Tally(section)
+    about = files.read_json(raw / "download.json")
+    parts.check_train(about["parts"], raw / "download.json")
+    lines, total = cleaning.read_raw(raw, parts.TRAIN), about["parts"][parts.TRAIN]["pairs"]
+    lines = progress.track(lines, f"clean {corpus}", total=total, unit="pairs")
+    with files.new_folder(Path("data/clean", corpus)) as folder:
+        pairs = {part: parts.copy(part, raw, folder) for part in about["parts"] if part != parts.TRAIN}
+        pairs[parts.TRAIN] = parts.write(folder, parts.TRAIN, cleaning.clean(lines, section, tally))
+        cleaning.check_kept(tally, parts.paths(raw, parts.TRAIN)[0])
+        languages = {side: about[side] for side in ("source_language", "target_language")}
+        files.write_json(folder / "clean.json", {**languages, "pairs": pairs, **tally.counts()})
+
+
+if __name__ == "__main__":
+    cli.run(main)

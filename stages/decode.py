@@ -1,0 +1,36 @@
+"""Translate the test parts with one system: runs/<system>/average/ -> data/decode/<system>/."""
+
+from pathlib import Path
+
+from safetensors.torch import load_file
+
+from pipeline import cli, device, files
+from pipeline.data import parts
+from pipeline.data.vocabulary import Vocabulary
+from pipeline.decoding.translate import Decoding, translate
+from pipeline.models import interface
+from pipeline.params import Reader
+
+READS = ("decode", "models.{model}.{size}.arch")
+
+
+def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
+    """Write one line for every line of every test part's source, and how they were searched for."""
+    read = Reader(READS, model=model, size=size)
+    found, decoding = interface.find(model), read(Decoding, READS[0])
+    system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
+    pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
+    net = found.Model(read(found.Arch, READS[1]), source_size=pieces.source_size, target_size=pieces.target_size)
+    net.load_state_dict(load_file(Path("runs", system, "average/model.safetensors")))
+    net.to(device.best()).eval()
+    names = sorted(path.name.removesuffix(".source.txt") for path in split.glob("*.source.txt"))
+    with files.new_folder(Path("data/decode", system)) as folder:
+        for part in filter(parts.is_test, names):
+            sources = pieces.encode_source(list(files.read_lines(parts.paths(split, part)[0])))
+            translations = translate(net, sources, decoding, device.best(), f"decode {part}")
+            files.write_lines(folder / f"{part}.txt", pieces.decode_target(translations))
+        files.write_json(folder / "decode.json", decoding.model_dump())
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,31 @@
+"""Bring one corpus to disk: the files that params.yaml names -> data/download/<corpus>/.
+
+What is fetched is kept under work/downloads/ and fetched once. `CORPUS_MIRROR` (a folder or an http address) is asked
+first. A user's own files (`kind: local`) are no deps of the DVC stage, which cannot list what params.yaml names: their
+sha256 stands in download.json, and `dvc repro --force download@<corpus>` reads them again after an edit.
+"""
+
+import os
+from pathlib import Path
+
+from pipeline import cli, files
+from pipeline.data import corpora
+from pipeline.data.fetching import Store
+from pipeline.data.sources import Download
+from pipeline.params import Reader
+
+READS = ("corpora.{corpus}.download",)
+
+
+def main(corpus: str) -> None:
+    """Write every part of `corpus` as parallel text, and download.json, which says what it was made from."""
+    download = Reader(READS, corpus=corpus)(Download, "corpora.{corpus}.download")
+    store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
+    with files.new_folder(Path("data/download", corpus)) as out:
+        parts = {name: corpora.write_part(name, download, store, out) for name in download.parts}
+        languages = {"source_language": download.source_language, "target_language": download.target_language}
+        files.write_json(out / "download.json", {**languages, "parts": parts})
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,81 @@
+"""Score one system's translations: data/decode/<system>/ -> metrics/<system>.json and data/score/<system>/."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+from pipeline import cli, files, tracking
+from pipeline.data import parts
+from pipeline.evaluation.scores import Row, Scoring, corpus_details, scores_by_length, summary
+from pipeline.params import Reader
+
+READS = ("score",)
+
+
+def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
+    """Score every test part as a whole and by the length of the source."""
+    scoring = Reader(READS)(Scoring, "score")
+    system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
+    decoded, out = Path("data/decode", system), Path("data/score", system)
+    details: dict[str, dict[str, dict[str, Any]]] = {}
+    rows: list[Row] = []
+    for part in test_parts(split, decoded):
+        sources, references, hypotheses = read(split, decoded, part)
+        details[part] = corpus_details(hypotheses, references, scoring)
+        rows += scores_by_length(part, sources, hypotheses, references, scoring)
+    with files.new_folder(out) as folder:
+        files.write_json(folder / "scores.json", details)
+        with files.new_file(folder / "by_length.csv") as file:
+            table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            table.writeheader()
+            table.writerows(rows)
+    scores = {part: summary(measured) for part, measured in details.items()}
+    files.write_json(Path("metrics", f"{system}.json"), scores)
+    track(system, scoring, scores, decoded, out)
+
+
+def test_parts(split: Path, decoded: Path) -> list[str]:
+    """The test parts of a corpus, all of them translated.
+
+    Raises: DataError where others were translated.
+    """
+    expected = sorted(
+        filter(parts.is_test, (path.name.removesuffix(".source.txt") for path in split.glob("*.source.txt")))
+    )
+    found = sorted(path.stem for path in decoded.glob("*.txt"))
+    if found != expected:
+        raise files.DataError(
+            f"{decoded}: must hold a translation of each test part of {split}, got {', '.join(found) or 'none'}; "
+            f"expected {', '.join(expected)}"
+        )
+    return expected
+
+
+def read(split: Path, decoded: Path, part: str) -> tuple[list[str], list[str], list[str]]:
+    """Sources, references and translations of one part.
+
+    Raises: DataError where the files are not parallel.
+    """
+    target, translated = parts.paths(split, part)[1], decoded / f"{part}.txt"
+    pairs, hypotheses = list(parts.read(split, part)), list(files.read_lines(translated))
+    if len(hypotheses) != len(pairs):
+        raise files.not_parallel(translated, target)
+    return [source for source, _ in pairs], [reference for _, reference in pairs], hypotheses
+
+
+def track(system: str, scoring: Scoring, scores: dict[str, dict[str, Any]], *outs: Path) -> None:
+    """Log the scores and the translations as a child of the training's run."""
+    fingerprint = files.read_json(Path("runs", system, "train/training.json"))["fingerprint"]
+    log = Path("work/logs", system, "score.jsonl")
+    with tracking.scoring_run(system, stage="score", fingerprint=fingerprint, log=log) as run:
+        run.params(
+            {"score": scoring.model_dump(), "decode": files.read_json(Path("data/decode", system, "decode.json"))}
+        )
+        named = {f"{part}/{metric}": value for part, found in scores.items() for metric, value in found.items()}
+        run.log(0, **{name: value for name, value in named.items() if not name.endswith("/signatures")})
+        for out in outs:
+            run.artifact(out, out.parent.name)
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,53 @@
+"""Hold parts out and keep training apart: data/clean/<corpus>/ -> data/split/<corpus>/ and data/split/<corpus>.json."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline import cli, files, progress
+from pipeline.data import contamination, parts, splits
+from pipeline.data.parts import TRAIN, VALIDATION, Pair
+from pipeline.params import Reader
+
+READS = ("corpora.{corpus}.split",)
+
+
+def main(corpus: str) -> None:
+    """Write the parts and their languages, then the counts: pairs, leakage, and that of a split by line."""
+    splitting = Reader(READS, corpus=corpus)(splits.Splitting, "corpora.{corpus}.split")
+    clean = Path("data/clean", corpus)
+    about = files.read_json(clean / "clean.json")
+    splits.check_shares(splitting, about["pairs"], READS[0].format(corpus=corpus))
+    with files.new_folder(Path("data/split", corpus)) as folder:
+        counts = split(clean, folder, splitting, about["pairs"], corpus)
+        files.write_json(folder / "languages.json", {key: about[key] for key in ("source_language", "target_language")})
+    files.write_json(Path("data/split", f"{corpus}.json"), counts)
+
+
+def split(
+    clean: Path, folder: Path, splitting: splits.Splitting, brought: dict[str, int], corpus: str
+) -> dict[str, object]:
+    """Write all parts into `folder`, each held apart from those it is measured by; the counts."""
+
+    def train(what: str) -> Iterator[Pair]:
+        return progress.track(parts.read(clean, TRAIN), f"{what} {corpus}", total=brought[TRAIN], unit="pairs")
+
+    leakage, lines = contamination.Leakage(splitting), contamination.LineSplit(splitting.seed)
+    carved = splits.hold_out(lines.watch(train("carve")), splitting, READS[0].format(corpus=corpus))
+    held_out = {part: list(parts.read(clean, part)) for part in brought if part != TRAIN} | carved
+    validation = held_out.pop(VALIDATION)
+    pairs = {
+        part: parts.write(folder, part, found) if part in carved else parts.copy(part, clean, folder)
+        for part, found in held_out.items()
+    }
+    held_out[VALIDATION] = list(leakage.decontaminate(VALIDATION, validation, held_out))
+    pairs[VALIDATION] = parts.write(folder, VALIDATION, held_out[VALIDATION])
+    left = splits.left(train("split"), splitting)
+    pairs[TRAIN] = parts.write(folder, TRAIN, leakage.decontaminate(TRAIN, left, held_out))
+    leakage.check(pairs, clean)
+    assert sum(pairs.values()) + sum(leakage.dropped.values()) == sum(brought.values())
+    line_split = {"line_split": lines.measure(sum(map(len, carved.values())))} if carved else {}
+    return {"pairs": pairs, "dropped": leakage.dropped, "leakage": leakage.overlaps, **line_split}
+
+
+if __name__ == "__main__":
+    cli.run(main)

@@ -1,0 +1,55 @@
+"""What every test has: no network but this machine, and the folder the project stands in."""
+
+import ipaddress
+import socket
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def project_root() -> Path:
+    """The folder that holds `pipeline`, `stages` and `params.yaml`."""
+    return Path(__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    """Connections leave this machine in no test: sockets are unix ones or reach a loopback address."""
+    for name in ("connect", "connect_ex"):
+        monkeypatch.setattr(socket.socket, name, guarded(getattr(socket.socket, name)))
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_lookup(socket.getaddrinfo))
+
+
+def guarded(connect):
+    """`connect`, for addresses of this machine."""
+
+    def connect_here(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            refuse_unless_here(address[0])
+        return connect(self, address)
+
+    return connect_here
+
+
+def guarded_lookup(lookup):
+    """`lookup`, for names of this machine: a question to a name server is network too."""
+
+    def lookup_here(host, *args, **kwargs):
+        refuse_unless_here(host)
+        return lookup(host, *args, **kwargs)
+
+    return lookup_here
+
+
+def refuse_unless_here(host):
+    """Raise where `host` is not this machine; no OSError, which code under test may take for a passing failure."""
+    name = host.decode() if isinstance(host, bytes) else host
+    if name in (None, "", "localhost", socket.gethostname()):
+        return
+    try:
+        here = ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        here = False
+    if not here:
+        raise RuntimeError(f"tests have no network, got a connection to {name}")

@@ -1,0 +1,268 @@
+"""Fetching against a server that fails in every way the real ones do."""
+
+import errno
+import gzip
+import hashlib
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.data import fetching, transfer
+from pipeline.files import DataError
+from tests.server import Server, serving
+
+BODY = bytes(range(256)) * 400
+SHA256 = hashlib.sha256(BODY).hexdigest()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving() as running:
+        running.files["/a/corpus.txt"] = BODY
+        yield running
+
+
+def store(folder: Path, mirror: str | None = None, attempts: int = 3) -> fetching.Store:
+    return fetching.Store(folder, mirror, timeout_seconds=0.3, attempts=attempts, pause_seconds=0.001)
+
+
+def unreachable() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+
+def partials(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if ".partial" in path.name)
+
+
+def test_a_file_is_fetched_once(server: Server, tmp_path: Path) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    path = store(tmp_path).fetch(address, SHA256)
+    assert path.read_bytes() == BODY
+    assert path.name.endswith("-corpus.txt")
+    assert store(tmp_path).fetch(address, SHA256) == path
+    assert store(tmp_path).fetch(address) == path
+    assert len(server.asked) == 1
+    assert partials(tmp_path) == []
+
+
+def test_two_addresses_of_one_file_name_are_two_files(server: Server, tmp_path: Path) -> None:
+    server.files["/b/corpus.txt"] = b"other"
+    paths = [store(tmp_path).fetch(f"{server.address}/{folder}/corpus.txt") for folder in "ab"]
+    assert [path.read_bytes() for path in paths] == [BODY, b"other"]
+
+
+def test_no_name_in_an_address_leaves_the_folder(server: Server, tmp_path: Path) -> None:
+    server.files["/a/..%2F..%2Fevil"] = b"x"
+    folder = tmp_path / "deep/downloads"
+    assert store(folder).fetch(f"{server.address}/a/..%2F..%2Fevil").parent == folder
+
+
+@pytest.mark.parametrize("fault", ["cut", "stall", "chunk", 500, 503, 429, 408])
+def test_a_fault_that_passes_is_got_over(server: Server, tmp_path: Path, fault: int | str) -> None:
+    server.faults = [fault]
+    assert store(tmp_path).fetch(f"{server.address}/a/corpus.txt", SHA256).read_bytes() == BODY
+    assert len(server.asked) == 2
+    assert partials(tmp_path) == []
+
+
+def test_a_cut_download_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+    server.faults = ["cut", "cut", "cut", "cut"]  # more than `attempts`, but each brings something new
+    assert store(tmp_path, attempts=2).fetch(f"{server.address}/a/corpus.txt").read_bytes() == BODY
+    assert [asked for _, asked in server.asked][:3] == [None, "bytes=51200-", "bytes=76800-"]
+
+
+def test_a_killed_download_goes_on_in_the_next_process(server: Server, tmp_path: Path) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    server.faults = ["cut", 503]
+    with pytest.raises(DataError, match=r"503"):
+        store(tmp_path, attempts=1).fetch(address)
+    assert partials(tmp_path) != []
+    assert store(tmp_path).fetch(address, SHA256).read_bytes() == BODY
+    assert server.asked[-1][1] == "bytes=51200-"
+
+
+def test_a_whole_file_without_its_name_is_not_fetched_again(server: Server, tmp_path: Path) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    path = store(tmp_path).fetch(address)
+    partial = path.rename(f"{path}.partial")
+    transfer.state_path(partial).write_text(f'{{"address": "{address}", "validator": null, "total": {len(BODY)}}}')
+    assert store(tmp_path).fetch(address).read_bytes() == BODY
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("validator", [{"ETag": '"two"'}, {"Last-Modified": "Tue, 02 Jan 2024 00:00:00 GMT"}, {}])
+def test_parts_of_two_files_are_never_glued(server: Server, tmp_path: Path, validator: dict[str, str]) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    if "ETag" not in validator:
+        server.validator = dict.fromkeys(validator, "Mon, 01 Jan 2024 00:00:00 GMT")
+    server.faults = ["cut", 503]
+    with pytest.raises(DataError, match=r"503"):
+        store(tmp_path, attempts=1).fetch(address)
+    server.validator = validator
+    server.files["/a/corpus.txt"] = b"new" * 30_000
+    assert store(tmp_path).fetch(address).read_bytes() == b"new" * 30_000
+
+
+@pytest.mark.parametrize("left", ["not JSON", "[]", '{"address": "http://elsewhere/a", "total": 9}'])
+def test_a_part_of_unknown_origin_is_begun_anew(server: Server, tmp_path: Path, left: str) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    partial = store(tmp_path).path(address).with_suffix(".txt.partial")
+    partial.write_bytes(b"no part of it")
+    transfer.state_path(partial).write_text(left)
+    assert store(tmp_path).fetch(address).read_bytes() == BODY
+    assert server.asked == [("/a/corpus.txt", None)]
+
+
+def test_a_file_that_shrank_is_begun_anew(server: Server, tmp_path: Path) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    server.faults = ["cut", 503]
+    with pytest.raises(DataError, match=r"503"):
+        store(tmp_path, attempts=1).fetch(address)
+    server.files["/a/corpus.txt"] = b"small"
+    assert store(tmp_path).fetch(address).read_bytes() == b"small"
+
+
+def test_a_server_without_ranges_sends_it_all_again(server: Server, tmp_path: Path) -> None:
+    server.ranges, server.faults = False, ["cut"]
+    assert store(tmp_path).fetch(f"{server.address}/a/corpus.txt", SHA256).read_bytes() == BODY
+
+
+def test_a_server_that_always_cuts_ends_in_one_line(server: Server, tmp_path: Path) -> None:
+    server.ranges, server.faults = False, ["cut"] * 9
+    with pytest.raises(DataError) as error:
+        store(tmp_path).fetch(f"{server.address}/a/corpus.txt")
+    assert str(error.value) == (
+        f"{server.address}/a/corpus.txt: the download is truncated, got 51,200 of 102,400 bytes, tried 3 times; "
+        "expected a whole file"
+    )
+
+
+def test_a_rest_that_is_too_short_is_no_whole_file(server: Server, tmp_path: Path) -> None:
+    server.faults = ["cut", "short", "short"]
+    fetched = store(tmp_path).fetch(f"{server.address}/a/corpus.txt", SHA256)
+    assert fetched.read_bytes() == BODY
+    assert len(server.asked) == 4
+
+
+def test_a_server_that_ignores_if_range_is_seen_through(server: Server, tmp_path: Path) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    server.if_range, server.faults = False, ["cut", 503]
+    with pytest.raises(DataError, match=r"503"):
+        store(tmp_path, attempts=1).fetch(address)
+    server.validator, server.files["/a/corpus.txt"] = {"ETag": '"two"'}, BODY[::-1]
+    with pytest.raises(DataError, match=f"^{address}: the file changed while it was fetched, tried 1 times; expected"):
+        store(tmp_path, attempts=1).fetch(address)
+    assert store(tmp_path).fetch(address).read_bytes() == BODY[::-1]
+
+
+def test_bytes_are_kept_as_they_were_sent(server: Server, tmp_path: Path) -> None:
+    server.files["/a/corpus.txt.gz"] = gzip.compress(BODY)
+    server.validator = {"Content-Encoding": "gzip"}
+    fetched = store(tmp_path).fetch(f"{server.address}/a/corpus.txt.gz")
+    assert gzip.decompress(fetched.read_bytes()) == BODY
+
+
+@pytest.mark.parametrize(("status", "reason"), [(404, "Not Found"), (403, "Forbidden"), (400, "Bad Request")])
+def test_a_file_that_is_not_there(server: Server, tmp_path: Path, status: int, reason: str) -> None:
+    server.faults = [status] * 3
+    with pytest.raises(DataError) as error:
+        store(tmp_path).fetch(f"{server.address}/a/corpus.txt")
+    expected = f"{server.address}/a/corpus.txt: the server answered {status} {reason}; expected a file at this address"
+    assert str(error.value) == expected
+    assert len(server.asked) == 1
+
+
+def test_a_server_error_that_stays(server: Server, tmp_path: Path) -> None:
+    server.faults = [503] * 9
+    with pytest.raises(DataError) as error:
+        store(tmp_path).fetch(f"{server.address}/a/corpus.txt")
+    assert str(error.value) == (
+        f"{server.address}/a/corpus.txt: the server answered 503 Service Unavailable, tried 3 times; "
+        "expected a whole file"
+    )
+
+
+def test_a_time_out_that_stays(server: Server, tmp_path: Path) -> None:
+    server.ranges, server.faults = False, ["stall"] * 9
+    with pytest.raises(DataError) as error:
+        store(tmp_path, attempts=1).fetch(f"{server.address}/a/corpus.txt")
+    assert "/a/corpus.txt: timed out, got no byte for 0.3 s, tried 1 times; expected a whole file" in str(error.value)
+
+
+def test_nobody_listens(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"the connection failed, got .*refused.*, tried 3 times; expected a whole"):
+        store(tmp_path).fetch(f"{unreachable()}/a/corpus.txt")
+
+
+def test_an_address_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"^http://\[/x: cannot be asked for, got .*; expected the address of a file"):
+        store(tmp_path).download("http://[/x", tmp_path / "x.partial")
+
+
+def test_a_wrong_checksum_is_not_kept(server: Server, tmp_path: Path) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    with pytest.raises(DataError) as error:
+        store(tmp_path).fetch(address, "0" * 64)
+    assert str(error.value) == f"{address}: the checksum differs, got sha256 {SHA256}; expected {'0' * 64}"
+    assert not store(tmp_path).path(address).exists()
+    assert partials(tmp_path) == []
+
+
+def test_a_full_disk_is_no_fault_of_the_network(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(transfer, "flush", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        store(tmp_path).fetch(f"{server.address}/a/corpus.txt")
+    assert len(server.asked) == 1
+    assert not store(tmp_path).path(f"{server.address}/a/corpus.txt").exists()
+
+
+def test_a_kept_file_with_another_checksum_is_fetched_again(server: Server, tmp_path: Path) -> None:
+    address = f"{server.address}/a/corpus.txt"
+    store(tmp_path).fetch(address).write_bytes(b"rotten")
+    assert store(tmp_path).fetch(address, SHA256).read_bytes() == BODY
+
+
+def test_a_folder_as_mirror_comes_first(tmp_path: Path) -> None:
+    mirror = tmp_path / "mirror"
+    (mirror / "example.org/a b").mkdir(parents=True)
+    (mirror / "example.org/a b/corpus.txt").write_bytes(BODY)
+    fetched = store(tmp_path / "downloads", str(mirror)).fetch("https://example.org/a%20b/corpus.txt", SHA256)
+    assert fetched.read_bytes() == BODY
+
+
+def test_an_address_as_mirror_comes_first(server: Server, tmp_path: Path) -> None:
+    server.files["/mirror/example.org/corpus.txt"] = b"mirrored"
+    fetched = store(tmp_path, f"{server.address}/mirror/").fetch("https://example.org/corpus.txt")
+    assert fetched.read_bytes() == b"mirrored"
+
+
+@pytest.mark.parametrize("http", [True, False])
+def test_what_the_mirror_has_not_comes_from_the_address(server: Server, tmp_path: Path, http: bool) -> None:
+    mirror = f"{server.address}/mirror" if http else str(tmp_path / "none")
+    fetched = store(tmp_path, mirror).fetch(f"{server.address}/a/corpus.txt")
+    assert fetched.read_bytes() == BODY
+
+
+def test_no_address_leaves_the_mirror(server: Server, tmp_path: Path) -> None:
+    assert store(tmp_path, str(tmp_path / "mirror")).mirrored("https://example.org/%2e%2e/%2e%2e/secret") is None
+
+
+def test_a_wrong_checksum_names_the_mirror(tmp_path: Path) -> None:
+    origin = tmp_path / "mirror/example.org/corpus.txt"
+    origin.parent.mkdir(parents=True)
+    origin.write_bytes(BODY)
+    with pytest.raises(DataError) as error:
+        store(tmp_path, str(tmp_path / "mirror")).fetch("https://example.org/corpus.txt", "0" * 64)
+    assert str(error.value) == (
+        f"https://example.org/corpus.txt (from the mirror, {origin}): the checksum differs, got sha256 {SHA256}; "
+        f"expected {'0' * 64}"
+    )

@@ -1,0 +1,68 @@
+"""A stand-in model whose every step is drawn from (seed, source, prefix), so that nothing can be found by luck."""
+
+import zlib
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from pipeline import ids
+
+
+class Drawn:
+    """Logits of the next piece, a function of a row's own source (padding aside) and its whole prefix."""
+
+    def __init__(self, vocabulary: int, *, seed: int = 0, spread: float = 1.0) -> None:
+        self.vocabulary, self.seed, self.spread = vocabulary, seed, spread
+        self.rows: list[int] = []  # of each step
+
+    def start(self, source: Tensor) -> dict[str, Tensor]:
+        return {"source": source, "prefix": torch.empty(len(source), 0, dtype=torch.int64)}
+
+    def step(self, state: dict[str, Tensor], tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        assert tokens.dtype == torch.int64
+        assert len(tokens) == len(state["source"]) == len(state["prefix"])
+        self.rows.append(len(tokens))
+        prefix = torch.cat((state["prefix"], tokens[:, None]), dim=1)
+        logits = [self.logits(*row) for row in zip(state["source"].tolist(), prefix.tolist(), strict=True)]
+        return torch.stack(logits), {"source": state["source"], "prefix": prefix}
+
+    def logits(self, source: list[int], prefix: list[int]) -> Tensor:
+        assert prefix[0] == ids.BOS
+        key = f"{self.seed} {[piece for piece in source if piece != ids.PAD]} {prefix}"
+        generator = torch.Generator().manual_seed(zlib.crc32(key.encode()))
+        return self.spread * torch.randn(self.vocabulary, generator=generator)
+
+
+class Told(Drawn):
+    """Probabilities of the next piece by prefix (without BOS), in a table; EOS follows a prefix that is not there."""
+
+    def __init__(self, table: dict[tuple[int, ...], dict[int, float]]) -> None:
+        super().__init__(vocabulary=8)
+        self.table = table
+
+    def logits(self, source: list[int], prefix: list[int]) -> Tensor:
+        row = torch.zeros(self.vocabulary)
+        for piece, probability in self.table.get(tuple(prefix[1:]), {ids.EOS: 1.0}).items():
+            row[piece] = probability
+        return row.log()
+
+
+@pytest.fixture
+def drawn() -> type[Drawn]:
+    return Drawn
+
+
+@pytest.fixture
+def told() -> type[Told]:
+    return Told
+
+
+@pytest.fixture
+def padded() -> Callable[[list[list[int]]], Tensor]:
+    def pad(sources: list[list[int]]) -> Tensor:
+        longest = max(map(len, sources))
+        return torch.tensor([[*one, ids.EOS] + [ids.PAD] * (longest - len(one)) for one in sources])
+
+    return pad

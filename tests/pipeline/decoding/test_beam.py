@@ -1,0 +1,189 @@
+import math
+
+import pytest
+import torch
+
+from pipeline import ids
+from pipeline.decoding import beam, greedy
+from pipeline.decoding.search import possible
+from pipeline.models import transformer_postnorm, transformer_prenorm
+
+SOURCES = [[5, 4, 6], [4], [], [6, 6, 5, 4, 7], [7, 5]]
+
+
+def every_hypothesis(model, source, longest, alpha):
+    """(score, pieces) of all there is, the best first: the definition written down, one prefix after the other."""
+    found = []
+
+    def extend(prefix, log_p):
+        log_probabilities = possible(model.logits([*source, ids.EOS], [ids.BOS, *prefix])[None])[0].log_softmax(0)
+        length = len(prefix) + 1
+        for piece, log_q in enumerate(log_probabilities.tolist()):
+            if log_q == -math.inf:
+                continue
+            score = (log_p + log_q) / ((5 + length) / 6) ** alpha
+            if piece == ids.EOS:
+                found.append((score, prefix))
+            elif length == longest:
+                found.append((score, [*prefix, piece]))
+            else:
+                extend([*prefix, piece], log_p + log_q)
+
+    extend([], 0.0)
+    return sorted(found, reverse=True)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize(("vocabulary", "longest"), [(5, 4), (6, 4), (6, 5), (7, 3)])
+def test_a_beam_wide_enough_is_exhaustive(drawn, padded, vocabulary, longest, alpha):
+    beam_size = max((vocabulary - 4) ** longest, 2)  # all beginnings, however long
+    for seed in range(4):
+        model = drawn(vocabulary, seed=seed, spread=2.0)
+        found = beam.decode(model, padded(SOURCES), [longest] * len(SOURCES), beam_size=beam_size, alpha=alpha)
+        for source, hypotheses in zip(SOURCES, found, strict=True):
+            score, pieces = every_hypothesis(model, source, longest, alpha)[0]
+            assert hypotheses[0].ids == pieces
+            assert hypotheses[0].score == pytest.approx(score, abs=1e-5)
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 3, 5])
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+def test_the_n_best_are_different_ordered_and_truly_scored(drawn, padded, beam_size, alpha):
+    model = drawn(8, spread=2.0)
+    for source, hypotheses in zip(
+        SOURCES, beam.decode(model, padded(SOURCES), [5] * 5, beam_size=beam_size, alpha=alpha), strict=True
+    ):
+        assert 1 <= len(hypotheses) <= beam_size
+        assert len({tuple(hypothesis.ids) for hypothesis in hypotheses}) == len(hypotheses)
+        assert [one.score for one in hypotheses] == sorted((one.score for one in hypotheses), reverse=True)
+        truth = {tuple(pieces): score for score, pieces in every_hypothesis(model, source, 5, alpha)}
+        for pieces, score in hypotheses:
+            assert score == pytest.approx(truth[tuple(pieces)], abs=1e-5)
+
+
+def test_a_beam_wider_than_what_there_is_finds_no_more_than_there_is(told, padded):
+    model = told({(): {4: 0.7, ids.EOS: 0.3}, (4,): {4: 0.9, ids.EOS: 0.1}})
+    [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=6, alpha=0.0)
+    assert [one.ids for one in hypotheses] == [[4, 4], [], [4]]
+
+
+def test_beam_one_without_length_penalty_is_greedy(drawn, padded):
+    limits = [3 * len(source) + 2 for source in SOURCES]
+    for seed in range(10):
+        model = drawn(9, seed=seed)
+        found = beam.decode(model, padded(SOURCES), limits, beam_size=1, alpha=0.0)
+        assert [hypotheses[0].ids for hypotheses in found] == greedy.decode(model, padded(SOURCES), limits)
+
+
+def test_finds_what_greedy_misses(told, padded):
+    model = told({(): {4: 0.6, 5: 0.4}, (4,): {ids.EOS: 0.5, 6: 0.5}, (5,): {ids.EOS: 0.9, 6: 0.1}})
+    assert greedy.decode(model, padded([[4]]), [2]) == [[4]]
+    [[first, second]] = beam.decode(model, padded([[4]]), [2], beam_size=2, alpha=0.0)
+    assert (first.ids, second.ids) == ([5], [4])
+    assert first.score == pytest.approx(math.log(0.4 * 0.9))
+    assert second.score == pytest.approx(math.log(0.6 * 0.5))
+
+
+@pytest.mark.parametrize(("alpha", "pieces", "score"), [(0.0, [], math.log(0.4)), (1.0, [4] * 6, math.log(0.3) / 2)])
+def test_length_penalty_prefers_the_longer_by_hand(told, padded, alpha, pieces, score):
+    """EOS at once has |Y| = 1 and penalty 1; six pieces and EOS have |Y| = 7 and penalty 12 / 6."""
+    always = {(4,) * length: {4: 1.0} for length in range(1, 6)}
+    model = told({(): {ids.EOS: 0.4, 4: 0.3, 5: 0.3}, **always})
+    [[best, *_]] = beam.decode(model, padded([[4]]), [7], beam_size=3, alpha=alpha)
+    assert best.ids == pieces
+    assert best.score == pytest.approx(score)
+
+
+def test_what_is_finished_takes_nobodys_place(told, padded):
+    """Two beginnings go on beside EOS, which ranks first: the best translation begins with the last."""
+    model = told({(): {ids.EOS: 0.36, 4: 0.33, 5: 0.31}, (4,): {ids.EOS: 0.5, 6: 0.5}, (5,): {6: 1.0}})
+    [[best, *_]] = beam.decode(model, padded([[4]]), [3], beam_size=2, alpha=1.0)
+    assert best.ids == [5, 6]
+    assert best.score == pytest.approx(math.log(0.31) * 6 / 8)
+
+
+def test_a_sentence_that_cannot_be_improved_leaves_the_batch(told, padded):
+    model = told({(): {ids.EOS: 0.8, 4: 0.1, 5: 0.1}})
+    assert beam.decode(model, padded([[4], [5]]), [9, 9], beam_size=2, alpha=0.6)[1][0].ids == []
+    assert model.rows == [2]  # the first step has one beginning a sentence, and there is no second
+
+
+def test_rows_of_done_sentences_are_not_computed(told, padded):
+    either = {4: 0.5, 5: 0.5}
+    beginnings = [(), (4,), (5,), (4, 4), (4, 5), (5, 4), (5, 5)]
+    model = told(dict.fromkeys(beginnings, either))
+    found = beam.decode(model, padded([[4], [5], [6], [7]]), [3, 0, 1, 2], beam_size=2, alpha=0.0)
+    assert [len(hypotheses[0].ids) for hypotheses in found] == [3, 0, 1, 2]
+    assert model.rows == [3, 4, 2]
+
+
+def test_at_maximum_length_beginnings_are_finished_as_they_stand(told, padded):
+    model = told({(): {4: 0.7, 5: 0.3}, (4,): {6: 0.9, ids.EOS: 0.1}, (5,): {6: 0.9, ids.EOS: 0.1}})
+    [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=3, alpha=0.0)
+    assert [one.ids for one in hypotheses] == [[4, 6], [5, 6], [4]]
+    assert [math.exp(one.score) for one in hypotheses] == pytest.approx([0.63, 0.27, 0.07])
+
+
+def test_maximum_length_nought_is_an_empty_translation(drawn, padded):
+    model = drawn(8)
+    assert beam.decode(model, padded([[4], [5]]), [0, 0], beam_size=3, alpha=0.6) == [[([], 0.0)], [([], 0.0)]]
+    assert model.rows == []
+
+
+def test_of_equals_the_first_beginning_and_the_lower_piece(told, padded):
+    quarter = {4: 0.25, 5: 0.25, 6: 0.25, 7: 0.25}
+    model = told({(): quarter, (4,): quarter, (5,): quarter, (6,): quarter})
+    [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=3, alpha=0.6)
+    assert [one.ids for one in hypotheses] == [[4, 4], [4, 5], [4, 6]]
+
+
+def test_highest_takes_the_first_of_equals():
+    generator = torch.Generator().manual_seed(1)
+    values = torch.randint(0, 30, (20, 400), generator=generator).float()
+    values[3, 5:] = -math.inf
+    for count in (1, 7, 50, 400):
+        top, index = beam.highest(values, count)
+        assert torch.equal(index, values.argsort(dim=1, descending=True, stable=True)[:, :count])
+        assert torch.equal(top, values.gather(1, index))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6])
+def test_batch_mates_change_nothing(drawn, padded, alpha):
+    limits = [2 * len(source) + 3 for source in SOURCES]
+    for seed in range(3):
+        model = drawn(9, seed=seed)
+        together = beam.decode(model, padded(SOURCES), limits, beam_size=3, alpha=alpha)
+        backwards = beam.decode(model, padded(SOURCES[::-1]), torch.tensor(limits[::-1]), beam_size=3, alpha=alpha)
+        alone = [
+            beam.decode(model, padded([source]), [limit], beam_size=3, alpha=alpha)[0]
+            for source, limit in zip(SOURCES, limits, strict=True)
+        ]
+        assert together == alone == backwards[::-1]
+
+
+@pytest.fixture(params=[transformer_postnorm, transformer_prenorm], ids=lambda module: module.__name__.split(".")[-1])
+def transformer(request):
+    sizes = {"encoder_layers": 1, "decoder_layers": 2, "width": 16, "heads": 2, "feed_forward": 32, "dropout": 0.5}
+    torch.manual_seed(3)
+    arch = request.param.Arch.model_validate({**sizes, "tied_embeddings": "none"})
+    return request.param.Model(arch, source_size=8, target_size=12).double().eval()
+
+
+@torch.inference_mode()
+def test_a_transformers_cached_search_scores_as_teacher_forcing_does(transformer, padded):
+    """Wrong rows taken from the state, of any beginning at any step, would show."""
+    limits = [2 * len(source) + 3 for source in SOURCES]
+    found = beam.decode(transformer, padded(SOURCES), limits, beam_size=4, alpha=0.6)
+    for source, limit, hypotheses in zip(SOURCES, limits, found, strict=True):
+        for pieces, score in hypotheses:
+            output = torch.tensor([[*pieces, ids.EOS]])[:, :limit]
+            entered = torch.cat((torch.tensor([[ids.BOS]]), output[:, :-1]), dim=1)
+            logits = transformer.logits(transformer.hidden(padded([source]), entered))[0]
+            log_p = possible(logits).log_softmax(dim=1).gather(1, output.T).sum().item()
+            assert score == pytest.approx(log_p / ((5 + output.shape[1]) / 6) ** 0.6, abs=1e-4)
+
+
+def test_a_transformers_beam_one_is_greedy(transformer, padded):
+    limits = [2 * len(source) + 3 for source in SOURCES]
+    found = beam.decode(transformer, padded(SOURCES), limits, beam_size=1, alpha=0.0)
+    assert [hypotheses[0].ids for hypotheses in found] == greedy.decode(transformer, padded(SOURCES), limits)

@@ -1,0 +1,23 @@
+import math
+
+import torch
+
+from pipeline import ids
+from pipeline.decoding.search import length_penalty, possible
+
+
+def test_length_penalty_by_hand():
+    lengths = torch.tensor([1, 7, 19])
+    assert length_penalty(lengths, 0.0).tolist() == [1.0, 1.0, 1.0]
+    assert length_penalty(lengths, 1.0).tolist() == [1.0, 2.0, 4.0]
+    assert length_penalty(lengths, 0.5).tolist() == [1.0, math.sqrt(2), 2.0]
+
+
+def test_padding_unknown_and_bos_are_never_possible():
+    logits = torch.arange(12, dtype=torch.bfloat16).view(2, 6)
+    given = logits.clone()
+    masked = possible(logits)
+    assert masked.dtype == torch.float32
+    assert masked[:, [ids.PAD, ids.UNK, ids.BOS]].eq(-math.inf).all()
+    assert masked[:, 3:].tolist() == [[3, 4, 5], [9, 10, 11]]
+    assert torch.equal(logits, given)

@@ -1,0 +1,104 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline import ids
+from pipeline.decoding import beam, greedy
+from pipeline.decoding.translate import Decoding, batches, padded, translate
+from pipeline.params import ParamsError
+
+CPU = torch.device("cpu")
+SECTION = {
+    "beam_size": 3,
+    "length_penalty": 0.6,
+    "max_length_factor": 1.5,
+    "max_length_offset": 3,
+    "tokens_per_batch": 20,
+}
+SOURCES = [[5, 4, 6], [], [4], np.array([6, 6, 5, 4, 7], dtype=np.uint16), [7, 5], [5] * 30, [], [4, 6, 5]]
+
+
+def decoding(**changed):
+    return Decoding.model_validate(SECTION | changed)
+
+
+def test_max_length_is_a_function_of_the_source():
+    assert [decoding().max_length(length) for length in (0, 1, 2, 3, 10)] == [3, 4, 6, 7, 18]
+    assert decoding(max_length_factor=0, max_length_offset=7).max_length(50) == 7
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_order_and_batch_size_change_nothing(drawn, beam_size):
+    model = drawn(9)
+    once = translate(model, SOURCES, decoding(beam_size=beam_size), CPU)
+    assert len(once) == len(SOURCES)
+    assert once[1] == once[6] == []
+    for tokens in (1, 7, 1000):
+        assert translate(model, SOURCES, decoding(beam_size=beam_size, tokens_per_batch=tokens), CPU) == once
+    assert translate(model, SOURCES[::-1], decoding(beam_size=beam_size), CPU) == once[::-1]
+
+
+def test_each_is_what_the_search_finds_for_it_alone(drawn):
+    model, steered = drawn(9), decoding()
+    best = [
+        beam.decode(model, padded([one]), [steered.max_length(len(one))], beam_size=3, alpha=0.6) for one in SOURCES
+    ]
+    expected = [found[0].ids if len(one) else [] for one, [found] in zip(SOURCES, best, strict=True)]
+    assert translate(model, SOURCES, steered, CPU) == expected
+
+
+def test_beam_size_one_is_greedy_whatever_the_length_penalty(drawn):
+    model, steered = drawn(9), decoding(beam_size=1, length_penalty=5.0)
+    expected = [greedy.decode(model, padded([one]), [steered.max_length(len(one))])[0] for one in SOURCES if len(one)]
+    assert [
+        pieces for pieces, one in zip(translate(model, SOURCES, steered, CPU), SOURCES, strict=True) if len(one)
+    ] == (expected)
+
+
+def test_nothing_and_empty_sources_only(drawn):
+    model = drawn(9)
+    assert translate(model, [], decoding(), CPU) == []
+    assert translate(model, [[], []], decoding(), CPU) == [[], []]
+    assert model.rows == []
+
+
+def test_maximum_length_nought(drawn):
+    assert translate(drawn(9), [[4], [5, 5]], decoding(max_length_factor=0, max_length_offset=0), CPU) == [[], []]
+
+
+def test_batches_are_of_like_length_and_within_the_budget():
+    lengths = [3, 0, 1, 5, 2, 30, 0, 3]
+    indices = [0, 2, 3, 4, 5, 7]
+    assert list(batches(indices, lengths, 12)) == [[5], [3, 0], [7, 4, 2]]
+    assert list(batches(indices, lengths, 1)) == [[5], [3], [0], [7], [4], [2]]
+    assert list(batches([0, 1, 2], [3, 3, 3], 9)) == [[0, 1], [2]]  # with EOS four each
+    assert list(batches([], [], 12)) == []
+
+
+def test_padded_ends_every_source_with_eos():
+    assert padded([[5, 6], [], np.array([7], dtype=np.uint16)]).tolist() == [
+        [5, 6, ids.EOS],
+        [ids.EOS, ids.PAD, ids.PAD],
+        [7, ids.EOS, ids.PAD],
+    ]
+
+
+def test_faults_of_the_section_are_named(tmp_path: Path):
+    path = tmp_path / "params.yaml"
+    path.write_text(
+        "decode: {beam_size: 0, length_penalty: -1.0, max_length_factor: .inf, "
+        "max_length_ofset: 3, tokens_per_batch: 1.5}"
+    )
+    with pytest.raises(ParamsError) as caught:
+        Decoding.load("decode", path)
+    faults = [line.removeprefix(f"{path}: decode.") for line in str(caught.value).splitlines()]
+    assert faults == [
+        "beam_size: should be greater than 0, got 0",
+        "length_penalty: should be greater than or equal to 0, got -1.0",
+        "max_length_factor: should be a finite number, got inf",
+        "max_length_offset: is missing",
+        "tokens_per_batch: should be a valid integer, got 1.5",
+        "max_length_ofset: unknown key; nearest is 'max_length_offset'",
+    ]

@@ -1,0 +1,185 @@
+"""The project's own params.yaml is right, and every fault put into it is named, by its text."""
+
+from copy import deepcopy
+
+import pytest
+from ruamel.yaml import YAML
+
+from pipeline import catalogue
+from pipeline.params import ParamsError, read_yaml
+
+
+@pytest.fixture(scope="session")
+def whole(project_root):
+    """What the project's params.yaml holds."""
+    return read_yaml(project_root / "params.yaml")
+
+
+@pytest.fixture
+def faults(whole, tmp_path, monkeypatch):
+    """What `check` says of params.yaml after some edits: {dotted key: new value}, None to leave it out."""
+    monkeypatch.chdir(tmp_path)
+
+    def faults_of(edits):
+        node = deepcopy(whole)
+        for name, value in edits.items():
+            *path, last = name.split(".")
+            inner = node
+            for key in path:
+                inner = inner[key]
+            if value is None:
+                del inner[last]
+            else:
+                inner[last] = value
+        YAML(typ="safe").dump(node, tmp_path / "params.yaml")
+        with pytest.raises(ParamsError) as error:
+            catalogue.check()
+        return str(error.value).splitlines()
+
+    return faults_of
+
+
+PRENORM = "models.transformer_prenorm.tiny"
+PHRASEBOOK = "corpora.phrasebook_fr_en"
+
+
+def test_own_file_is_right(project_root):
+    catalogue.check(project_root / "params.yaml")
+
+
+def test_models_are_all_that_there_are():
+    assert {"transformer_postnorm", "transformer_prenorm"} <= set(catalogue.model_names())
+    assert "interface" not in catalogue.model_names()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("decode", None, "decode: is missing"),
+        ("decod", {}, "decod: unknown key; nearest is 'decode'"),
+        (
+            "zzz",
+            1,
+            "zzz: unknown key; expected one of average, build, corpora, decode, models, report, score, vocabularies",
+        ),
+        (f"{PHRASEBOOK}.cleen", {}, f"{PHRASEBOOK}.cleen: unknown key; nearest is 'clean'"),
+        ("models.transformer_prenrm", {}, "models.transformer_prenrm: unknown key; nearest is 'transformer_prenorm'"),
+        (f"{PRENORM}.archi", {}, f"{PRENORM}.archi: unknown key; nearest is 'arch'"),
+        (f"{PRENORM}.arch.heds", 4, f"{PRENORM}.arch.heds: unknown key; nearest is 'heads'"),
+        (f"{PRENORM}.arch.heads", 6, f"{PRENORM}.arch.heads: must divide width 128, got 6"),
+        (f"{PRENORM}.arch.heads", "4", f"{PRENORM}.arch.heads: should be a valid integer, got '4'"),
+        (f"{PRENORM}.arch.dropout", 1.5, f"{PRENORM}.arch.dropout: should be less than 1, got 1.5"),
+        (
+            f"{PRENORM}.learning.schedule.kind",
+            "noma",
+            f"{PRENORM}.learning.schedule.kind: unknown choice, got 'noma'; nearest is 'noam'",
+        ),
+        (
+            f"{PRENORM}.learning.schedule.warmpu",
+            5,
+            f"{PRENORM}.learning.schedule.warmpu: unknown key; nearest is 'warmup'",
+        ),
+        (
+            f"{PHRASEBOOK}.download.parts.test.num_pairs",
+            0,
+            f"{PHRASEBOOK}.download.parts.test.num_pairs: should be greater than or equal to 1, got 0",
+        ),
+        (
+            f"{PHRASEBOOK}.training.validation_interval",
+            7,
+            f"{PHRASEBOOK}.training.validation_interval: must be a multiple of checkpoint_interval 50, got 7",
+        ),
+        (
+            f"{PHRASEBOOK}.split.test_share",
+            0.1,
+            f"{PHRASEBOOK}.split.test_share: the corpus brings a test part, got 0.1; expected 0.0",
+        ),
+        ("vocabularies.my-own", {}, "vocabularies.my-own: should be letters, digits and underscores, got 'my-own'"),
+        (
+            "vocabularies.bpe_2k.kind",
+            "bep",
+            "vocabularies.bpe_2k.kind: should be 'unigram' or 'bpe', got 'bep'",
+        ),
+        ("decode.beam_size", 0, "decode.beam_size: should be greater than 0, got 0"),
+        ("average.checkpoints", 2.5, "average.checkpoints: should be a valid integer, got 2.5"),
+        ("score.metrics", ["bleu", "crf"], "score.metrics.1: should be 'bleu', 'chrf' or 'ter', got 'crf'"),
+        ("report", [], "report: should be a mapping, got []"),
+        ("corpora", None, "corpora: is missing"),
+    ],
+)
+def test_fault_of_a_section(faults, key, value, said):
+    assert f"params.yaml: {said}" in faults({key: value})
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("corpora", ["phrasebook_fr"], "unknown corpus, got 'phrasebook_fr'; nearest is 'phrasebook_fr_en'"),
+        ("vocabularies", ["bpe_2", "bpe_2k"], "unknown vocabulary, got 'bpe_2'; nearest is 'bpe_2k'"),
+        ("models", ["transformer_prenrm"], "unknown model, got 'transformer_prenrm'; nearest is 'transformer_prenorm'"),
+        ("models", ["transformer-prenorm"], "should be letters, digits and underscores, got 'transformer-prenorm'"),
+        ("models", ["transformer_prenorm"] * 2, "must name each once, got transformer_prenorm more than once"),
+        ("sizes", ["smal"], "unknown size of transformer_prenorm, got 'smal'; nearest is 'small'"),
+        ("sizes", "tiny", "should be a valid list, got 'tiny'"),
+        ("sizes", [], "should have at least 1 of them, got []"),
+    ],
+)
+def test_fault_of_a_choice(faults, key, value, said):
+    where = f"params.yaml: build.{key}.0" if "letters" in said else f"params.yaml: build.{key}"
+    found = faults({"build.models": ["transformer_prenorm"], f"build.{key}": value})
+    assert found == [f"{where}: {said}"]
+
+
+def test_size_that_one_of_two_models_has(faults, whole):
+    known = sorted(whole["models"]["transformer_prenorm"])
+    assert faults({"build.sizes": ["tutorial"]}) == [
+        "params.yaml: build.sizes: unknown size of transformer_prenorm, got 'tutorial'; "
+        f"expected one of {', '.join(known)}"
+    ]
+
+
+def test_name_like_no_other_is_answered_with_all(faults, whole):
+    assert faults({"build.vocabularies": ["words"]}) == [
+        f"params.yaml: build.vocabularies: unknown vocabulary, got 'words'; "
+        f"expected one of {', '.join(sorted(whole['vocabularies']))}"
+    ]
+
+
+def test_tied_model_with_a_separate_vocabulary(faults):
+    assert faults({"build.vocabularies": ["bpe_2k", "unigram_5k_separate"]}) == [
+        "params.yaml: build: transformer_prenorm tiny ties source and target embeddings, which unigram_5k_separate "
+        "does not share; expected a joint vocabulary or tied_embeddings: none|output"
+    ]
+
+
+def test_all_faults_of_all_sections_at_once(faults):
+    edits = {
+        "build.models": ["transformer_prenorm", "transformer"],
+        f"{PHRASEBOOK}.clean.max_words": 0,
+        f"{PHRASEBOOK}.split.validation_share": 0.5,
+        f"{PRENORM}.arch.heads": 3,
+        "vocabularies.bpe_2k.size": None,
+        "report.samples": "ten",
+    }
+    assert faults(edits) == [
+        f"params.yaml: {PHRASEBOOK}.clean.max_words: should be greater than or equal to 1, got 0",
+        "params.yaml: vocabularies.bpe_2k.size: is missing",
+        "params.yaml: report.samples: should be a valid integer, got 'ten'",
+        f"params.yaml: {PRENORM}.arch.heads: must divide width 128, got 3",
+        "params.yaml: build.models: unknown model, got 'transformer'; nearest is 'transformer_prenorm'",
+        f"params.yaml: {PHRASEBOOK}.split.validation_share: the corpus brings a validation part, got 0.5; expected 0.0",
+    ]
+
+
+def test_sections_of_the_wrong_type_break_nothing(faults):
+    names = ("build", "corpora", "vocabularies", "models", "average", "decode", "score", "report")
+    found = faults(dict.fromkeys(names, 3))
+    assert sorted(found) == sorted(f"params.yaml: {name}: should be a mapping, got 3" for name in names)
+    inner = {f"{PHRASEBOOK}.split": 1, f"{PHRASEBOOK}.download.parts": [], "models.transformer_prenorm": 2}
+    assert faults(inner | {"vocabularies.bpe_2k": "x"}) == [
+        f"params.yaml: {PHRASEBOOK}.download.parts: should be a mapping, got []",
+        f"params.yaml: {PHRASEBOOK}.split: should be a mapping, got 1",
+        "params.yaml: vocabularies.bpe_2k: should be a mapping, got 'x'",
+        "params.yaml: models.transformer_prenorm: should be a mapping, got 2",
+        "params.yaml: build.sizes: unknown size of transformer_prenorm, got 'tiny'",
+    ]

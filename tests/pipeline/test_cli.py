@@ -1,0 +1,95 @@
+"""A user's mistake is one message and exit 1, a bug a traceback; run as a command, as a stage is."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def run(tmp_path, project_root):
+    """Run a stage whose `main` has the given body, in tmp_path."""
+
+    def run_main(body, *arguments, signature="") -> subprocess.CompletedProcess:
+        script = tmp_path / "stage.py"
+        script.write_text(
+            "import errno, os\nfrom pathlib import Path\nfrom pipeline import cli, files, params\n"
+            f"def main({signature}) -> None:\n    {body}\ncli.run(main)\n"
+        )
+        command = [sys.executable, str(script), *arguments]
+        environment = os.environ | {"PYTHONPATH": str(project_root)}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    return run_main
+
+
+def test_arguments_reach_main(run):
+    said = run("print(corpus, size)", "toy", "tiny", signature="corpus: str, size: str")
+    assert (said.returncode, said.stdout, said.stderr) == (0, "toy tiny\n", "")
+
+
+def test_missing_argument_is_named(run):
+    said = run("pass", "toy", signature="corpus: str, size: str")
+    assert said.returncode == 2
+    assert "Missing argument 'size'" in said.stderr
+
+
+def test_no_section_is_one_line(run):
+    said = run("params.Section.load('build')")
+    assert said.returncode == 1
+    assert said.stderr == "error: params.yaml: no such file; expected in the folder the command runs in\n"
+
+
+def test_wrong_data_is_one_line(run, tmp_path):
+    (tmp_path / "a").write_bytes(b"\xff\n")
+    said = run("list(files.read_lines(Path('a')))")
+    assert said.returncode == 1
+    assert said.stderr == "error: a line 1: invalid UTF-8, got byte 0xff at column 1; expected text in UTF-8\n"
+
+
+def test_bug_is_a_traceback(run):
+    said = run("{}['key']")
+    assert said.returncode == 1
+    assert "Traceback" in said.stderr
+    assert "KeyError: 'key'" in said.stderr
+
+
+def test_other_system_errors_are_bugs(run):
+    said = run("open('nothing')")
+    assert said.returncode == 1
+    assert "Traceback" in said.stderr
+    assert "FileNotFoundError" in said.stderr
+
+
+@pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")
+def test_full_disk_is_one_line(run, tmp_path):
+    (tmp_path / ".out.txt.partial").symlink_to(FULL)
+    said = run("files.write_lines(Path('out.txt'), ['a'])")
+    assert said.returncode == 1
+    assert said.stderr == "error: out.txt: the disk is full; free some space and repeat the command\n"
+    assert sorted(os.listdir(tmp_path)) == ["stage.py"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "OSError(errno.ENOSPC, 'No space left on device')",
+        "OSError(errno.EDQUOT, 'Disk quota exceeded')",
+        "OSError('100000 requested and 8176 written')",  # numpy.save
+        "RuntimeError('Error while serializing: I/O error: No space left on device (os error 28)')",  # safetensors
+    ],
+)
+def test_full_disk_by_any_name(run, error):
+    said = run(f"raise {error}")
+    assert said.returncode == 1
+    assert said.stderr == "error: write: the disk is full; free some space and repeat the command\n"
+
+
+def test_full_disk_leaves_no_folder(run, tmp_path):
+    said = run("with files.new_folder(Path('out')): raise OSError(errno.ENOSPC, 'No space left on device')")
+    assert said.stderr == "error: out: the disk is full; free some space and repeat the command\n"
+    assert sorted(os.listdir(tmp_path)) == ["stage.py"]

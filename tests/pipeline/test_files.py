@@ -1,0 +1,211 @@
+"""A file is whole or not there, whatever interrupts; text is read strictly; each message by its text."""
+
+import errno
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline import files
+from pipeline.files import DataError
+
+FULL = Path("/dev/full")  # answers every write with ENOSPC
+needs_full = pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")
+
+
+def fill_disk(path):
+    """Let the next file written to `path` meet a full disk: its partial file is one already."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.with_name(f".{path.name}.partial").symlink_to(FULL)
+
+
+def test_new_file_appears_when_the_block_ends(tmp_path):
+    path = tmp_path / "a" / "b.txt"
+    with files.new_file(path) as file:
+        file.write("é\n")
+        assert not path.exists()
+    assert path.read_bytes() == b"\xc3\xa9\n"
+    assert os.listdir(path.parent) == ["b.txt"]
+
+
+def test_new_file_of_bytes(tmp_path):
+    with files.new_file(tmp_path / "a", "wb") as file:
+        file.write(b"\xff\r\n")
+    assert (tmp_path / "a").read_bytes() == b"\xff\r\n"
+
+
+def lines_and_interrupt():
+    yield "new"
+    raise KeyboardInterrupt
+
+
+def test_failed_new_file_leaves_the_old_one(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("old")
+    with pytest.raises(KeyboardInterrupt):
+        files.write_lines(path, lines_and_interrupt())
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_new_folder_appears_when_the_block_ends(tmp_path):
+    path = tmp_path / "x" / "out"
+    with files.new_folder(path) as folder:
+        (folder / "a").write_text("1")
+        assert not path.exists()
+    assert os.listdir(path) == ["a"]
+    assert os.listdir(path.parent) == ["out"]
+
+
+def test_new_folder_replaces_old_and_leftover(tmp_path):
+    for name in ("out", ".out.partial"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "stale").touch()
+    with files.new_folder(tmp_path / "out") as folder:
+        assert os.listdir(folder) == []
+        (folder / "a").touch()
+    assert os.listdir(tmp_path / "out") == ["a"]
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_failed_new_folder_leaves_the_old_one(tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "old").touch()
+    with pytest.raises(ZeroDivisionError), files.new_folder(tmp_path / "out") as folder:
+        files.write_lines(folder / "a", [str(1 / 0)])
+    assert os.listdir(tmp_path / "out") == ["old"]
+    assert os.listdir(tmp_path) == ["out"]
+
+
+@needs_full
+@pytest.mark.parametrize("size", [1, 1 << 20])  # found when the file is flushed, and while it is written
+def test_full_disk_leaves_no_file_and_names_it(tmp_path, size):
+    path = tmp_path / "out" / "a"
+    fill_disk(path)
+    with pytest.raises(OSError, match="No space left on device") as error:
+        files.write_lines(path, ["x" * size])
+    assert error.value.errno == errno.ENOSPC
+    assert error.value.filename == str(path)
+    assert os.listdir(path.parent) == []
+    assert FULL.is_char_device()
+
+
+def fill_folder(folder):
+    (folder / "first").write_text("fits")
+    (folder / "second").symlink_to(FULL)
+    (folder / "second").write_text("does not")
+
+
+@needs_full
+def test_full_disk_leaves_no_folder_and_names_it(tmp_path):
+    with pytest.raises(OSError, match="No space left on device") as error, files.new_folder(tmp_path / "out") as folder:
+        fill_folder(folder)
+    assert error.value.filename == str(tmp_path / "out")
+    assert os.listdir(tmp_path) == []
+    assert FULL.is_char_device()
+
+
+KILLED = {
+    "file": "with files.new_file(out) as file: file.write('half'); file.flush(); stop()",
+    "folder": "with files.new_folder(out) as folder: (folder / 'a').write_text('half'); stop()",
+    "lines": "files.write_lines(out, (stop() if i == 99_999 else 'half' for i in range(100_000)))",
+}
+
+
+@pytest.mark.parametrize("how", KILLED)
+def test_killed_writer_leaves_what_was_there(tmp_path, project_root, how):
+    """kill -9 in the middle: the target is the old one, and the next writer is not disturbed."""
+    out = tmp_path / "out"
+    if how == "folder":
+        out.mkdir()
+        (out / "old").touch()
+    else:
+        out.write_text("old")
+    lines = (
+        "import os, signal, sys; from pathlib import Path; from pipeline import files; out = Path(sys.argv[1])",
+        "def stop(): os.kill(os.getpid(), signal.SIGKILL)",
+        KILLED[how],
+    )
+    killed = subprocess.run([sys.executable, "-c", "\n".join(lines), str(out)], cwd=project_root, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert sorted(os.listdir(tmp_path)) == [".out.partial", "out"]
+    if how == "folder":
+        assert os.listdir(out) == ["old"]
+        with files.new_folder(out) as folder:
+            (folder / "a").touch()
+        assert os.listdir(out) == ["a"]
+    else:
+        assert out.read_text() == "old"
+        assert files.write_lines(out, ["new"]) == 1
+        assert out.read_text() == "new\n"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_json_is_read_as_written(tmp_path):
+    value = {"b": ["é", 1.5, None], "a": {}}
+    files.write_json(tmp_path / "a.json", value)
+    assert files.read_json(tmp_path / "a.json") == value
+    assert list(files.read_json(tmp_path / "a.json")) == ["b", "a"]  # the writer's order
+    assert "é" in (tmp_path / "a.json").read_text(encoding="utf-8")
+
+
+def test_json_has_no_nan(tmp_path):
+    with pytest.raises(ValueError, match="Out of range float values are not JSON compliant"):
+        files.write_json(tmp_path / "a.json", float("nan"))
+    assert os.listdir(tmp_path) == []
+
+
+def test_json_of_another_program(tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps({"é": 1}))
+    assert files.read_json(tmp_path / "a.json") == {"é": 1}
+
+
+@pytest.mark.parametrize("lines", [[], [""], ["", "a", ""], ["a\x85b\u2028c\x0cd\re", "\ufeffé"]])
+def test_lines_are_read_as_written(tmp_path, lines):
+    """Only a line feed ends a line; Python's splitlines knows nine more characters."""
+    assert files.write_lines(tmp_path / "a", lines) == len(lines)
+    assert list(files.read_lines(tmp_path / "a")) == lines
+    assert files.count_lines(tmp_path / "a") == len(lines)
+
+
+def test_lines_of_other_ends(tmp_path):
+    (tmp_path / "a").write_bytes(b"a\r\n\r\nb\r\r\nc")
+    assert list(files.read_lines(tmp_path / "a")) == ["a", "", "b\r", "c"]
+    assert files.count_lines(tmp_path / "a") == 4
+
+
+def test_line_that_is_no_utf_8(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"fine\nna\xefve\n")
+    with pytest.raises(DataError) as error:
+        list(files.read_lines(path))
+    assert str(error.value) == f"{path} line 2: invalid UTF-8, got byte 0xef at column 3; expected text in UTF-8"
+
+
+def test_pairs(tmp_path):
+    files.write_lines(tmp_path / "s", ["a", "", "c"])
+    files.write_lines(tmp_path / "t", ["x", "y", ""])
+    assert list(files.read_pairs(tmp_path / "s", tmp_path / "t")) == [("a", "x"), ("", "y"), ("c", "")]
+
+
+@pytest.mark.parametrize(("source", "target"), [(3, 2), (2, 3), (0, 1)])
+def test_files_that_are_not_parallel(tmp_path, source, target):
+    files.write_lines(tmp_path / "c.de", ["a"] * source)
+    files.write_lines(tmp_path / "c.en", [""] * target)
+    with pytest.raises(DataError) as error:
+        list(files.read_pairs(tmp_path / "c.de", tmp_path / "c.en"))
+    said = f"{tmp_path}/c.de has {source} lines, c.en {target}: the two files must be parallel"
+    assert str(error.value) == said
+
+
+def test_sha256_is_of_all_files_in_order(tmp_path):
+    big = bytes(range(256)) * 8192  # two blocks
+    (tmp_path / "a").write_bytes(big)
+    (tmp_path / "b").write_bytes(b"end")
+    assert files.sha256(tmp_path / "a", tmp_path / "b") == hashlib.sha256(big + b"end").hexdigest()
+    assert files.sha256() == hashlib.sha256().hexdigest()

@@ -1,0 +1,273 @@
+"""Sections are read typed and whole, and every fault is named at its key: each message by its text."""
+
+from typing import Annotated, Literal
+
+import pytest
+from pydantic import (
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    StringConstraints,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from pipeline import params
+from pipeline.params import ParamsError, Reader, Section
+
+
+class Noam(Section):
+    kind: Literal["noam"]
+    warm_up: PositiveInt
+
+
+class Files(Section):
+    kind: Literal["files"]
+    files: list[PositiveInt]
+    first: Literal["source", "target"]
+
+
+Choice = Annotated[Noam | Files, Field(discriminator="kind")]
+Word = Annotated[str, StringConstraints(pattern=params.NAME)]
+
+
+class Tiny(Section):
+    width: PositiveInt
+    heads: PositiveInt
+    rate: PositiveFloat
+    limit: PositiveInt | None
+
+    @field_validator("heads")
+    @classmethod
+    def divide_width(cls, heads: int, info: ValidationInfo) -> int:
+        if info.data.get("width", heads) % heads:
+            raise ValueError(f"must divide width {info.data['width']}, got {heads}")
+        return heads
+
+
+class Interval(Section):
+    low: int
+    high: int
+    further: list[int]
+
+    @model_validator(mode="after")
+    def ordered(self):
+        if self.low > self.high:
+            raise ValueError(f"high must be at least low {self.low}, got {self.high}")
+        if self.low == self.high:
+            raise ValueError(f"further.0: nothing lies between, got {self.low}")
+        if self.further:
+            raise ValueError(f"must have no further one, got {self.further}")
+        return self
+
+
+class Whole(Section):
+    choice: Choice
+    parts: dict[Word, Choice]
+    interval: Interval
+    either: int | Literal["auto"]
+
+
+TINY = "tiny: {width: 128, heads: 8, rate: 2e-3, limit: 5}\n"
+NOAM, FILES = "{kind: noam, warm_up: 4}", "{kind: files, files: [1], first: source}"
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """Load a section of a params.yaml with the given text."""
+    monkeypatch.chdir(tmp_path)
+
+    def load_text(text, kind=Tiny, name="tiny"):
+        (tmp_path / "params.yaml").write_text(text, encoding="utf-8")
+        return kind.load(name)
+
+    return load_text
+
+
+@pytest.fixture
+def message(load):
+    """What loading such a section says."""
+
+    def message_of(text, kind=Tiny, name="tiny"):
+        with pytest.raises(ParamsError) as error:
+            load(text, kind, name)
+        return str(error.value)
+
+    return message_of
+
+
+def whole(choice=NOAM, parts=f"{{a: {NOAM}}}", interval="{low: 1, high: 2, further: []}", either="3"):
+    return f"m:\n  choice: {choice}\n  parts: {parts}\n  interval: {interval}\n  either: {either}\n"
+
+
+def test_section_is_typed_and_frozen(load):
+    tiny = load(TINY)
+    assert tiny == Tiny(width=128, heads=8, rate=0.002, limit=5)
+    with pytest.raises(ValueError, match="frozen"):
+        tiny.width = 64
+
+
+def test_yaml_is_version_1_2(load):
+    """`3e-4` is a number and `no` is text, as for DVC."""
+    assert load("tiny: {width: 2, heads: 1, rate: 3e-4, limit: null}\n").rate == 0.0003
+    with pytest.raises(ParamsError, match="should be a valid integer, got 'no'"):
+        load("tiny: {width: no, heads: 1, rate: 3e-4, limit: null}\n")
+
+
+def test_all_faults_at_once(message):
+    assert message("tiny: {width: 8.5, heds: 8, rate: -1, limit: '5'}\n") == "\n".join(
+        [
+            "params.yaml: tiny.width: should be a valid integer, got 8.5",
+            "params.yaml: tiny.heads: is missing",
+            "params.yaml: tiny.rate: should be greater than 0, got -1",
+            "params.yaml: tiny.limit: should be a valid integer, got '5'",
+            "params.yaml: tiny.heds: unknown key; nearest is 'heads'",
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("tiny", "said"),
+    [
+        ("{width: true, heads: 8, rate: 1, limit: 5}", "tiny.width: should be a valid integer, got True"),
+        ("{width: 128, heads: 8, rate: .inf, limit: 5}", "tiny.rate: should be a finite number, got inf"),
+        ("{width: 128, heads: 8, rate: .nan, limit: 5}", "tiny.rate: should be a finite number, got nan"),
+        ("{width: 128, heads: 6, rate: 1, limit: 5}", "tiny.heads: must divide width 128, got 6"),
+        ("{width: 128, heads: 0, rate: 1, limit: 5}", "tiny.heads: should be greater than 0, got 0"),
+        ("{width: 128, heads: 8, rate: 1, limit: 0}", "tiny.limit: should be greater than 0, got 0"),
+        ("{width: 128, heads: 8, rate: 1}", "tiny.limit: is missing"),
+        (
+            "{width: 128, heads: 8, rate: 1, limit: 5, zzz: 1}",
+            "tiny.zzz: unknown key; expected one of heads, limit, rate, width",
+        ),
+        ("{width: 128, heads: 8, rate: 1, limit: 5, 7: 1}", "tiny.7: Keys should be strings, got 7"),
+        ("[128, 8]", "tiny: should be a mapping, got [128, 8]"),
+        ("", "tiny: should be a mapping, got None"),
+    ],
+)
+def test_one_fault(message, tiny, said):
+    assert message(f"tiny: {tiny}\n") == f"params.yaml: {said}"
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ({"choice": "{kind: noam, warm_up: 0}"}, "m.choice.warm_up: should be greater than 0, got 0"),
+        ({"choice": "{kind: noam, warm_up: 4, warmup: 4}"}, "m.choice.warmup: unknown key; nearest is 'warm_up'"),
+        (
+            {"choice": "{kind: noam, warm_up: 4, files: 4}"},
+            "m.choice.files: unknown key; expected one of kind, warm_up",
+        ),
+        (
+            {"choice": "{kind: files, files: [1, x], first: source}"},
+            "m.choice.files.1: should be a valid integer, got 'x'",
+        ),
+        ({"choice": "{kind: files, files: [1]}"}, "m.choice.first: is missing"),
+        ({"choice": "{kind: files, first: source}"}, "m.choice.files: is missing"),
+        (
+            {"choice": "{kind: files, files: [1], first: sorce}"},
+            "m.choice.first: should be 'source' or 'target', got 'sorce'",
+        ),
+        ({"choice": "{kind: naom, warm_up: 4}"}, "m.choice.kind: unknown choice, got 'naom'; nearest is 'noam'"),
+        ({"choice": "{kind: x}"}, "m.choice.kind: unknown choice, got 'x'; expected one of files, noam"),
+        ({"choice": "{warm_up: 4}"}, "m.choice.kind: is missing"),
+        ({"choice": "noam"}, "m.choice: should be a mapping, got 'noam'"),
+        ({"parts": "{noam: {kind: noam, warm_up: x}}"}, "m.parts.noam.warm_up: should be a valid integer, got 'x'"),
+        (
+            {"parts": f"{{a-b: {NOAM}}}"},
+            "m.parts.a-b: should be letters, digits and underscores, got 'a-b'",
+        ),
+        ({"parts": "[1]"}, "m.parts: should be a mapping, got [1]"),
+        ({"interval": "{low: 3, high: 2, further: []}"}, "m.interval.high: must be at least low 3, got 2"),
+        ({"interval": "{low: 2, high: 2, further: []}"}, "m.interval.further.0: nothing lies between, got 2"),
+        ({"interval": "{low: 1, high: 2, further: [1]}"}, "m.interval: must have no further one, got [1]"),
+        ({"interval": "{low: 1, high: 2, further: 5}"}, "m.interval.further: should be a valid list, got 5"),
+    ],
+)
+def test_path_is_the_files_letter_for_letter(message, parts, said):
+    """Without pydantic's names of union members; the key is named where a whole section's message begins with it."""
+    assert message(whole(**parts), Whole, "m") == f"params.yaml: {said}"
+
+
+def test_neither_of_two_types(message):
+    assert message(whole(either="x"), Whole, "m") == (
+        "params.yaml: m.either: should be a valid integer, got 'x'\nparams.yaml: m.either: should be 'auto', got 'x'"
+    )
+
+
+def test_pydantic_accepts_what_is_right(load):
+    assert load(whole(choice=FILES), Whole, "m").choice.files == [1]
+
+
+def test_no_such_section(message):
+    assert message(TINY, name="tany") == "params.yaml: tany: no such section; nearest is 'tiny'"
+    assert message("m: {a: {}, b: {}}\n", name="m.x.y") == "params.yaml: m.x: no such section; expected one of a, b"
+    assert message("m: 3\n", name="m.x") == "params.yaml: m.x: no such section"
+
+
+def test_file_is_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ParamsError) as error:
+        Tiny.load("tiny")
+    assert str(error.value) == "params.yaml: no such file; expected in the folder the command runs in"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ": must be a mapping of sections, got nothing"),
+        ("- 1\n", ": must be a mapping of sections, got [1]"),
+        (
+            "a: [1\nb: 2\n",
+            " line 2 column 2: not valid YAML, while parsing a flow sequence, expected ',' or ']', but got ':'",
+        ),
+        ("a: b: c\n", " line 1 column 5: not valid YAML, mapping values are not allowed here"),
+        (
+            "a: 1\nb: 2\na: {c: 3}\n",
+            ' line 3 column 1: not valid YAML, while constructing a mapping, found duplicate key "a"',
+        ),
+        (
+            "a: 1\n---\nb: 2\n",
+            " line 2 column 1: not valid YAML, expected a single document in the stream, but found another document",
+        ),
+        (
+            "a: \x01\n",
+            ": not valid YAML, unacceptable character #x0001: special characters are not allowed, at character 4",
+        ),
+    ],
+)
+def test_broken_file_is_one_line(message, text, said):
+    assert message(text) == f"params.yaml{said}"
+
+
+def test_file_is_no_utf_8(tmp_path):
+    (tmp_path / "params.yaml").write_bytes(b"a: \xff\n")
+    with pytest.raises(ParamsError) as error:
+        params.read_yaml(tmp_path / "params.yaml")
+    path = tmp_path / "params.yaml"
+    assert (
+        str(error.value) == f"{path}: not valid YAML, unacceptable character #x00ff: invalid start byte, at character 4"
+    )
+
+
+def test_reader_reads_what_is_declared(load):
+    load("corpora: {toy: {" + TINY.strip() + "}}\n", name="corpora.toy.tiny")
+    read = Reader(("corpora.{corpus}.tiny",), corpus="toy")
+    assert read(Tiny, "corpora.{corpus}.tiny").width == 128
+
+
+def test_reader_reads_nothing_else(load):
+    load(TINY)
+    with pytest.raises(AssertionError, match=r"tiny is not in READS \('build',\)"):
+        Reader(("build",))(Tiny, "tiny")
+
+
+def test_nearest():
+    assert params.nearest("smal", ["tiny", "small"]) == "; nearest is 'small'"
+    assert params.nearest("x", ["tiny", "small"]) == "; expected one of small, tiny"
+    assert params.nearest("x", []) == ""
+
+
+def test_flatten():
+    assert params.flatten({"a": {"b": 1, "c": {"d": [2]}}, "e": "f"}) == {"a.b": 1, "a.c.d": [2], "e": "f"}

@@ -1,0 +1,62 @@
+"""The command: a constant file for a right params.yaml, one line a fault for a wrong one, and nothing written."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def check(tmp_path, project_root):
+    """Run the stage on the project's params.yaml with one text put for another."""
+
+    def run(old="", new="") -> subprocess.CompletedProcess:
+        text = (project_root / "params.yaml").read_text(encoding="utf-8")
+        assert old in text
+        (tmp_path / "params.yaml").write_text(text.replace(old, new, 1) if old else text, encoding="utf-8")
+        command, environment = [sys.executable, "-m", "stages.check"], os.environ | {"PYTHONPATH": str(project_root)}
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_any_right_file_gives_the_same_bytes(check, tmp_path):
+    out = tmp_path / "data/check/params.txt"
+    for beam_size in (5, 1):
+        said = check("beam_size: 5", f"beam_size: {beam_size}")
+        assert (said.returncode, said.stderr) == (0, "")
+        assert out.read_bytes() == b"params.yaml is valid\n"
+
+
+def test_every_fault_is_a_line(check, tmp_path):
+    said = check("sizes: [tiny]", "sizes: [tyni]\n  speed: fast")
+    assert said.returncode == 1
+    assert said.stdout == ""
+    assert (
+        said.stderr
+        == "error: params.yaml: build.speed: unknown key; expected one of corpora, models, sizes, vocabularies\n"
+    )
+    assert os.listdir(tmp_path) == ["params.yaml"]
+
+
+def test_no_yaml_is_a_line(check, tmp_path):
+    said = check("sizes: [tiny]", "sizes: [tiny")
+    assert said.returncode == 1
+    assert said.stderr.startswith("error: params.yaml line ")
+    assert said.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == ["params.yaml"]
+
+
+@pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")
+def test_full_disk_is_a_line(check, tmp_path):
+    out = tmp_path / "data/check"
+    out.mkdir(parents=True)
+    (out / ".params.txt.partial").symlink_to(FULL)
+    said = check()
+    assert said.returncode == 1
+    assert said.stderr == "error: data/check/params.txt: the disk is full; free some space and repeat the command\n"
+    assert os.listdir(out) == []

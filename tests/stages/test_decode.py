@@ -1,0 +1,101 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from pipeline.data import vocabulary
+from pipeline.models import transformer_prenorm
+
+ROOT = Path(__file__).parents[2]
+SYSTEM = "toy-bpe_toy-transformer_prenorm-tiny"
+WORDS = "le chat noir dort dans la maison blanche et mange une pomme rouge avec un ami"
+ARCH = {
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "width": 16,
+    "heads": 2,
+    "feed_forward": 32,
+    "dropout": 0.1,
+    "tied_embeddings": "all",
+}
+SUBWORDS = {
+    "kind": "bpe",
+    "size": 60,
+    "joint": True,
+    "byte_fallback": False,
+    "character_coverage": 1.0,
+    "sentences": 1000,
+    "seed": 1,
+}
+PARTS = {
+    "train": [WORDS[4 * i :] for i in range(12)],
+    "validation": ["le chat dort"],
+    "test": ["le chat noir", "", "une pomme rouge avec un ami", "   ", "dort", "le chat noir", "ξένος"],
+    "other": ["la maison blanche"],
+}
+
+
+@pytest.fixture
+def project(tmp_path):
+    """Everything the stage reads: parts, a vocabulary, random weights."""
+    (tmp_path / "params.yaml").write_text(
+        "decode: {beam_size: 3, length_penalty: 0.6, max_length_factor: 1.5, max_length_offset: 5, "
+        "tokens_per_batch: 20}\n"
+        f"models: {{transformer_prenorm: {{tiny: {{arch: {ARCH}}}}}}}\n"
+    )
+    split, pieces, average = (
+        tmp_path / f for f in ("data/split/toy", "data/vocabulary/toy-bpe_toy", f"runs/{SYSTEM}/average")
+    )
+    for folder in (split, pieces, average):
+        folder.mkdir(parents=True)
+    for part, lines in PARTS.items():
+        (split / f"{part}.source.txt").write_text("".join(line + "\n" for line in lines))
+    source, subwords = split / "train.source.txt", vocabulary.Subwords.model_validate(SUBWORDS)
+    vocabulary.train(subwords, source, source, pieces, "vocabularies.bpe_toy")
+    torch.manual_seed(1)
+    arch = transformer_prenorm.Arch.model_validate(ARCH)
+    save_file(
+        transformer_prenorm.Model(arch, source_size=60, target_size=60).state_dict(), average / "model.safetensors"
+    )
+    return tmp_path
+
+
+def decode(project):
+    return subprocess.run(
+        [sys.executable, "-m", "stages.decode", "toy", "bpe_toy", "transformer_prenorm", "tiny"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_one_line_out_per_line_in_whatever_the_batch_size(project):
+    done = decode(project)
+    assert done.returncode == 0, done.stderr
+    out = project / "data/decode" / SYSTEM
+    assert sorted(path.name for path in out.iterdir()) == ["other.txt", "test.txt"]
+    text = (out / "test.txt").read_text()
+    lines = text.removesuffix("\n").split("\n")
+    assert len(lines) == len(PARTS["test"])
+    assert lines[1] == lines[3] == ""
+    assert lines[0] == lines[5] != ""
+    params = project / "params.yaml"
+    params.write_text(params.read_text().replace("tokens_per_batch: 20", "tokens_per_batch: 2000"))
+    assert decode(project).returncode == 0
+    assert (out / "test.txt").read_text() == text
+
+
+def test_a_fault_is_one_line_and_leaves_nothing(project):
+    (project / "data/split/toy/test.source.txt").write_bytes(b"le chat\nle \xff chat\n")
+    done = decode(project)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: data/split/toy/test.source.txt line 2: invalid UTF-8, got byte 0xff at column 4; "
+        "expected text in UTF-8\n"
+    )
+    assert list((project / "data/decode").iterdir()) == []

@@ -1,0 +1,162 @@
+"""The stage `report`: the very command of dvc.yaml on what the stages before leave behind."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.files import DataError
+from stages.report import main
+
+ROOT = Path(__file__).parents[2]
+PARAMS = """
+build:
+  corpora: [toy_fr_en]
+  vocabularies: [bpe_2k]
+  models: [small_model, large_model]
+  sizes: [tiny]
+report: {samples: 2, seed: 1}
+"""
+SYSTEMS = [f"toy_fr_en-bpe_2k-{model}-tiny" for model in ("small_model", "large_model")]
+PARTS = {"train": 90, "validation": 4, "test": 4, "compositional": 3}
+REQUIRED = {
+    "data/split/toy_fr_en.json": "split@toy_fr_en",
+    "data/clean/toy_fr_en/clean.json": "clean@toy_fr_en",
+    "data/encode/toy_fr_en-bpe_2k/encode.json": "encode@toy_fr_en-bpe_2k",
+    f"runs/{SYSTEMS[0]}/train/curves.csv": f"train@{SYSTEMS[0]}",
+    f"runs/{SYSTEMS[0]}/train/training.json": f"train@{SYSTEMS[0]}",
+    f"runs/{SYSTEMS[1]}/average/average.json": f"average@{SYSTEMS[1]}",
+    f"data/decode/{SYSTEMS[1]}/test.txt": f"decode@{SYSTEMS[1]}",
+    f"metrics/{SYSTEMS[1]}.json": f"score@{SYSTEMS[1]}",
+    f"data/score/{SYSTEMS[1]}/by_length.csv": f"score@{SYSTEMS[1]}",
+}
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+
+def write_corpus(root):
+    cleaning = {"source_language": "fr", "target_language": "en", "read": 100, "kept": 90}
+    write(root / "data/clean/toy_fr_en/clean.json", cleaning | {"dropped": {"empty": 3, "duplicate": 7}})
+    leakage = {"train/test": {"source": 1, "target": 2, "dropped": 2}}
+    write(root / "data/split/toy_fr_en.json", {"pairs": PARTS, "dropped": {"train": 2}, "leakage": leakage})
+    tokens = {"source_tokens": 500, "target_tokens": 450, "source_unknown": 1, "target_unknown": 0}
+    encoded = {part: {"pairs": count, **tokens} for part, count in PARTS.items()}
+    write(root / "data/encode/toy_fr_en-bpe_2k/encode.json", encoded)
+    for part, count in PARTS.items():
+        for side in ("source", "target"):
+            write(
+                root / f"data/split/toy_fr_en/{part}.{side}.txt", "".join(f"{part} {side} {i}\n" for i in range(count))
+            )
+
+
+def write_system(root, system, bleu):
+    tests = ("test", "compositional")
+    signatures = {"bleu": "nrefs:1|tok:13a|version:2.6.0", "chrf": "nrefs:1|nc:6|version:2.6.0"}
+    write(
+        root / f"metrics/{system}.json",
+        {part: {"bleu": bleu, "chrf": 80.0, "signatures": signatures} for part in tests},
+    )
+    for part in tests:
+        write(
+            root / f"data/decode/{system}/{part}.txt", "".join(f"{part} of {system} {i}\n" for i in range(PARTS[part]))
+        )
+    rows = "".join(f"{part},1-10,1,10,{PARTS[part]},{bleu},80.0\n" for part in tests)
+    write(root / f"data/score/{system}/by_length.csv", "part,bucket,lower,upper,sentences,bleu,chrf\n" + rows)
+    curves = "".join(f"{n},1.0,0.001,1.0,{400 / n},2.0,{n / 5}\n" for n in (100, 200, 300))
+    header = "update,train_loss,learning_rate,grad_norm,validation_loss,validation_perplexity,validation_bleu\n"
+    write(root / f"runs/{system}/train/curves.csv", header + curves)
+    training = {"fingerprint": "f00d", "updates": 300, "stopped": "updates", "padding_share": 0.05}
+    training |= {"best": {"update": 300, "validation_loss": 1.3333, "validation_bleu": 60.0}, "num_parameters": 12345}
+    write(
+        root / f"runs/{system}/train/training.json", training | {"params": {"training.updates": 300, "arch.width": 64}}
+    )
+    write(root / f"runs/{system}/average/average.json", {"checkpoints": ["200.safetensors", "300.safetensors"]})
+
+
+def write_project(root):
+    write(root / "params.yaml", PARAMS)
+    write_corpus(root)
+    for system, bleu in zip(SYSTEMS, (71.25, 83.5), strict=True):
+        write_system(root, system, bleu)
+    write_system(root, "toy_fr_en-bpe_2k-old_model-tiny", 99.0)  # of an earlier choice
+    return root
+
+
+@pytest.fixture
+def project(tmp_path):
+    return write_project(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def reported(tmp_path_factory):
+    """A project whose report is written, and what the command said."""
+    root = write_project(tmp_path_factory.mktemp("reported"))
+    return root, report(root)
+
+
+def report(project):
+    # a store that cannot be: the stage must not need one
+    dead = {"MLFLOW_TRACKING_URI": "sqlite:////dev/null/mlflow.db", "PYTHONPATH": str(ROOT), "COLUMNS": "80"}
+    command = [sys.executable, "-m", "stages.report"]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, env=os.environ | dead, check=False)
+
+
+def test_the_page_shows_the_systems_chosen_and_no_other(reported):
+    project, run = reported
+    assert run.returncode == 0, run.stderr
+    page = (project / "report/index.md").read_text(encoding="utf-8")
+    assert page.index("83.50 | 80.00 |") < page.index("71.25 | 80.00 |")
+    assert page.index("Test part `test`") < page.index("Test part `compositional`")
+    assert "old_model" not in page
+    assert sorted(path.name for path in (project / "report").iterdir()) == [
+        "index.md",
+        "learning_curves-toy_fr_en.png",
+        "scores_by_length-toy_fr_en.png",
+    ]
+
+
+def test_the_terminal_shows_every_score_in_eighty_columns(reported):
+    lines = reported[1].stdout.splitlines()
+    rows = [line for line in lines if "bpe_2k-" in line]
+    assert [line.replace("│", " ").split() for line in rows] == [
+        ["test", "bpe_2k-large_model-tiny", "83.50", "80.00"],
+        ["bpe_2k-small_model-tiny", "71.25", "80.00"],
+        ["compositional", "bpe_2k-large_model-tiny", "83.50", "80.00"],
+        ["bpe_2k-small_model-tiny", "71.25", "80.00"],
+    ]
+    assert max(map(len, lines)) <= 80
+
+
+def test_again_gives_the_same_bytes(reported):
+    project = reported[0]
+
+    def written():
+        return {path.name: path.read_bytes() for path in (project / "report").iterdir()}
+
+    first = written()
+    assert report(project).returncode == 0
+    assert written() == first
+
+
+def test_a_missing_file_ends_the_command(project):
+    (project / f"metrics/{SYSTEMS[0]}.json").unlink()
+    run = report(project)
+    assert run.returncode == 1
+    message = f"metrics/{SYSTEMS[0]}.json: no such file; expected what `dvc repro score@{SYSTEMS[0]}` builds"
+    assert run.stderr.splitlines()[-1] == f"error: {message}"  # matplotlib may have said that it looks for fonts
+    assert not (project / "report").exists()
+
+
+@pytest.mark.parametrize("path", REQUIRED)
+def test_a_missing_file_is_named_with_the_command_that_builds_it(project, path, monkeypatch):
+    (project / path).unlink()
+    monkeypatch.chdir(project)
+    with pytest.raises(DataError) as error:
+        main()
+    assert str(error.value) == f"{path}: no such file; expected what `dvc repro {REQUIRED[path]}` builds"

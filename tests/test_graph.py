@@ -1,0 +1,212 @@
+"""dvc.yaml tells the truth: deps and params are exactly what a stage imports and reads; and imports point down."""
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+from dvc.repo import Repo
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[1]
+NEUTRAL = {"pipeline/cli.py", "pipeline/tracking.py", "pipeline/progress.py"}  # cannot change what a stage writes
+BOTTOM = {"params", "files", "ids", "seeding", "cli", "progress"}  # import nothing else of ours
+BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
+    **{name: set() for name in BOTTOM},
+    "build": {"params"},
+    "device": set(),
+    "fingerprint": {"params", "files"},
+    "tracking": {"params", "files"},
+    "data": {"params", "files", "ids", "seeding", "progress"},
+    "layers": {"ids"},
+    "models": {"models.interface", "layers", "params", "ids"},
+    "training": {
+        "models.interface",
+        "data.batching",
+        "data.budget",
+        "data.shards",
+        "data.vocabulary",
+        "evaluation.scores",
+        "decoding.greedy",
+        "params",
+        "seeding",
+        "ids",
+        "files",
+        "progress",
+    },
+    "decoding": {"models.interface", "params", "ids", "progress"},
+    "evaluation": {"params", "files", "seeding", "build", "progress"},
+    "catalogue": {"params", "build", "data", "models", "training", "decoding", "evaluation"},
+}
+
+
+@cache
+def imported(path: Path) -> frozenset[Path]:
+    """Files of this repository that the import statements of `path` run; docstring-only ones aside."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for parts in (name.split(".") for name in names):
+            for depth in range(1, len(parts) + 1):
+                base = ROOT.joinpath(*parts[:depth])
+                found |= {p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file() and has_code(p)}
+    return frozenset(found)
+
+
+@cache
+def has_code(path: Path) -> bool:
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    return any(not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)) for node in body)
+
+
+def defines(path: Path) -> bool:
+    """Whether a module holds more than constants."""
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    return any(isinstance(node, kinds) for node in ast.parse(path.read_text(encoding="utf-8")).body)
+
+
+def closure(*entries: Path) -> set[str]:
+    """Paths from the root of everything that running `entries` imports, `entries` included."""
+    seen, todo = set(), list(entries)
+    while todo:
+        if (path := todo.pop()) not in seen:
+            seen.add(path)
+            todo += imported(path)
+    return {name(path) for path in seen} - NEUTRAL
+
+
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def modules(*folders: str) -> list[Path]:
+    """Every Python file with code below the folders."""
+    return sorted(p for folder in folders for p in ROOT.glob(f"{folder}/**/*.py") if has_code(p))
+
+
+def instances() -> dict[str, dict[str, object]]:
+    """Stage name -> {item of its matrix, or "": the stage}."""
+    found = defaultdict(dict)
+    for stage in Repo(ROOT).index.stages:
+        stage_name, _, item = stage.addressing.partition("@")
+        found[stage_name][item] = stage
+    return found
+
+
+STAGES = instances()
+WRITTEN = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
+AXES = {stage: list(about.get("matrix", ())) for stage, about in WRITTEN.items()}
+MODELS = {p for p in ROOT.glob("pipeline/models/*.py") if p.stem not in ("__init__", "interface")}  # chosen or not
+
+
+def axes(stage: str, item: str) -> dict[str, str]:
+    """The value of each axis in the instance `item` of a stage."""
+    return dict(zip(AXES[stage], item.split("-"), strict=True)) if item else {}
+
+
+def reads(stage: str) -> tuple[str, ...]:
+    """What a stage's script declares to read."""
+    tree = ast.parse((ROOT / f"stages/{stage}.py").read_text(encoding="utf-8"))
+    return next(
+        ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "READS"
+    )
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_deps_are_the_imported_modules(stage):
+    """A stage that finds models declares the file of its own (or of all, where no axis names one), and every brick that
+    any model uses (cautious, never stale)."""
+    script = ROOT / f"stages/{stage}.py"
+    finds = "pipeline/models/interface.py" in closure(script)
+    shared = closure(script, *(MODELS if finds else ())) - {name(path) for path in MODELS}
+    for item, built in STAGES[stage].items():
+        model = axes(stage, item).get("model")
+        own = {f"pipeline/models/{model}.py"} if model else {name(path) for path in MODELS}
+        declared = {dep.def_path for dep in built.deps if str(dep.def_path).endswith(".py")}
+        assert declared == shared | (own if finds else set()), built.addressing
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_params_are_the_sections_read(stage):
+    for item, built in STAGES[stage].items():
+        declared = {key for dep in built.deps if dep.def_path == "params.yaml" for key in getattr(dep, "params", ())}
+        assert declared == {read.format(**axes(stage, item)) for read in reads(stage)}, built.addressing
+
+
+def test_check_depends_on_the_whole_file():
+    """And on no section of it, so that it runs before DVC asks for one that is not there."""
+    assert reads("check") == ()
+    assert "params.yaml" in WRITTEN["check"]["deps"]
+    assert "params" not in WRITTEN["check"]
+    assert "data/check/params.txt" in WRITTEN["download"]["deps"]
+
+
+@pytest.mark.parametrize("stage", WRITTEN)
+def test_command_is_the_stage_with_its_axes(stage):
+    words = [f"${{item.{axis}}}" for axis in AXES[stage]]
+    assert WRITTEN[stage]["cmd"] == " ".join([f"python -m stages.{stage}", *words])
+
+
+def test_one_name_for_one_stage():
+    assert {p.stem for p in modules("stages")} == set(WRITTEN)
+    assert {p.stem.removeprefix("test_") for p in ROOT.glob("tests/stages/test_*.py")} == set(WRITTEN)
+
+
+def test_one_name_for_a_module_and_its_test():
+    """Of modules that define a function or a class; tables and constants are tested by what uses them."""
+    tested = {name(path) for path in ROOT.glob("tests/pipeline/**/test_*.py")}
+    expected = {f"tests/{name(path.with_name(f'test_{path.name}'))}" for path in modules("pipeline") if defines(path)}
+    assert sorted(expected - tested) == []
+    assert sorted(tested - expected) == []
+
+
+@pytest.mark.parametrize("path", modules("pipeline"), ids=name)
+def test_imports_point_down(path):
+    """Within a package anything goes, but for models, which know no sibling."""
+    own = part(path)
+    for reached in map(part_of_import, imported(path)):
+        package = reached.partition(".")[0]
+        inside = package == own and package != "models"
+        assert inside or {package, reached} & BELOW[own], f"{name(path)} imports {reached}"
+
+
+def part(path: Path) -> str:
+    """The module or package of `pipeline` that a file belongs to."""
+    return path.relative_to(ROOT / "pipeline").parts[0].removesuffix(".py")
+
+
+def part_of_import(path: Path) -> str:
+    """`data.batching` for pipeline/data/batching.py; stages keep their `stages`, which nothing may import."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[1:] if parts[0] == "pipeline" else parts)
+
+
+LIGHT = [p for p in modules("pipeline/data") if p.stem != "batching"] + [
+    ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)
+]
+NUMERIC = modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers")
+
+
+@pytest.mark.parametrize(
+    ("paths", "unwanted"),
+    [
+        (LIGHT, {"torch", "mlflow", "dvc", "pandas"}),
+        (modules("pipeline/evaluation"), {"torch", "mlflow", "dvc", "datasets"}),
+        (NUMERIC, {"mlflow", "dvc", "datasets", "pandas"}),
+    ],
+    ids=["light", "evaluation", "numeric"],
+)
+def test_libraries_stay_out(paths, unwanted):
+    """Not by way of another module either: a fresh interpreter imports them all and shows what it has loaded."""
+    wanted = ", ".join(name(path).removesuffix(".py").replace("/", ".") for path in paths)
+    command = [sys.executable, "-c", f"import sys; import {wanted}; print(*sys.modules)"]
+    loaded = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not unwanted & set(loaded.stdout.split())
