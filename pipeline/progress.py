@@ -22,7 +22,7 @@ from rich.text import Text
 T = TypeVar("T")
 
 PLAIN_SECONDS = 15.0  # between two plain lines
-console = Console(stderr=True)
+console = Console(stderr=True, soft_wrap=not sys.stderr.isatty())  # a log keeps long lines whole
 
 
 class Rate(ProgressColumn):

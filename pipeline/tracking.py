@@ -1,5 +1,6 @@
 """The trace of a run: a local log that is always whole, and MLflow where it answers (the only module that knows it)."""
 
+import contextlib
 import json
 import logging
 import math
@@ -48,8 +49,9 @@ ENVIRONMENT = {
 def training_run(system: str, *, stage: str, fingerprint: str, log: Path, resumed_at: int) -> "Run":
     """The run of a training that starts (`resumed_at` 0) or goes on after update `resumed_at`.
 
-    A run left unfinished is taken up again, and what is logged for steps it already holds is passed over. A training
-    from scratch opens a new run only where the last one had finished.
+    A run left unfinished is taken up again: what is logged for steps it already holds is passed over, and what only
+    the local log holds of the updates before is sent. A training from scratch opens a new run only where the last
+    one had finished.
     """
     return Run("training", system, stage=stage, fingerprint=fingerprint, log=log, resumed_at=resumed_at)
 
@@ -60,7 +62,7 @@ def scoring_run(system: str, *, stage: str, fingerprint: str, log: Path) -> "Run
 
 
 def system_run(system: str, *, stage: str, fingerprint: str) -> "Run":
-    """The newest training run of `system`, to add artifacts or tags to; its status and its log stay as they are."""
+    """The newest training run of `system`, to add artifacts or tags to; its status stays as it is."""
     return Run("system", system, stage=stage, fingerprint=fingerprint)
 
 
@@ -216,12 +218,15 @@ class Store:
     def open(self, log: Path | None, resumed_at: int) -> None:
         """Connect, find or create the run, send it what only the local log holds of the updates before `resumed_at`."""
         uri = os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db"
-        probe(uri)
+        if (path := sqlite_file(uri)) and path.exists():
+            probe(path)
         for name in ("alembic", "urllib3.connectionpool"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         from mlflow import MlflowClient
         from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
+        if path and not path.exists():
+            create(path)
         self.client = MlflowClient(uri)
         self.experiment_id = self._experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt")
         found = self._newest()
@@ -235,7 +240,7 @@ class Store:
         monitor: Any = SystemMetricsMonitor
         self.monitor = monitor(self.run_id, tracking_uri=uri)
         self.samples = 1 + max((step for name, step in self.last.items() if name.startswith("system/")), default=-1)
-        if log and resumed_at:
+        if log and log.exists() and resumed_at:
             self._catch_up(log, resumed_at)
 
     def metrics(self, step: int, milliseconds: int, values: Mapping[str, float]) -> None:
@@ -324,10 +329,9 @@ class Store:
         with log.open("rb") as lines:
             for line in lines:
                 if 0 <= (step := step_of(line)) <= resumed_at:
-                    values = {name: value for name, value in json.loads(line).items() if name != "step"}
-                    self.metrics(
-                        step, self.created, {name: value for name, value in values.items() if value is not None}
-                    )
+                    given = {name: value for name, value in json.loads(line).items() if value is not None}
+                    del given["step"]
+                    self.metrics(step, self.created, given)
 
     def _experiment(self, name: str) -> str:
         from mlflow.exceptions import MlflowException
@@ -405,21 +409,41 @@ def batches(items: list[T], size: int) -> Iterator[list[T]]:
         yield items[start : start + size]
 
 
-def probe(uri: str) -> None:
+def sqlite_file(uri: str) -> Path | None:
+    """The file of a SQLite address, None for any other."""
+    return Path(uri.removeprefix("sqlite:///").partition("?")[0]) if uri.startswith("sqlite:///") else None
+
+
+def probe(path: Path) -> None:
     """Fail now where a SQLite store cannot be written: MLflow would try again for minutes.
 
-    Raises: sqlite3.Error, OSError.
+    Raises: sqlite3.Error.
     """
-    if not uri.startswith("sqlite:///"):
-        return
-    path = Path(uri.removeprefix("sqlite:///").partition("?")[0])
-    path.parent.mkdir(parents=True, exist_ok=True)
     connection = sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)
     try:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute("ROLLBACK")
     finally:
         connection.close()
+
+
+def create(path: Path) -> None:
+    """A new SQLite store, there with all its tables or not at all.
+
+    MLflow makes the tables in some fifty steps: killed between two, or with another process at it, it leaves a store
+    that no later run can open.
+    """
+    from mlflow import MlflowClient
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial.touch()  # fails at once where MLflow would try again for minutes
+    try:
+        MlflowClient(f"sqlite:///{partial}").search_experiments()
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            os.link(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def git_commit() -> str | None:

@@ -23,9 +23,8 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     net = found.Model(read(found.Arch, READS[1]), source_size=pieces.source_size, target_size=pieces.target_size)
     net.load_state_dict(load_file(Path("runs", system, "average/model.safetensors")))
     net.to(device.best()).eval()
-    names = sorted(path.name.removesuffix(".source.txt") for path in split.glob("*.source.txt"))
     with files.new_folder(Path("data/decode", system)) as folder:
-        for part in filter(parts.is_test, names):
+        for part in filter(parts.is_test, parts.names(split)):
             sources = pieces.encode_source(list(files.read_lines(parts.paths(split, part)[0])))
             translations = translate(net, sources, decoding, device.best(), f"decode {part}")
             files.write_lines(folder / f"{part}.txt", pieces.decode_target(translations))

@@ -39,9 +39,7 @@ def test_parts(split: Path, decoded: Path) -> list[str]:
 
     Raises: DataError where others were translated.
     """
-    expected = sorted(
-        filter(parts.is_test, (path.name.removesuffix(".source.txt") for path in split.glob("*.source.txt")))
-    )
+    expected = list(filter(parts.is_test, parts.names(split)))
     found = sorted(path.stem for path in decoded.glob("*.txt"))
     if found != expected:
         raise files.DataError(

@@ -1,10 +1,13 @@
 """What every test has: no network but this machine, and the folder the project stands in."""
 
 import ipaddress
+import os
 import socket
 from pathlib import Path
 
 import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; tiny models are no faster in several
 
 
 @pytest.fixture(scope="session")

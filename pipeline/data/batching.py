@@ -98,7 +98,8 @@ class Plan:
             found[-1].append(batch)
             total += tokens
         if len(found) > 1 and total < self.training.tokens_per_update / 2:
-            found[-2] += found.pop()
+            rest = found.pop()
+            found[-1] += rest
         return found
 
 

@@ -45,17 +45,6 @@ def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> d
     return counts
 
 
-def parts(split: Path) -> list[str]:
-    """The names of the parts in a folder of the stage split, sorted.
-
-    Raises: DataError where there is none.
-    """
-    found = sorted(path.name.removesuffix(".source.txt") for path in split.glob("*.source.txt"))
-    if not found:
-        raise files.DataError(f"{split}: holds no part; expected <part>.source.txt and <part>.target.txt")
-    return found
-
-
 def types(vocabulary: Vocabulary) -> tuple[shards.Ids, shards.Ids]:
     """The types of the source's and the target's ids."""
     return shards.id_type(vocabulary.source_size), shards.id_type(vocabulary.target_size)

@@ -21,6 +21,17 @@ def is_test(part: str) -> bool:
     return part not in (TRAIN, VALIDATION)
 
 
+def names(folder: Path) -> list[str]:
+    """The parts that a folder holds, sorted.
+
+    Raises: DataError where there is none.
+    """
+    found = sorted(path.name.removesuffix(".source.txt") for path in folder.glob("*.source.txt"))
+    if not found:
+        raise files.DataError(f"{folder}: holds no part; expected <part>.source.txt and <part>.target.txt")
+    return found
+
+
 def check_train(names: Iterable[str], where: Path) -> None:
     """Nothing, where one of the parts is the training part.
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from random import Random
 
 from pipeline import seeding
-from pipeline.data.grammar import actions, english, french, people, places, questions, things
+from pipeline.data.grammar import actions, english, french, habits, people, places, questions, things
+from pipeline.data.grammar.draw import Draw
+from pipeline.data.grammar.lexicon import NARROW
 from pipeline.data.grammar.patterns import PATTERNS
-from pipeline.data.grammar.phrases import Draw
 from pipeline.data.grammar.words import Expression, Word
 from pipeline.files import DataError
 
 PARTS = ("train", "validation", "test", "compositional")
-TOPICS = (actions, people, places, questions, things)  # importing them fills PATTERNS
+TOPICS = (actions, habits, people, places, questions, things)  # importing them fills PATTERNS
 RESERVED = 14  # one combination of a pattern and a word in so many is kept for the compositional part
 SHARES = {"validation": 10, "test": 10}  # percent of the sentences without a reserved combination; train has the rest
 MOST_PER_PATTERN = 400  # so that no pattern drowns the others
@@ -63,7 +64,7 @@ def sentences(part: str, num_pairs: int, seed: int) -> list[Sentence]:
 
 def in_turn(part: str, seed: int) -> Iterator[Sentence]:
     """Sentences of a part, the patterns taking turns until each is exhausted, in an order of its own every round."""
-    streams = {name: of_pattern(name, part, seed) for name in PATTERNS}
+    streams = {name: of_pattern(name, part, seed) for name in sorted(PATTERNS)}
     order = Random(seeding.seed_for(seed, f"phrasebook {part} order"))
     while streams:
         for name in sorted(streams, key=lambda _: order.random()):
@@ -114,7 +115,11 @@ def part_of(sentence: Sentence) -> str:
 
 def reserved(sentence: Sentence) -> set[tuple[str, str]]:
     """The combinations (pattern, word) of a sentence that only the compositional part may have."""
-    keys = {(sentence.pattern, word.key) for word in sentence.words if not isinstance(word, Expression)}
+    keys = {
+        (sentence.pattern, word.key)
+        for word in sentence.words
+        if not isinstance(word, Expression) and word not in NARROW
+    }
     return {key for key in keys if stable_hash(" ".join(key)) % RESERVED == 0}
 
 

@@ -3,6 +3,8 @@
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.layers.dropout import Dropout
+
 
 class FeedForward(nn.Module):
     """max(0, x W1 + b1) W2 + b2, with dropout on the hidden units.
@@ -14,7 +16,7 @@ class FeedForward(nn.Module):
         super().__init__()
         self.widen = nn.Linear(width, hidden)
         self.narrow = nn.Linear(hidden, width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Shapes: x (B, T, D) -> (B, T, D), (B, T, F) between."""

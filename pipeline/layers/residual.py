@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
+from pipeline.layers.dropout import Dropout
+
 EPSILON = 1e-6  # of both publications; torch's own default is 1e-5
 
 
@@ -19,7 +21,7 @@ class PostNorm(nn.Module):
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(width, eps=EPSILON)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Shapes: x (B, T, D) -> (B, T, D)."""
@@ -38,7 +40,7 @@ class PreNorm(nn.Module):
     def __init__(self, width: int, dropout: float) -> None:
         super().__init__()
         self.norm = nn.LayerNorm(width, eps=EPSILON)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """Shapes: x (B, T, D) -> (B, T, D)."""

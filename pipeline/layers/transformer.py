@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from pipeline import ids
 from pipeline.layers.attention import MultiHeadAttention
+from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings
 from pipeline.layers.feed_forward import FeedForward
 from pipeline.layers.positions import Positions
@@ -103,7 +104,7 @@ class Transformer(nn.Module):
         self.width = width
         self.embeddings = Embeddings(source_size, target_size, width, tied=tied)
         self.positions = Positions(width)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.encoder = nn.ModuleList(layer(EncoderLayer) for _ in range(encoder_layers))
         self.decoder = nn.ModuleList(layer(DecoderLayer) for _ in range(decoder_layers))
         ends = residual is PreNorm  # a pre-norm stack's sum has not been normalised yet

@@ -43,6 +43,7 @@ def client(store: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def train(log: Path, fingerprint: str, start: int, stop: int, status: Any = "FINISHED") -> None:
     run = tracking.training_run(SYSTEM, stage=f"train@{SYSTEM}", fingerprint=fingerprint, log=log, resumed_at=start)
+    run.dataset("toy", "d", {"train": 40})
     for update in range(start + 1, stop + 1):
         run.log(update, train_loss=1 / update, learning_rate=update / 10)
     run.close(status)
@@ -113,6 +114,7 @@ def test_resumed_run_goes_on_without_doubled_points(client: Any, tmp_path: Path)
     assert found.info.status == "FINISHED"
     assert steps(client, found) == list(range(1, 13))
     assert logged(log) == list(range(1, 13))
+    assert len(found.inputs.dataset_inputs) == 1
     numbers = steps(client, found, "system/cpu_utilization_percentage")
     assert numbers == list(range(len(numbers)))
 
@@ -216,6 +218,35 @@ def test_unwritable_store_warns_once(
     why = "OperationalError: unable to open database file"
     assert warnings(capfd) == [f"tracking: {why}; the local log {tmp_path / 'log'} goes on"]
     assert logged(tmp_path / "log") == [1, 2, 3]
+
+
+def test_store_that_cannot_be_created_warns_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/file/mlflow.db")
+    train(tmp_path / "log", "impossible", 0, 3)
+    (line,) = warnings(capfd)
+    assert line.startswith(("tracking: NotADirectoryError: ", "tracking: FileExistsError: "))
+    assert logged(tmp_path / "log") == [1, 2, 3]
+
+
+def test_store_is_created_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Half:
+        def __init__(self, uri: str) -> None:
+            tracking.sqlite_file(uri).write_text("half")
+
+        def search_experiments(self) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("mlflow.MlflowClient", Half)
+    with pytest.raises(KeyboardInterrupt):
+        tracking.create(tmp_path / "mlflow.db")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "mlflow.db").write_text("another's")  # finished first
+    monkeypatch.setattr(Half, "search_experiments", lambda client: None)
+    tracking.create(tmp_path / "mlflow.db")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["another's"]
 
 
 def test_locked_store_warns_once(

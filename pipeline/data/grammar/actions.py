@@ -1,9 +1,11 @@
 """Patterns of what people do with things: eat, wear, lose, like."""
 
 from pipeline.data.grammar import english, lexicon
+from pipeline.data.grammar.clauses import clause, state
+from pipeline.data.grammar.draw import Draw
 from pipeline.data.grammar.lexicon import CLOTHES, DISHES, FRAMES, OWNED, Frame
 from pipeline.data.grammar.patterns import pattern
-from pipeline.data.grammar.phrases import Draw, Pair, Phrase, clause, noun_phrase, say, state
+from pipeline.data.grammar.phrases import Pair, Phrase, noun_phrase, say
 from pipeline.data.grammar.words import Adjective, Verb
 
 LIKES = lexicon.verbs("aimer = like", "adorer = love", "détester = hate", "préférer = prefer")
@@ -113,7 +115,7 @@ def where_it_went(draw: Draw) -> Pair:
 def looking_for(draw: Draw) -> Pair:
     """Je cherche mes clés, mais je ne les trouve pas."""
     subject = draw.subject()
-    thing = draw.item(draw.any((CLOTHES, lexicon.THINGS, lexicon.TEXTS)), subject.possessive, adjective=0.2)
+    thing = draw.item(draw.any((lexicon.EITHER, lexicon.THINGS, lexicon.TEXTS)), subject.possessive, adjective=0.2)
     finds = clause(subject.pronoun, lexicon.FIND, "present", "pas", pronoun=thing.object.french)
     cannot = Pair(finds.french, f"{subject.pronoun.english} can't find")
     return say(clause(subject, lexicon.SEEK, "progressive"), thing, ",", Pair("mais", "but"), cannot, it(thing), ".")

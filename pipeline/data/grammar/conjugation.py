@@ -9,6 +9,7 @@ IRREGULAR = {
     "avoir": ("ai as a avons avez ont", "eu", "aur"),
     "boire": ("bois bois boit buvons buvez boivent", "bu", "boir"),
     "comprendre": ("comprends comprends comprend comprenons comprenez comprennent", "compris", "comprendr"),
+    "conduire": ("conduis conduis conduit conduisons conduisez conduisent", "conduit", "conduir"),
     "connaître": ("connais connais connaît connaissons connaissez connaissent", "connu", "connaîtr"),
     "courir": ("cours cours court courons courez courent", "couru", "courr"),
     "croire": ("crois crois croit croyons croyez croient", "cru", "croir"),

@@ -17,6 +17,7 @@ PLURALS = {
     "scarf": "scarves",
     "sheep": "sheep",
     "shelf": "shelves",
+    "stomach": "stomachs",
     "tomato": "tomatoes",
     "tooth": "teeth",
     "woman": "women",
@@ -30,6 +31,7 @@ IRREGULAR = {
     "buy": "bought bought",
     "choose": "chose chosen",
     "come": "came come",
+    "cost": "cost cost",
     "cut": "cut cut",
     "do": "did done",
     "draw": "drew drawn",
@@ -56,8 +58,10 @@ IRREGULAR = {
     "see": "saw seen",
     "sell": "sold sold",
     "send": "sent sent",
+    "show": "showed shown",
     "sing": "sang sung",
     "sleep": "slept slept",
+    "speak": "spoke spoken",
     "swim": "swam swum",
     "take": "took taken",
     "think": "thought thought",
@@ -68,7 +72,7 @@ IRREGULAR = {
     "write": "wrote written",
 }
 DOUBLED = {"cut", "forget", "get", "put", "run", "swim", "win", "big", "hot", "sad"}
-LONG = {"famous", "modern", "useful", "boring"}  # two syllables, and yet compared with more
+LONG = {"famous", "modern", "polite", "shy", "useful"}  # short, and yet compared with more
 CONSONANT_SOUND = ("euro", "one ", "uni", "use")
 VOWEL_SOUND = ("hour", "honest")
 ARTICLE = re.compile(r"\b([Aa]) (?=(\w+))")

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from pipeline.data.grammar.phrases import Draw, Pair
+from pipeline.data.grammar.draw import Draw
+from pipeline.data.grammar.phrases import Pair
 
 Pattern = Callable[[Draw], Pair]
 

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 
 from pipeline.data.grammar import conjugation, english, lexicon
+from pipeline.data.grammar.clauses import clause
+from pipeline.data.grammar.draw import Draw
+from pipeline.data.grammar.habits import hour, since
 from pipeline.data.grammar.lexicon import CITIES, COUNTRIES, GOALS, ROOMS, SIGHTS, TOWN
 from pipeline.data.grammar.patterns import pattern
-from pipeline.data.grammar.people import hour, since
-from pipeline.data.grammar.phrases import Draw, Pair, Phrase, clause, noun_phrase, say
+from pipeline.data.grammar.phrases import Pair, Phrase, noun_phrase, say
 from pipeline.data.grammar.words import Name, Noun
 
 AT_HOME = ("school",)  # English leaves out the article: to school, at school

@@ -1,10 +1,12 @@
 """Patterns that ask, order and wish."""
 
 from pipeline.data.grammar import conjugation, english, lexicon
+from pipeline.data.grammar.clauses import clause
+from pipeline.data.grammar.draw import Draw
+from pipeline.data.grammar.habits import hour
 from pipeline.data.grammar.lexicon import CLOTHES, FURNITURE, MACHINES, OWNED, THINGS
 from pipeline.data.grammar.patterns import pattern
-from pipeline.data.grammar.people import hour
-from pipeline.data.grammar.phrases import Draw, Pair, Phrase, clause, noun_phrase, say, words
+from pipeline.data.grammar.phrases import Pair, Phrase, noun_phrase, say, words
 from pipeline.data.grammar.words import Verb
 
 ASK = "est-ce que"

@@ -1,10 +1,12 @@
 """Patterns of what things are like, what they cost and whose they are."""
 
 from pipeline.data.grammar import english, lexicon
+from pipeline.data.grammar.clauses import clause, state
+from pipeline.data.grammar.draw import Draw
 from pipeline.data.grammar.lexicon import CLOTHES, FURNITURE, MACHINES, TEXTS, THINGS
 from pipeline.data.grammar.patterns import pattern
 from pipeline.data.grammar.people import compare
-from pipeline.data.grammar.phrases import Draw, Pair, Phrase, clause, noun_phrase, say, state
+from pipeline.data.grammar.phrases import Pair, Phrase, noun_phrase, say
 from pipeline.data.grammar.words import Adjective, Noun
 
 # What can be said of things with `is`: (nouns, adjectives).

@@ -109,16 +109,6 @@ def test_workers_end_with_a_killed_parent(trained, project_root):
     assert not alive
 
 
-def test_parts_are_found_by_name(split):
-    assert encoding.parts(split) == ["test", "train"]
-
-
-def test_a_folder_without_parts_is_named(tmp_path):
-    with pytest.raises(files.DataError) as caught:
-        encoding.parts(tmp_path)
-    assert str(caught.value) == f"{tmp_path}: holds no part; expected <part>.source.txt and <part>.target.txt"
-
-
 def test_files_that_are_not_parallel_are_refused(trained, split, tmp_path):
     files.write_lines(split / "train.target.txt", TARGET[1:])
     with pytest.raises(files.DataError, match=r"has 40 lines, train\.target\.txt 39: the two files must be parallel"):

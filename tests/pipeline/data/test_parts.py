@@ -16,6 +16,18 @@ def test_written_pairs_are_read_again(tmp_path):
     assert (tmp_path / "train.source.txt").read_bytes() == "Le chat dort.\nOù ?\n\n".encode()
 
 
+def test_parts_are_found_by_name(tmp_path):
+    for part in ("train", "test"):
+        parts.write(tmp_path, part, PAIRS)
+    assert parts.names(tmp_path) == ["test", "train"]
+
+
+def test_a_folder_without_parts_is_named(tmp_path):
+    with pytest.raises(DataError) as caught:
+        parts.names(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: holds no part; expected <part>.source.txt and <part>.target.txt"
+
+
 def test_every_part_but_train_and_validation_is_a_test_part():
     assert [part for part in ("train", "validation", "test", "compositional") if parts.is_test(part)] == [
         "test",

@@ -12,6 +12,7 @@ from pipeline import files, ids
 from pipeline.data import vocabulary
 from pipeline.data.vocabulary import Subwords, Vocabulary
 
+NAMES = ["Anne", "Paul", "Rome", "2024"]  # in both languages
 FRENCH = [
     "le",
     "la",
@@ -27,6 +28,7 @@ FRENCH = [
     "jamais",
     "été",
     "où",
+    *NAMES,
 ]
 ENGLISH = [
     "the",
@@ -43,6 +45,7 @@ ENGLISH = [
     "never",
     "summer",
     "where",
+    *NAMES,
 ]
 ORDINARY = Subwords(
     kind="bpe", size=100, joint=True, byte_fallback=False, character_coverage=1.0, sentences=1000, seed=1

@@ -1,0 +1,53 @@
+# The commands of this project; every one but `clean` builds .venv first where it is missing or out of date.
+
+# The first Python that is new enough; `make install PYTHON=python3.12` takes another one.
+PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+
+INSTALLED := .venv/.installed
+
+# So that `python` in dvc.yaml is the one of .venv.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export MLFLOW_DISABLE_TELEMETRY := true
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET ?= 1
+
+.PHONY: help install check test slow repro ui bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+install: $(INSTALLED) ## build .venv from requirements.lock
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; name one: make install PYTHON=<path>" >&2; exit 1; }
+	@echo "installing into .venv with $(PYTHON): this takes minutes"
+	@rm -rf .venv
+	@$(PYTHON) -m venv .venv
+	@python -m pip install --requirement requirements.lock
+	@python -m pip install --no-deps --editable .
+	@touch $@
+
+check: install ## lint, format and types
+	@ruff check .
+	@ruff format --check .
+	@mypy
+
+test: install ## the test suite
+	@python -m pytest
+
+slow: install ## the tests that take minutes
+	@python -m pytest -m slow
+
+repro: install ## build every system that params.yaml chooses
+	@dvc repro
+
+ui: install ## MLflow on http://127.0.0.1:5000
+	@mlflow ui --host 127.0.0.1 --workers 1 --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"
+
+bench: install ## speed and memory, one script a question
+	@set -e; for script in $(wildcard benchmarks/*.py); do echo "$$script"; python $$script; done
+
+clean: ## remove .venv and the tools' caches; data, models and DVC's cache stay
+	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache dvc_plots *.egg-info
+	@find pipeline stages tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,211 @@
+"""Every usable pair once an epoch, within the budgets, in an order that depends on (seed, epoch) alone."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from pipeline import ids
+from pipeline.data.batching import Batch, Plan, Position, collate, cuts, in_order, updates_from
+from pipeline.data.shards import Encoded, Ragged
+from pipeline.files import DataError
+from tests import toys
+
+START = Position(update=1, epoch=0, offset=0)
+
+
+@pytest.fixture(scope="module")
+def captions() -> Encoded:
+    """20,000 pairs with lengths like those of picture captions in pieces: about 14, and the sides alike, not equal."""
+    random = np.random.default_rng(1)
+    source = np.clip(random.lognormal(2.6, 0.35, 20000), 1, 60).astype(int)
+    target = np.clip(source * random.normal(1.0, 0.15, 20000) + random.normal(0, 1, 20000), 1, 60).astype(int)
+
+    def side(lengths):
+        return Ragged(np.full(lengths.sum(), 7, dtype=np.uint16), np.concatenate(([0], np.cumsum(lengths))))
+
+    return Encoded(side(source), side(target))
+
+
+@pytest.fixture
+def part() -> Encoded:
+    return toys.encoded(toys.sentences(60, seed=1, longest=15), toys.sentences(60, seed=2, longest=15))
+
+
+def settings(**changed):
+    return toys.training(**{"tokens_per_update": 1500, "tokens_per_batch": 2000, "max_length": 61} | changed)
+
+
+def longest(encoded, pairs):
+    return max(encoded.source.lengths[pairs].max(), encoded.target.lengths[pairs].max()) + 1
+
+
+def test_every_usable_pair_once_an_epoch():
+    source = [[5]] * 6 + [[5, 6], [], [5] * 9, [5] * 10, [7]]
+    target = [[5]] * 6 + [[], [5], [5], [5], [5] * 10]
+    part = toys.encoded(source, target)
+    plan = Plan(part, toys.training(max_length=10, tokens_per_batch=10, tokens_per_update=7))
+    assert plan.usable.tolist() == [0, 1, 2, 3, 4, 5, 8]  # 9 pieces and EOS fit, 10 do not; nothing empty
+    for epoch in range(4):
+        for found in (plan.micro_batches(epoch), [batch for update in plan.updates(epoch) for batch in update]):
+            assert sorted(pair for batch in found for pair in batch.tolist()) == plan.usable.tolist()
+
+
+def test_every_pair_of_a_large_part_once_an_epoch(captions):
+    plan = Plan(captions, settings(pool_pairs=3000))
+    found = np.concatenate([batch for update in plan.updates(0) for batch in update])
+    assert np.array_equal(np.sort(found), np.arange(20000))
+
+
+def test_the_batch_budget_holds(captions):
+    plan = Plan(captions, settings(tokens_per_batch=500))
+    sizes = [longest(captions, batch) * len(batch) for batch in plan.micro_batches(0)]
+    assert max(sizes) <= 500
+    assert np.mean(sizes) > 450
+
+
+def test_a_sentence_beyond_the_batch_budget_goes_alone():
+    part = toys.encoded([[5] * 9, [5], [5]], [[5] * 9, [5], [5]])
+    plan = Plan(part, toys.training(tokens_per_batch=5, max_length=10))
+    assert sorted(sorted(batch.tolist()) for batch in plan.micro_batches(0)) == [[0], [1, 2]]
+
+
+def test_updates_are_near_their_budget(captions):
+    for budget, batch in ((1500, 2000), (1500, 500), (6000, 2000)):
+        plan = Plan(captions, settings(tokens_per_update=budget, tokens_per_batch=batch))
+        tokens = [sum(int(plan.target[pairs].sum()) for pairs in update) for update in plan.updates(0)]
+        assert max(tokens) <= max(1.5 * budget, batch)
+        assert min(tokens) >= 0.5 * budget
+        if batch < budget:
+            assert np.median(tokens) == pytest.approx(budget, rel=0.12)
+            assert np.mean(tokens) == pytest.approx(budget, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("budget", "sizes"), [(4, [1] * 5), (8, [2, 2, 1]), (9, [2, 3]), (12, [3, 2]), (16, [5]), (20, [5]), (100, [5])]
+)
+def test_what_is_left_joins_the_last_update_where_it_is_less_than_half(budget, sizes):
+    """Five pairs of 4 target tokens: with a budget of 8 two and two, and the fifth is half an update, so it stands."""
+    part = toys.encoded([[5, 5, 5]] * 5, [[5, 5, 5]] * 5)
+    updates = Plan(part, toys.training(tokens_per_batch=4, tokens_per_update=budget)).updates(0)
+    assert [len(update) for update in updates] == sizes
+    assert sorted(pair for update in updates for batch in update for pair in batch.tolist()) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_every_pair_once_whatever_is_left_at_the_end(part, seed):
+    for budget in (30, 45, 60):
+        plan = Plan(part, toys.training(tokens_per_update=budget, seed=seed))
+        found = np.concatenate([batch for update in plan.updates(0) for batch in update])
+        assert np.array_equal(np.sort(found), plan.usable)
+
+
+def test_padding_is_under_eight_per_cent(captions):
+    plan = Plan(captions, settings(pool_pairs=20000))
+    real = computed = 0
+    for pairs in plan.micro_batches(0):
+        real += int(plan.source[pairs].sum() + plan.target[pairs].sum())
+        computed += len(pairs) * int(plan.source[pairs].max() + plan.target[pairs].max())
+    assert 0 < 1 - real / computed < 0.08
+
+
+def orders(plan, epoch):
+    return [batch.tolist() for batch in plan.micro_batches(epoch)]
+
+
+def test_the_order_is_a_function_of_seed_and_epoch(part):
+    plan = Plan(part, toys.training())
+    second = orders(plan, 1)
+    for epoch in (5, 0, 3):
+        orders(plan, epoch)
+    np.random.default_rng().random(5)
+    assert orders(plan, 1) == second == orders(Plan(part, toys.training()), 1)
+    assert orders(plan, 0) != second
+    assert orders(Plan(part, toys.training(seed=2)), 1) != second
+
+
+def test_batches_are_not_in_order_of_length(captions):
+    """Sorted inside a pool, but shuffled as they come: the mean length of neighbours has nothing to do with each other."""
+    plan = Plan(captions, settings())
+    means = np.array([plan.target[batch].mean() for batch in plan.micro_batches(0)])
+    assert abs(np.corrcoef(means[:-1], means[1:])[0, 1]) < 0.2
+
+
+def flat(found):
+    return [(position, [batch.pairs.tolist() for batch in batches]) for position, batches in found]
+
+
+def test_updates_from_a_position_are_the_tail_of_all(part):
+    plan = Plan(part, toys.training())
+    whole = flat(updates_from(plan, part, START, 40))
+    assert [position.update for position, _ in whole] == list(range(1, 41))
+    assert {position.epoch for position, _ in whole} >= {0, 1, 2}
+    for done in (0, 1, 7, 20, 39):
+        assert flat(updates_from(Plan(part, toys.training()), part, whole[done][0], 40)) == whole[done:]
+    for (position, _), (after, _) in itertools.pairwise(whole):  # where a record says the next one is
+        following = Position(position.update + 1, position.epoch, position.offset + 1)
+        assert next(flat([one])[0] for one in updates_from(plan, part, following, 40))[0] == after
+    assert flat(updates_from(plan, part, Position(41, 3, 2), 40)) == []
+
+
+def test_updates_hold_the_plans_pairs(part):
+    plan = Plan(part, toys.training())
+    expected = [[batch.tolist() for batch in update] for epoch in (0, 1) for update in plan.updates(epoch)]
+    assert [pairs for _, pairs in flat(updates_from(plan, part, START, len(expected)))] == expected
+
+
+def test_cuts_by_hand():
+    def cut(lengths, budget):
+        return list(cuts(np.array(lengths, dtype=np.int32), budget))
+
+    assert cut([2, 2, 2, 2], 4) == [(0, 2), (2, 4)]
+    assert cut([1, 2, 3, 3], 6) == [(0, 2), (2, 4)]  # 3 sentences of 3 would be 9
+    assert cut([3, 1, 1], 6) == [(0, 2), (2, 3)]  # the longest counts wherever it stands
+    assert cut([9, 9], 6) == [(0, 1), (1, 2)]
+    assert cut([], 6) == []
+
+
+def test_in_order_is_sorted_and_whole(part):
+    found = in_order(part, 40)
+    pairs = np.concatenate(found)
+    assert sorted(pairs.tolist()) == list(range(60))
+    lengths = [(part.target.lengths[pair], part.source.lengths[pair]) for pair in pairs]
+    assert lengths == sorted(lengths)
+    assert all(len(batch) * longest(part, batch) <= 40 or len(batch) == 1 for batch in found)
+    assert sorted(np.concatenate(in_order(part, 40, first=7)).tolist()) == list(range(7))
+    assert in_order(part, 40, first=0) == []
+
+
+def test_in_order_keeps_empty_sentences():
+    part = toys.encoded([[], [5]], [[5], []])
+    assert sorted(np.concatenate(in_order(part, 40)).tolist()) == [0, 1]
+
+
+def test_collate_by_hand():
+    part = toys.encoded([[5, 6, 7], [8], [9]], [[10], [], [11, 12]])
+    batch = collate(part, np.array([2, 0]))
+    assert batch.source.tolist() == [[9, ids.EOS, ids.PAD, ids.PAD], [5, 6, 7, ids.EOS]]
+    assert batch.target_input.tolist() == [[ids.BOS, 11, 12], [ids.BOS, 10, ids.PAD]]
+    assert batch.target_output.tolist() == [[11, 12, ids.EOS], [10, ids.EOS, ids.PAD]]
+    assert batch.pairs.tolist() == [2, 0]
+    assert {side.dtype for side in batch[:3]} == {torch.int64}
+    assert (batch.tokens, batch.positions) == (5, (5 + 6, 8 + 6))
+    assert collate(part, np.array([1])).target_output.tolist() == [[ids.EOS]]
+
+
+def test_a_batch_moves_as_a_whole():
+    moved = collate(toys.encoded([[5]], [[6]]), np.array([0])).to(torch.device("meta"))
+    assert isinstance(moved, Batch)
+    assert {side.device.type for side in moved[:3]} == {"meta"}
+    assert moved.pairs.tolist() == [0]
+
+
+def test_a_part_without_a_usable_pair_is_refused():
+    expected = (
+        "no training pair has 1 to 3 pieces on both sides, got 3 pairs; expected a larger max_length or other data"
+    )
+    part = toys.encoded([[5] * 4, [], [5]], [[5], [5], []])
+    with pytest.raises(DataError, match=f"^{re.escape(expected)}$"):
+        Plan(part, toys.training(max_length=4))

@@ -1,0 +1,33 @@
+import pytest
+
+from pipeline.data.budget import Training
+from pipeline.params import ParamsError
+from tests.toys import TRAINING
+
+
+def faults(tmp_path, **changed):
+    path = tmp_path / "params.yaml"
+    keys = TRAINING | changed
+    path.write_text("training:\n" + "".join(f"  {key}: {value}\n" for key, value in keys.items() if value is not None))
+    with pytest.raises(ParamsError) as caught:
+        Training.load("training", path)
+    return [line.removeprefix(f"{path}: training.") for line in str(caught.value).splitlines()]
+
+
+def test_faults_are_named(tmp_path):
+    changed = {"updates": 0, "tokens_per_update": 1.5, "max_length": 1, "patience": -1, "seed": None, "sed": 1}
+    assert faults(tmp_path, **changed) == [
+        "updates: should be greater than 0, got 0",
+        "tokens_per_update: should be a valid integer, got 1.5",
+        "max_length: should be greater than or equal to 2, got 1",
+        "patience: should be greater than or equal to 0, got -1",
+        "seed: is missing",
+        "sed: unknown key; nearest is 'seed'",
+    ]
+
+
+def test_validations_stand_at_checkpoints(tmp_path):
+    assert faults(tmp_path, validation_interval=250, checkpoint_interval=100) == [
+        "validation_interval: must be a multiple of checkpoint_interval 100, got 250"
+    ]
+    Training.model_validate(TRAINING | {"validation_interval": 300, "checkpoint_interval": 100})

@@ -1,0 +1,109 @@
+"""The same numbers as torch's own attention."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from pipeline.layers.attention import MultiHeadAttention
+
+B, T, S, D, H = 3, 5, 7, 16, 4
+CAUSAL = torch.ones(T, T, dtype=torch.bool).tril()
+PADDED = torch.arange(S) < torch.tensor([7, 4, 1])[:, None]  # (B, S), True where a piece stands
+
+
+@pytest.fixture
+def ours():
+    torch.manual_seed(1)
+    attention = MultiHeadAttention(D, H, dropout=0.0)
+    nn.init.normal_(attention.project_in.bias)
+    nn.init.normal_(attention.project_out.bias)
+    return attention
+
+
+@pytest.fixture
+def theirs(ours):
+    """torch's module with the same weights."""
+    attention = nn.MultiheadAttention(D, H, batch_first=True)
+    attention.load_state_dict(
+        {
+            "in_proj_weight": ours.project_in.weight,
+            "in_proj_bias": ours.project_in.bias,
+            "out_proj.weight": ours.project_out.weight,
+            "out_proj.bias": ours.project_out.bias,
+        }
+    )
+    return attention
+
+
+def close(left, right):
+    torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["none", "padding", "causal mask", "is_causal"])
+def test_self_attention_is_torchs(ours, theirs, kind):
+    x = torch.randn(B, T, D)
+    real = PADDED[:, :T]
+    if kind == "none":
+        got, (expected, _) = ours(x, None), theirs(x, x, x)
+    elif kind == "padding":
+        got, (expected, _) = ours(x, real[:, None, None, :]), theirs(x, x, x, key_padding_mask=~real)
+    else:
+        mask, causal = (CAUSAL, False) if kind == "causal mask" else (None, True)
+        got, (expected, _) = ours(x, mask, causal=causal), theirs(x, x, x, attn_mask=~CAUSAL)
+    close(got, expected)
+
+
+def test_cross_attention_is_torchs(ours, theirs):
+    x, memory = torch.randn(B, T, D), torch.randn(B, S, D)
+    expected, _ = theirs(x, memory, memory, key_padding_mask=~PADDED)
+    close(ours.look(x, *ours.remember(memory), PADDED[:, None, None, :]), expected)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_it_is_the_formula_in_every_head(ours, causal):
+    x = torch.randn(B, T, D)
+    query, key, value = (part.view(B, T, H, D // H).transpose(1, 2) for part in ours.project_in(x).chunk(3, dim=-1))
+    close(
+        ours(x, None, causal=causal),
+        ours.project_out(F.scaled_dot_product_attention(query, key, value, is_causal=causal).transpose(1, 2).flatten(2)),
+    )
+    scores = query @ key.transpose(2, 3) / (D // H) ** 0.5
+    weights = (scores.masked_fill(~CAUSAL, float("-inf")) if causal else scores).softmax(dim=-1)
+    close(ours(x, None, causal=causal), ours.project_out((weights @ value).transpose(1, 2).flatten(2)))
+
+
+def test_two_positions_by_hand():
+    """Width 1, all projections 1: queries = keys = values = x, so position 0 weighs x by softmax(x0 * x)."""
+    attention = MultiHeadAttention(1, 1, dropout=0.0)
+    for parameter in attention.parameters():
+        nn.init.constant_(parameter, float(parameter.dim() == 2))
+    x = torch.tensor([[[1.0], [2.0]]])
+    first = (1 * torch.e**1 + 2 * torch.e**2) / (torch.e**1 + torch.e**2)
+    second = (1 * torch.e**2 + 2 * torch.e**4) / (torch.e**2 + torch.e**4)
+    close(attention(x, None), torch.tensor([[[first], [second]]]))
+    close(attention(x, None, causal=True), torch.tensor([[[1.0], [second]]]))
+
+
+def test_one_position_at_a_time_is_the_whole(ours):
+    x = torch.randn(B, T, D)
+    keys = values = torch.empty(B, H, 0, D // H)
+    steps = []
+    for position in range(T):
+        step, keys, values = ours.extend(x[:, position : position + 1], keys, values)
+        assert keys.shape == values.shape == (B, H, position + 1, D // H)
+        steps.append(step)
+    close(torch.cat(steps, dim=1), ours(x, None, causal=True))
+
+
+def test_dropout_acts_on_the_weights_in_training_only(ours):
+    x = torch.randn(B, T, D)
+    dropping = MultiHeadAttention(D, H, dropout=0.5)
+    dropping.load_state_dict(ours.state_dict())
+    assert not torch.equal(dropping(x, None), dropping(x, None))
+    assert torch.equal(dropping.eval()(x, None), ours(x, None))
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(AssertionError, match="^3 heads do not divide width 16$"):
+        MultiHeadAttention(16, 3, dropout=0.0)

@@ -1,0 +1,56 @@
+import math
+
+import torch
+
+from pipeline.layers.positions import Positions, sinusoids
+
+
+def test_by_hand():
+    """Width 4: the angles of position p are p and p / 100."""
+    expected = [[math.sin(p), math.cos(p), math.sin(p / 100), math.cos(p / 100)] for p in range(3)]
+    assert expected[0] == [0.0, 1.0, 0.0, 1.0]
+    torch.testing.assert_close(sinusoids(3, 4), torch.tensor(expected))
+
+
+def test_formula():
+    length, width = 300, 10
+    table = sinusoids(length, width)
+    assert (table.shape, table.dtype) == ((length, width), torch.float32)
+    for position in (0, 1, 17, 299):
+        for pair in range(width // 2):
+            angle = position / 10000 ** (2 * pair / width)
+            assert abs(table[position, 2 * pair].item() - math.sin(angle)) < 1e-6
+            assert abs(table[position, 2 * pair + 1].item() - math.cos(angle)) < 1e-6
+
+
+def test_odd_width_ends_with_a_sine():
+    torch.testing.assert_close(sinusoids(5, 3)[:, 2], torch.sin(torch.arange(5) / 10000 ** (2 / 3)))
+
+
+def test_adds_the_rows_from_start():
+    positions, x = Positions(8), torch.randn(2, 5, 8)
+    assert torch.equal(positions(x), x + sinusoids(5, 8))
+    assert torch.equal(positions(x[:, 3:], start=3), positions(x)[:, 3:])
+
+
+def test_the_table_grows_with_the_longest_sentence():
+    positions = Positions(8)
+    x = torch.zeros(1, 1000, 8)
+    assert torch.equal(positions(x)[0], sinusoids(1000, 8))
+    assert torch.equal(positions(x[:, :1], start=5000)[0, 0], sinusoids(5001, 8)[5000])
+    assert torch.equal(positions(x[:, :3])[0], sinusoids(3, 8))
+
+
+def test_it_keeps_the_type_and_is_no_weight():
+    positions = Positions(8)
+    assert positions(torch.zeros(1, 2, 8, dtype=torch.bfloat16)).dtype == torch.bfloat16
+    assert positions.state_dict() == {}
+    assert list(positions.parameters()) == []
+
+
+def test_growing_while_judging_does_not_stop_the_training_after():
+    positions, x = Positions(8), torch.randn(1, 300, 8, requires_grad=True)
+    with torch.inference_mode():
+        positions(x.detach())
+    positions(x).sum().backward()
+    assert torch.equal(x.grad, torch.ones_like(x))

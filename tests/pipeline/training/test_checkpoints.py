@@ -1,0 +1,257 @@
+"""A training that was stopped goes on bit for bit, whatever stopped it and wherever."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from pipeline import files
+from pipeline.data.batching import Plan, Position, updates_from
+from pipeline.models.transformer_postnorm import Arch, Model
+from pipeline.training.checkpoints import START, Checkpoints, Record
+from pipeline.training.loop import Step, train
+from tests import toys
+
+LINES = toys.sentences(40, seed=1)
+PART = toys.encoded(LINES, LINES[::-1])
+SETTINGS = toys.training(updates=13)
+LOSSES = {4: 3.0, 8: 1.0, 12: 2.0, 13: 1.5}  # of the validations
+ARCH = Arch.model_validate(toys.ARCH | {"dropout": 0.3, "encoder_layers": 1, "decoder_layers": 1})
+
+
+class Interrupt(Exception):
+    """Stands for a kill."""
+
+
+def step(update, *, real=15, computed=20):
+    return Step(Position(update, 0, update - 1), 2.0, 0.5, 9, 0.1, real, computed)
+
+
+def judged(losses):
+    """A record whose validations, one each two updates, had these losses."""
+    record = Record()
+    for number, loss in enumerate(losses, 1):
+        record = record.judged(step(2 * number), {"validation_loss": loss})
+    return record
+
+
+def start(folder, seed=7, **kinds):
+    torch.manual_seed(seed)
+    model = Model(ARCH, source_size=11, target_size=11)
+    learning = toys.learning(**kinds)
+    checkpoints = Checkpoints(folder, last=SETTINGS.last_checkpoints, best=SETTINGS.best_checkpoints)
+    return model, learning, learning.optimizer.build(model), checkpoints
+
+
+def follow(folder, *, kill_after=None, seed=7):
+    """What the stage does: resume, train, judge, save; raises `Interrupt` once `kill_after` is done."""
+    model, learning, optimizer, checkpoints = start(folder, seed)
+    record = checkpoints.resume(model, optimizer)
+    updates = updates_from(Plan(PART, SETTINGS), PART, record.next, SETTINGS.updates)
+    steps = []
+    for done in train(model, optimizer, updates, learning, width=16, seed=SETTINGS.seed):
+        steps.append(done)
+        record = record.after(done)
+        if done.update in LOSSES:
+            record = record.judged(done, {"validation_loss": LOSSES[done.update]})
+        if done.update % SETTINGS.checkpoint_interval == 0 or done.update == SETTINGS.updates:
+            record = checkpoints.save(model, optimizer, record)
+        if done.update == kill_after:
+            raise Interrupt
+    return model, optimizer, record, steps
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("uninterrupted")
+    return folder, follow(folder)
+
+
+@pytest.mark.parametrize("kills", [(1,), (2,), (5,), (8,), (12,), (13,), (3, 4, 9), (6, 7, 7, 13)])
+def test_resumed_is_uninterrupted_bit_for_bit(tmp_path, uninterrupted, kills):
+    folder, (model, optimizer, record, steps) = uninterrupted
+    for kill in kills:
+        with pytest.raises(Interrupt):
+            follow(tmp_path, kill_after=kill)
+    torch.rand(100)  # nor does it matter where torch's generator stands
+    again_model, again_optimizer, again, again_steps = follow(tmp_path)
+    assert again == record
+    assert again_steps == steps[len(steps) - len(again_steps) :]
+    assert len(again_steps) == 13 - (kills[-1] if kills[-1] == 13 else kills[-1] // 2 * 2)
+    for name, weight in model.state_dict().items():
+        assert torch.equal(weight, again_model.state_dict()[name]), name
+    for ours, theirs in zip(model.parameters(), again_model.parameters(), strict=True):
+        first, second = optimizer.state[ours], again_optimizer.state[theirs]
+        assert first.keys() == second.keys() == {"step", "exp_avg", "exp_avg_sq"}
+        assert all(torch.equal(first[key], second[key]) for key in first)
+    assert contents(tmp_path) == contents(folder)
+
+
+def test_a_state_stands_for_weights_drawn_otherwise(tmp_path, uninterrupted):
+    _, (model, *_) = uninterrupted
+    with pytest.raises(Interrupt):
+        follow(tmp_path, kill_after=6)
+    again, *_ = follow(tmp_path, seed=99)
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("left", [0, 5, 1000, -1])
+def test_a_broken_state_gives_way_to_the_one_before(tmp_path, uninterrupted, left):
+    folder, (_, _, record, _) = uninterrupted
+    with pytest.raises(Interrupt):
+        follow(tmp_path, kill_after=11)
+    state = tmp_path / "state.safetensors"
+    state.write_bytes(state.read_bytes()[:left])
+    model, _, optimizer, checkpoints = start(tmp_path)
+    assert checkpoints.resume(model, optimizer).next.update == 9
+    assert follow(tmp_path)[2] == record
+    assert contents(tmp_path) == contents(folder)
+
+
+def test_a_state_that_was_never_written_gives_way_too(tmp_path, uninterrupted):
+    """Killed between the two renames, there is a previous state only."""
+    with pytest.raises(Interrupt):
+        follow(tmp_path, kill_after=10)
+    (tmp_path / "state.safetensors").unlink()
+    (tmp_path / ".state.safetensors.partial").write_bytes(b"half")
+    (tmp_path / "update_00000012.safetensors").write_bytes(b"of a later update whose state is lost")
+    assert follow(tmp_path)[2] == uninterrupted[1][2]
+    assert contents(tmp_path) == contents(uninterrupted[0])
+
+
+def test_without_any_whole_state_it_starts_afresh(tmp_path):
+    (tmp_path / "state.safetensors").write_bytes(b"")
+    (tmp_path / "previous.safetensors").write_bytes(b"half a header")
+    model, _, optimizer, checkpoints = start(tmp_path)
+    before = [weight.clone() for weight in model.parameters()]
+    assert checkpoints.resume(model, optimizer) == Record()
+    assert Checkpoints(tmp_path / "nowhere", last=1, best=1).resume(model, optimizer) == Record()
+    assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
+    assert not optimizer.state
+
+
+def test_the_last_and_the_best_are_kept(tmp_path, uninterrupted):
+    folder, (model, _, record, _) = uninterrupted
+    assert record.saved == (8, 12, 13)  # 8 had the lowest loss
+    names = [f"update_{update:08d}.safetensors" for update in record.saved]
+    assert sorted(contents(folder)) == ["previous.safetensors", "state.safetensors", *names]
+    newest = load_file(folder / names[-1])
+    assert newest.keys() == model.state_dict().keys()
+    assert all(torch.equal(newest[name], weight) for name, weight in model.state_dict().items())
+
+
+def test_stale_files_are_dropped_by_the_next_save(tmp_path):
+    for name in ("update_00000003.safetensors", "update_00000099.safetensors"):
+        (tmp_path / name).write_bytes(b"of another time")
+    with pytest.raises(Interrupt):
+        follow(tmp_path, kill_after=4)
+    assert sorted(contents(tmp_path)) == [
+        "previous.safetensors",
+        "state.safetensors",
+        "update_00000002.safetensors",
+        "update_00000004.safetensors",
+    ]
+
+
+def test_no_state_holds_a_tensor_twice(tmp_path, uninterrupted):
+    state = load_file(uninterrupted[0] / "state.safetensors")
+    model = uninterrupted[1][0]
+    expected = {name for name, _ in model.named_parameters()}
+    for key in ("step", "exp_avg", "exp_avg_sq"):
+        expected |= {f"optimizer/{key}/{name}" for name, _ in model.named_parameters()}
+    assert state.keys() == expected
+
+
+def test_publish_copies_what_was_kept_and_says_which(tmp_path, uninterrupted):
+    folder, (_, _, record, _) = uninterrupted
+    checkpoints = Checkpoints(folder, last=SETTINGS.last_checkpoints, best=SETTINGS.best_checkpoints)
+    checkpoints.publish(tmp_path / "out", record)
+    kept = [f"update_{update:08d}.safetensors" for update in (8, 12, 13)]
+    assert sorted(contents(tmp_path / "out")) == ["checkpoints.json", *kept]
+    assert files.read_json(tmp_path / "out/checkpoints.json") == {"last": kept[1:], "best": kept[:1]}
+    assert all((tmp_path / "out" / name).read_bytes() == (folder / name).read_bytes() for name in kept)
+
+
+def test_clear_removes_the_folder(tmp_path):
+    checkpoints = Checkpoints(tmp_path / "work", last=1, best=0)
+    model, _, optimizer, _ = start(tmp_path)
+    checkpoints.save(model, optimizer, Record().after(step(1)))
+    assert (tmp_path / "work").is_dir()
+    checkpoints.clear()
+    checkpoints.clear()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
+    model, _, optimizer, checkpoints = start(tmp_path)
+    checkpoints.save(model, optimizer, Record().after(step(1)))
+    before = (tmp_path / "state.safetensors").read_bytes()
+
+    def full(tensors, metadata):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pipeline.training.checkpoints.save", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        checkpoints.save(model, optimizer, Record().after(step(2)))
+    assert caught.value.filename == str(tmp_path / "update_00000002.safetensors")
+    assert sorted(contents(tmp_path)) == ["state.safetensors", "update_00000001.safetensors"]
+    assert (tmp_path / "state.safetensors").read_bytes() == before
+
+
+def test_a_record_goes_through_json(uninterrupted):
+    record = uninterrupted[1][2]
+    assert record.history
+    assert Record.of(json.loads(json.dumps(record._asdict()))) == record
+    assert Record.of(json.loads(json.dumps(Record()._asdict()))) == Record()
+
+
+def test_a_record_counts():
+    record = Record().after(step(1)).after(step(2, real=5, computed=20))
+    assert record.next == Position(update=3, epoch=0, offset=2)
+    assert (record.real, record.computed, record.padding_share()) == (20, 40, 0.5)
+    assert Record().next == START == Position(1, 0, 0)
+
+
+def test_a_validation_is_a_row():
+    record = Record().judged(step(4), {"validation_loss": 1.5, "validation_bleu": 20.0})
+    assert record.history == (
+        {
+            "update": 4,
+            "train_loss": 2.0,
+            "learning_rate": 0.1,
+            "grad_norm": 0.5,
+            "validation_loss": 1.5,
+            "validation_bleu": 20.0,
+        },
+    )
+
+
+def test_best_by_hand():
+    record = judged([3.0, 1.0, 2.0, 1.0, 5.0])  # updates 2, 4, 6, 8, 10
+    assert record.best(1) == [4]
+    assert record.best(3) == [4, 8, 6]
+    assert record.best(0) == []
+    assert record.best(9) == [4, 8, 6, 2, 10]
+    assert Record().best(2) == []
+
+
+@pytest.mark.parametrize(
+    ("losses", "patience", "exhausted"),
+    [
+        ([], 1, False),
+        ([3.0], 1, False),
+        ([3.0, 2.0], 1, False),
+        ([3.0, 3.0], 1, True),  # as good is no better
+        ([3.0, 4.0], 2, False),
+        ([3.0, 4.0, 3.5], 2, True),
+        ([3.0, 4.0, 2.0], 2, False),
+        ([3.0, 4.0, 5.0, 6.0], 0, False),
+    ],
+)
+def test_exhausted_by_hand(losses, patience, exhausted):
+    assert judged(losses).exhausted(patience) is exhausted

@@ -1,0 +1,201 @@
+"""One update is one gradient of the mean loss per token, however it is cut; the same seeds give the same bits."""
+
+import math
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from pipeline.data.batching import Plan, Position, collate, updates_from
+from pipeline.models.transformer_prenorm import Arch, Model
+from pipeline.training.checkpoints import START
+from pipeline.training.loop import DivergedError, Step, batch_loss, train
+from tests import toys
+
+LINES = toys.sentences(30, seed=1)
+PART = toys.encoded(LINES, [line[::-1] for line in LINES])
+WIDTH = 16
+
+
+def build(**changed):
+    torch.manual_seed(7)
+    return Model(Arch.model_validate(toys.ARCH | changed), source_size=11, target_size=11)
+
+
+def batch(*pairs):
+    return collate(PART, torch.tensor(pairs).numpy())
+
+
+def run(model, updates, learning, *, seed=1):
+    """The steps of a training; the optimizer starts afresh."""
+    return list(train(model, learning.optimizer.build(model), updates, learning, width=WIDTH, seed=seed))
+
+
+def at(update):
+    return Position(update, 0, update - 1)
+
+
+def weights(model):
+    return torch.cat([weight.detach().flatten() for weight in model.parameters()])
+
+
+def test_micro_batches_add_up_to_one_batch():
+    whole, cut = build(), build()
+    learning = toys.learning(schedule={"kind": "constant", "learning_rate": 0.01})
+    [one] = run(whole, [(at(1), [batch(*range(12))])], learning)
+    [many] = run(cut, [(at(1), [batch(0, 1), batch(2), batch(*range(3, 12))])], learning)
+    assert one.tokens == many.tokens == sum(len(line) + 1 for line in LINES[:12])
+    assert many.loss == pytest.approx(one.loss, rel=1e-5)
+    assert many.grad_norm == pytest.approx(one.grad_norm, rel=1e-5)
+    assert not torch.equal(weights(whole), weights(build()))
+    # Adam's first step is of the gradient's sign, so entries of a gradient near 0 may go either way
+    moved = (weights(whole) - weights(cut)).abs()
+    assert (moved > 1e-4).float().mean() < 0.02
+
+
+@pytest.mark.parametrize("clip", [1e9, 0.01])
+def test_gradient_is_that_of_the_mean_and_clipped(clip):
+    model, plain = build(), build()
+    learning, seen = toys.learning(clip=clip), []
+    optimizer = learning.optimizer.build(model)
+    optimizer.register_step_post_hook(
+        lambda *_: seen.append(torch.cat([weight.grad.flatten() for weight in model.parameters()]))
+    )
+    given = batch(*range(8))
+    [step] = list(train(model, optimizer, [(at(1), [given])], learning, width=WIDTH, seed=1))
+    (batch_loss(plain, given, learning) / given.tokens).backward()
+    expected = torch.cat([weight.grad.flatten() for weight in plain.parameters()])
+    norm = expected.norm().item()
+    assert step.grad_norm == pytest.approx(norm, rel=1e-5)  # before clipping
+    torch.testing.assert_close(seen[0], expected * min(1.0, clip / norm), rtol=1e-4, atol=1e-7)
+
+
+def test_loss_is_per_token_and_smoothed_as_trained():
+    model, given = build(), batch(*range(5))
+    logits = model.logits(model.hidden(given.source, given.target_input)).flatten(0, 1)
+    expected = nn.functional.cross_entropy(
+        logits, given.target_output.flatten(), ignore_index=0, label_smoothing=0.1
+    )  # fmt: skip
+    [step] = run(model, [(at(1), [given])], toys.learning())
+    assert step.loss == pytest.approx(expected.item(), rel=1e-5)
+
+
+def test_twice_the_same_pairs_is_the_same_loss_and_gradient():
+    [once] = run(build(), [(at(1), [batch(0, 1, 2)])], toys.learning())
+    [twice] = run(build(), [(at(1), [batch(0, 1, 2), batch(0, 1, 2)])], toys.learning())
+    assert (twice.loss, twice.grad_norm) == pytest.approx((once.loss, once.grad_norm), rel=1e-5)
+    assert twice.tokens == 2 * once.tokens
+
+
+def test_the_rate_is_the_schedules():
+    schedule = {"kind": "noam", "factor": 2.0, "warmup": 4}
+    given = [(Position(update, 3, 5), [batch(0)]) for update in (1, 4, 40)]
+    steps = run(build(), given, toys.learning(schedule=schedule))
+    assert [step.learning_rate for step in steps] == pytest.approx([2 / 4 / 8, 2 / 4 / 2, 2 / 4 / 40**0.5])
+    assert [(step.update, step.position) for step in steps] == [(p.update, p) for p, _ in given]
+
+
+def test_what_a_step_counts():
+    [step] = run(build(), [(at(1), [batch(0, 1, 2), batch(3)])], toys.learning())
+    lengths = [len(line) + 1 for line in LINES[:4]]
+    assert step.tokens == sum(lengths)
+    assert step.real == 2 * sum(lengths)
+    assert step.computed == 2 * (3 * max(lengths[:3]) + lengths[3])
+
+
+def test_what_is_logged_of_a_step():
+    step = Step(at(3), loss=2.0, grad_norm=0.5, tokens=9, learning_rate=0.1, real=15, computed=20)
+    assert step.update == 3
+    assert step.measures() == {
+        "train_loss": 2.0,
+        "train_perplexity": math.exp(2.0),
+        "grad_norm": 0.5,
+        "learning_rate": 0.1,
+        "tokens": 9,
+        "padding_share": 0.25,
+    }
+    assert step._replace(loss=1e4).measures()["train_perplexity"] == math.exp(700.0)  # finite
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_same_seeds_same_bits(precision):
+    def trained(seed):
+        part, settings = PART, toys.training(updates=6)
+        model, learning = build(dropout=0.3), toys.learning(precision=precision)
+        steps = run(model, updates_from(Plan(part, settings), part, START, 6), learning, seed=seed)
+        return steps, weights(model)
+
+    first = trained(1)
+    torch.rand(100)
+    again, other = trained(1), trained(2)
+    assert first[0] == again[0]
+    assert torch.equal(first[1], again[1])
+    assert not torch.equal(first[1], other[1])
+    assert len(first[0]) == 6
+
+
+def test_bf16_learns_nearly_the_same():
+    [exact] = run(build(), [(at(1), [batch(*range(8))])], toys.learning())
+    [near] = run(build(), [(at(1), [batch(*range(8))])], toys.learning(precision="bf16"))
+    assert near.loss != exact.loss
+    assert (near.loss, near.grad_norm) == pytest.approx((exact.loss, exact.grad_norm), rel=0.05)
+
+
+def test_dropout_draws_anew_for_each_update_and_micro_batch():
+    learning = toys.learning(schedule={"kind": "constant", "learning_rate": 1e-30})  # weights stay where they are
+    steps = run(build(dropout=0.5), [(at(1), [batch(0)]), (at(2), [batch(0)])], learning)
+    assert steps[0].loss != steps[1].loss
+    losses = [run(build(dropout=0.5), [(at(1), [batch(0)] * n)], learning)[0].loss for n in (1, 2)]
+    assert losses[0] == steps[0].loss != losses[1]
+
+
+def test_the_caller_may_judge_in_between():
+    """A step puts the model back into training, and leaves no gradient behind."""
+    model, learning = build(dropout=0.5), toys.learning()
+    steps = train(model, learning.optimizer.build(model), [(at(1), [batch(0)]), (at(2), [batch(0)])], learning, width=WIDTH, seed=1)  # fmt: skip
+    next(steps)
+    assert all(weight.grad is None for weight in model.parameters())
+    model.eval()
+    next(steps)
+    assert model.training
+
+
+@pytest.mark.parametrize(("value", "said"), [(math.nan, "nan"), (math.inf, "nan")])
+def test_a_loss_that_is_no_number_is_named(value, said):
+    model = build()
+    given = [(at(1), [batch(0), batch(1)]), (at(2), [batch(0), batch(3, 1, 4, 5, 9, 2)])]
+    learning = toys.learning()
+    steps = train(model, learning.optimizer.build(model), given, learning, width=WIDTH, seed=1)
+    next(steps)
+    before = weights(model)
+    with torch.no_grad():
+        model.embeddings.bias[3] = value
+    expected = (
+        f"update 2, micro-batch 0 (training pairs 0, ...): loss is {said}; expected a finite number: "
+        "lower the learning rate or clip harder"
+    )
+    with pytest.raises(DivergedError, match=f"^{re.escape(expected)}$"):
+        next(steps)
+    assert (weights(model) != before).sum() <= 1  # nothing was learnt from it
+
+
+def test_the_micro_batch_is_named():
+    model, learning = build(), toys.learning()
+    with torch.no_grad():
+        model.embeddings.source[LINES[7][0]] = math.nan
+    fine = [pair for pair, line in enumerate(LINES) if LINES[7][0] not in line]
+    given = [(at(12), [batch(*fine[:2]), batch(7, *fine[:5])])]
+    text = f"update 12, micro-batch 1 (training pairs 7, {', '.join(map(str, fine[:4]))}, ...): loss is nan; expected"
+    with pytest.raises(DivergedError, match=f"^{re.escape(text)}"):
+        run(model, given, learning)
+
+
+def test_a_gradient_that_is_no_number_is_named():
+    model, learning = build(), toys.learning()
+    before = weights(model)
+    model.embeddings.bias.register_hook(lambda gradient: gradient * math.inf)
+    expected = r"^update 1: gradient norm is (inf|nan); expected a finite number$"
+    with pytest.raises(DivergedError, match=expected):
+        run(model, [(at(1), [batch(0)])], learning)
+    assert torch.equal(weights(model), before)

@@ -1,0 +1,253 @@
+"""A tiny `dvc repro` builds everything, a second one nothing; an edit re-runs what reads it; a kill loses nothing.
+
+The systems stand in tests/tiny/params.yaml, all else is a copy of this project.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import psutil
+import pytest
+from dvc.repo import Repo
+from ruamel.yaml import YAML
+
+BOTH = ("toy-bpe-transformer_postnorm-tiny", "toy-bpe-transformer_prenorm-tiny")
+DATA = ["check", "download@toy", "clean@toy", "split@toy", "vocabulary@toy-bpe", "encode@toy-bpe"]
+SECONDS = 1200  # no command of these takes as long, on the busiest machine
+
+
+def of(*stages: str, systems: tuple[str, ...] = BOTH) -> list[str]:
+    """What DVC calls each of the stages of each of the systems."""
+    return [f"{stage}@{system}" for stage in stages for system in systems]
+
+
+class Project(NamedTuple):
+    """A copy of this project that a test may run and edit."""
+
+    root: Path
+
+    def dvc(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a dvc command in it."""
+        return subprocess.run(
+            self.command(*arguments), cwd=self.root, env=environment(), capture_output=True, text=True, timeout=SECONDS
+        )
+
+    def repro(self, *arguments: str) -> list[str]:
+        """The stages that `dvc repro` runs."""
+        said = self.dvc("repro", *arguments)
+        assert said.returncode == 0, said.stdout + said.stderr
+        return [line.split("'")[1] for line in said.stdout.splitlines() if line.startswith("Running stage '")]
+
+    def command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "dvc", *arguments]
+
+    def lock(self) -> dict:
+        """What every stage read and wrote, by checksum."""
+        return YAML(typ="safe").load(self.root / "dvc.lock")["stages"]
+
+    def edit(self, name: str, value: object) -> None:
+        """Set the value at a dotted name of params.yaml, or append a line to any other file."""
+        if name.endswith(".py"):
+            with (self.root / name).open("a", encoding="utf-8") as file:
+                file.write(str(value))
+            return
+        path = self.root / "params.yaml"
+        node = inner = YAML(typ="safe").load(path)
+        *above, last = name.split(".")
+        for key in above:
+            inner = inner[key]
+        assert inner[last] != value
+        inner[last] = value
+        YAML(typ="safe").dump(node, path)
+
+    @contextmanager
+    def edited(self, name: str, value: object) -> Iterator[None]:
+        """The project with an edit, which is taken back."""
+        path = self.root / (name if name.endswith(".py") else "params.yaml")
+        before = path.read_bytes()
+        self.edit(name, value)
+        try:
+            yield
+        finally:
+            path.write_bytes(before)
+
+
+def environment() -> dict[str, str]:
+    """Ours without git's own variables, this interpreter first on the path, and no tracking server of the user's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MLFLOW_"))}
+    return kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}", "DVC_NO_ANALYTICS": "1"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def dvc_leaves_nothing_behind(tmp_path_factory) -> Iterator[None]:
+    """DVC keeps an index of each project it sees outside the project."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path_factory.mktemp("site")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory, project_root) -> Callable[[], Project]:
+    """Make a copy of this project, what git knows and what is new, with the tiny params.yaml and nothing built."""
+
+    def make_project() -> Project:
+        root = tmp_path_factory.mktemp("project")
+        listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+        found = subprocess.run(listed, cwd=project_root, env=environment(), capture_output=True, text=True, check=True)
+        for name in filter(None, found.stdout.split("\0")):
+            if name != "dvc.lock" and (project_root / name).is_file():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(project_root / name, root / name)
+        shutil.copyfile(project_root / "tests/tiny/params.yaml", root / "params.yaml")
+        subprocess.run(["git", "init", "--quiet"], cwd=root, env=environment(), check=True)
+        return Project(root)
+
+    return make_project
+
+
+@pytest.fixture(scope="module")
+def built(make) -> Project:
+    """A copy in which everything has been built once; tests leave it as they found it."""
+    project = make()
+    ran = project.repro()
+    assert set(ran) == {*DATA, *of("train", "average", "decode", "score"), "report"}
+    assert len(ran) == len(set(ran))
+    return project
+
+
+@pytest.fixture
+def copy(built, tmp_path) -> Project:
+    """A copy of `built` to spoil."""
+    shutil.copytree(built.root, tmp_path / "copy", symlinks=True)
+    return Project(tmp_path / "copy")
+
+
+def test_everything_stands_where_people_look_for_it(built):
+    for system in BOTH:
+        for path in (
+            f"metrics/{system}.json",
+            f"runs/{system}/train/curves.csv",
+            f"runs/{system}/average/model.safetensors",
+            f"data/decode/{system}/test.txt",
+            f"data/decode/{system}/compositional.txt",
+        ):
+            assert (built.root / path).stat().st_size
+    assert BOTH[0].removeprefix("toy-") in (built.root / "report/index.md").read_text(encoding="utf-8")
+
+
+def test_nothing_unfinished_is_left(built):
+    assert not list(built.root.glob("**/*.partial"))
+    assert not list(built.root.glob("work/train/*"))
+
+
+def test_second_repro_does_nothing(built):
+    before = (built.root / "dvc.lock").read_bytes()
+    said = built.dvc("repro")
+    assert said.returncode == 0
+    assert said.stdout.splitlines()[-1] == "Data and pipelines are up to date."
+    assert (built.root / "dvc.lock").read_bytes() == before
+
+
+PRENORM = "transformer_prenorm.tiny"
+TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows from that follows by the outs
+    ("corpora.toy.download.parts.train.seed", 2, ["download@toy"]),
+    ("corpora.toy.clean.max_words", 5, ["clean@toy"]),
+    ("corpora.toy.split.seed", 2, ["split@toy"]),
+    ("corpora.toy.training.updates", 8, of("train")),
+    ("vocabularies.bpe.size", 180, ["vocabulary@toy-bpe"]),
+    (f"models.{PRENORM}.learning.clip", 2.0, of("train", systems=BOTH[1:])),
+    (f"models.{PRENORM}.arch.dropout", 0.2, of("train", "decode", systems=BOTH[1:])),
+    ("average.checkpoints", 1, of("average")),
+    ("decode.beam_size", 1, of("decode")),
+    ("score.length_buckets", [5], of("score")),
+    ("report.samples", 1, ["report"]),
+    ("build.models", ["transformer_prenorm"], ["report"]),
+    ("corpora.other", {}, []),
+    ("pipeline/models/transformer_prenorm.py", "# new\n", of("train", "decode", systems=BOTH[1:])),
+    ("pipeline/layers/attention.py", "# new\n", of("train", "decode")),
+    ("pipeline/training/averaging.py", "# new\n", of("average")),
+    ("pipeline/decoding/beam.py", "# new\n", of("decode")),
+    ("pipeline/evaluation/pages.py", "# new\n", ["report"]),
+    ("pipeline/data/cleaning.py", "# new\n", ["clean@toy"]),
+    ("stages/score.py", "# new\n", of("score")),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "changed"), TWEAKS, ids=[tweak[0] for tweak in TWEAKS])
+def test_tweak_changes_exactly_what_reads_it(built, name, value, changed):
+    with built.edited(name, value):
+        assert set(Repo(built.root).status()) - {"check"} == set(changed)
+
+
+@pytest.mark.parametrize("name", ["pipeline/progress.py", "pipeline/tracking.py", "pipeline/cli.py"])
+def test_what_shapes_no_result_changes_nothing(built, name):
+    with built.edited(name, "# new\n"):
+        assert Repo(built.root).status() == {}
+
+
+def test_decoding_otherwise_runs_what_follows_and_nothing_else(copy):
+    """`check` runs too, writes what it wrote before, and nothing follows from it."""
+    copy.edit("decode.max_length_offset", 0)
+    assert set(copy.repro()) == {"check", *of("decode", "score"), "report"}
+
+
+def test_misspelt_name_is_answered_before_dvc_stumbles(copy):
+    copy.edit("build.models", ["transformer_prenrm"])
+    said = copy.dvc("repro")
+    assert said.returncode != 0
+    answer = (
+        "error: params.yaml: build.models: unknown model, got 'transformer_prenrm'; nearest is 'transformer_prenorm'"
+    )
+    assert answer in said.stderr.splitlines()
+    assert "Traceback" not in said.stderr
+
+
+@pytest.mark.slow
+def test_from_scratch_elsewhere_gives_the_same_bytes(built, make):
+    again = make()
+    again.repro()
+    assert again.lock() == built.lock()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whom", ["stage", "all"])
+def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
+    """kill -9 of the stage, or of dvc and everything below it, once the first checkpoint is there."""
+    stage = f"train@{BOTH[1]}"
+    copy.edit("corpora.toy.training.updates", 400)
+    copy.edit("corpora.toy.training.validation_interval", 200)
+    whole = Project(tmp_path / "whole")
+    shutil.copytree(copy.root, whole.root, symlinks=True)
+    assert whole.repro(stage) == ["check", stage]
+
+    running = subprocess.Popen(copy.command("repro", stage), cwd=copy.root, env=environment())
+    kill_training(running, copy.root / "work/train", whom)
+    assert running.wait(SECONDS) != 0
+    out = copy.root / "runs" / BOTH[1] / "train"
+    assert not (out / "training.json").exists()
+    assert not (out / "checkpoints").exists()
+
+    said = copy.dvc("repro", stage)
+    assert said.returncode == 0, said.stderr
+    assert f"{BOTH[1]}: goes on at update " in said.stdout + said.stderr
+    assert copy.lock()[stage]["outs"] == whole.lock()[stage]["outs"]
+    assert copy.dvc("repro", stage).stdout.splitlines()[-1] == "Data and pipelines are up to date."
+
+
+def kill_training(running: subprocess.Popen, work: Path, whom: str) -> None:
+    """Kill the training below `running`, or all of it, as soon as a checkpoint lies in `work`."""
+    until = time.monotonic() + SECONDS
+    while not list(work.glob("*/state.safetensors")):
+        assert running.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    parent = psutil.Process(running.pid)
+    for process in [*parent.children(recursive=True), *([parent] if whom == "all" else [])]:
+        process.kill()

@@ -1,0 +1,70 @@
+"""Small data and settings that the tests of several modules share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pipeline.data.budget import Training
+from pipeline.data.shards import Encoded, Ragged
+from pipeline.training.learning import Learning
+
+TRAINING: dict[str, Any] = {
+    "updates": 10,
+    "tokens_per_update": 40,
+    "tokens_per_batch": 24,
+    "pool_pairs": 1000,
+    "max_length": 20,
+    "validation_interval": 4,
+    "validation_sentences": 0,
+    "patience": 0,
+    "checkpoint_interval": 2,
+    "last_checkpoints": 2,
+    "best_checkpoints": 1,
+    "seed": 1,
+}
+LEARNING: dict[str, Any] = {
+    "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
+    "schedule": {"kind": "constant", "learning_rate": 1e-3},
+    "label_smoothing": 0.1,
+    "smoothing_spread": "all",
+    "clip": 1.0,
+    "precision": "fp32",
+}
+ARCH: dict[str, Any] = {
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "width": 16,
+    "heads": 4,
+    "feed_forward": 32,
+    "dropout": 0.0,
+    "tied_embeddings": "none",
+}
+
+
+def training(**changed: Any) -> Training:
+    """Section `training` of a toy, some keys changed."""
+    return Training.model_validate(TRAINING | changed)
+
+
+def learning(**changed: Any) -> Learning:
+    """Section `learning` of a toy, some keys changed."""
+    return Learning.model_validate(LEARNING | changed)
+
+
+def ragged(sentences: Sequence[Sequence[int]]) -> Ragged:
+    """Sentences of ids, in memory."""
+    offsets = np.cumsum([0, *map(len, sentences)])
+    return Ragged(np.array([piece for one in sentences for piece in one], dtype=np.uint16), offsets)
+
+
+def encoded(source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> Encoded:
+    """A part, in memory."""
+    return Encoded(ragged(source), ragged(target))
+
+
+def sentences(number: int, *, seed: int, vocabulary: int = 11, longest: int = 8, shortest: int = 1) -> list[list[int]]:
+    """Sentences of random pieces; the first four ids are special."""
+    random = np.random.default_rng(seed)
+    lengths = random.integers(shortest, longest + 1, number)
+    return [random.integers(4, vocabulary, length).tolist() for length in lengths]
