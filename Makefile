@@ -1,4 +1,4 @@
-# The commands of this project; every one but `clean` builds .venv first where it is missing or out of date.
+# The commands of this project; those that run anything build .venv first where it is missing or out of date.
 
 # The first Python that is new enough; `make install PYTHON=python3.12` takes another one.
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13; do \

@@ -86,10 +86,10 @@ def project(tmp_path, prepared):
 
 @pytest.fixture(scope="module")
 def start(project_root):
-    """Start the stage in a folder; nothing listens where it would track."""
+    """Start the stage in a folder; nothing can be tracked."""
 
     def start_there(folder, *axes: str) -> subprocess.Popen[str]:
-        uri = "http://127.0.0.1:9"
+        uri = "sqlite:////dev/null/mlflow.db"
         environment = os.environ | {"PYTHONPATH": str(project_root), "MLFLOW_TRACKING_URI": uri, "OMP_NUM_THREADS": "1"}
         command = [sys.executable, "-m", "stages.train", *(axes or ("toy", "joint", "transformer_prenorm", "tiny"))]
         pipe = subprocess.PIPE
@@ -141,7 +141,9 @@ def test_outs(uninterrupted):
     kept = files.read_json(root / "runs" / SYSTEM / "train/checkpoints/checkpoints.json")
     assert kept["last"] == ["update_00000020.safetensors", "update_00000024.safetensors"]
     assert len(kept["best"]) == 1
-    assert {name for name in found if name.endswith("tensors")} == {f"checkpoints/{n}" for ns in kept.values() for n in ns}
+    assert {name for name in found if name.endswith("tensors")} == {
+        f"checkpoints/{n}" for ns in kept.values() for n in ns
+    }
     assert not list((root / "work/train").iterdir())
 
 

@@ -264,7 +264,8 @@ MEETINGS = verbs("inviter = invite", "aider = help", "appeler = call", "rencontr
 MEETINGS += verbs("remercier = thank", "voir = see", "écouter = listen to")
 GO, RETURN, COME, ARRIVE = verbs("aller = go", "retourner = return", "venir = come", "arriver = arrive")
 SEE, TALK, STAY = verbs("voir = see", "parler = talk", "rester = stay")
-CAN, MUST, WANT = MODALS = verbs("pouvoir = can", "devoir = have", "vouloir = want")
+MODALS = verbs("pouvoir = can", "devoir = have", "vouloir = want")
+CAN, MUST = MODALS[:2]
 SPEAK, LEARN, KNOW, KNOW_HOW = verbs("parler = speak", "apprendre = learn", "connaître = know", "savoir = know how")
 PLAY, THINK, SAY, BELIEVE = verbs("jouer = play", "penser = think", "dire = say", "croire = believe")
 LIVE, TRAVEL, COST = verbs("habiter = live", "voyager = travel", "coûter = cost")

@@ -140,6 +140,12 @@ def asking_ability(draw: Draw) -> Pair:
     return say(ask, verb, thing, when, "?")
 
 
+def imperative(verb: Verb, polite: bool) -> str:
+    """Ferme, ouvre, finis; fermez, ouvrez, finissez."""
+    form = conjugation.present(verb.infinitive, 4 if polite else 1)
+    return form.removesuffix("s") if form.endswith("es") else form
+
+
 @pattern
 def ordering(draw: Draw) -> Pair:
     """Ouvre la fenêtre, s'il te plaît."""
@@ -148,11 +154,7 @@ def ordering(draw: Draw) -> Pair:
     noun = draw.pick(nouns)
     owner = draw.any(("the", "this"))
     thing = noun_phrase(owner, noun, draw.plural(noun, 0.3) and nouns is not lexicon.ROOMS)
-    form = conjugation.present(verb.infinitive, 4 if polite else 1)
-    form = (
-        form if polite or verb.infinitive[-2:] not in ("er", "ir") or verb is lexicon.FINISH else form.removesuffix("s")
-    )
-    return say(Pair(form, verb.english), thing, ",", PLEASE[polite], ".")
+    return say(Pair(imperative(verb, polite), verb.english), thing, ",", PLEASE[polite], ".")
 
 
 COMMANDS = (
@@ -172,12 +174,13 @@ def warning(draw: Draw) -> Pair:
     """N'oublie pas tes clés, s'il te plaît !"""
     polite = draw.chance(0.5)
     verb = draw.pick((lexicon.FORGET, lexicon.LOSE, lexicon.BREAK, lexicon.SELL, lexicon.HIDE))
-    form = conjugation.present(verb.infinitive, 4 if polite else 1)
-    if not polite and verb.infinitive.endswith("er"):
-        form = form.removesuffix("s")
     owner = Pair("votre" if polite else "ton", "your") if draw.chance(0.6) else Pair("mon", "my")
     frame = MACHINES if verb is lexicon.BREAK else draw.any((CLOTHES, THINGS))
-    return say(Pair(f"ne {form} pas", f"don't {verb.english}"), draw.item(frame, owner, adjective=0.25), "!")
+    return say(
+        Pair(f"ne {imperative(verb, polite)} pas", f"don't {verb.english}"),
+        draw.item(frame, owner, adjective=0.25),
+        "!",
+    )
 
 
 @pattern

@@ -127,7 +127,7 @@ def test_the_order_is_a_function_of_seed_and_epoch(part):
 
 
 def test_batches_are_not_in_order_of_length(captions):
-    """Sorted inside a pool, but shuffled as they come: the mean length of neighbours has nothing to do with each other."""
+    """Sorted inside a pool, but shuffled as they come: the lengths of neighbours have nothing to do with each other."""
     plan = Plan(captions, settings())
     means = np.array([plan.target[batch].mean() for batch in plan.micro_batches(0)])
     assert abs(np.corrcoef(means[:-1], means[1:])[0, 1]) < 0.2

@@ -96,6 +96,11 @@ def test_the_first_of_equal_pairs_is_kept_and_changes_are_counted():
     assert tally.changed == 1
 
 
+def test_pairs_that_differ_in_where_the_source_ends_are_no_duplicates():
+    pairs = [("ab", "c"), ("a", "bc")]
+    assert run(*pairs)[0] == pairs
+
+
 def test_a_pair_is_counted_by_the_first_rule_it_breaks():
     _, tally = run((b"\xff", "\x00"), ("\x00", ""), ("", "a" * 50), ("a " * 30, "b"), ("a b c d e f g", "b"), FINE)
     assert dropped(tally) == {

@@ -66,7 +66,9 @@ def test_it_is_the_formula_in_every_head(ours, causal):
     query, key, value = (part.view(B, T, H, D // H).transpose(1, 2) for part in ours.project_in(x).chunk(3, dim=-1))
     close(
         ours(x, None, causal=causal),
-        ours.project_out(F.scaled_dot_product_attention(query, key, value, is_causal=causal).transpose(1, 2).flatten(2)),
+        ours.project_out(
+            F.scaled_dot_product_attention(query, key, value, is_causal=causal).transpose(1, 2).flatten(2)
+        ),
     )
     scores = query @ key.transpose(2, 3) / (D // H) ** 0.5
     weights = (scores.masked_fill(~CAUSAL, float("-inf")) if causal else scores).softmax(dim=-1)
@@ -105,5 +107,5 @@ def test_dropout_acts_on_the_weights_in_training_only(ours):
 
 
 def test_heads_must_divide_the_width():
-    with pytest.raises(AssertionError, match="^3 heads do not divide width 16$"):
+    with pytest.raises(AssertionError, match=r"^3 heads do not divide width 16$"):
         MultiHeadAttention(16, 3, dropout=0.0)

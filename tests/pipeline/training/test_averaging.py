@@ -44,7 +44,9 @@ def test_sums_are_in_fp64(write):
     torch.testing.assert_close(average_checkpoints(paths)["weight"], torch.tensor([1 / 3]))
 
 
-@pytest.mark.parametrize("other", [{"weight": [1.0, 2.0, 3.0]}, {"wait": [1.0, 2.0]}, {"weight": [1.0, 2.0], "b": [0.0]}])
+@pytest.mark.parametrize(
+    "other", [{"weight": [1.0, 2.0, 3.0]}, {"wait": [1.0, 2.0]}, {"weight": [1.0, 2.0], "b": [0.0]}]
+)
 def test_files_of_different_models_are_refused(write, other):
     first, second = write("first", weight=[1.0, 2.0]), write("second", **other)
     expected = f"{second}: weights differ in name or shape from {first}; expected the same model"

@@ -74,9 +74,8 @@ def test_gradient_is_that_of_the_mean_and_clipped(clip):
 def test_loss_is_per_token_and_smoothed_as_trained():
     model, given = build(), batch(*range(5))
     logits = model.logits(model.hidden(given.source, given.target_input)).flatten(0, 1)
-    expected = nn.functional.cross_entropy(
-        logits, given.target_output.flatten(), ignore_index=0, label_smoothing=0.1
-    )  # fmt: skip
+    gold = given.target_output.flatten()
+    expected = nn.functional.cross_entropy(logits, gold, ignore_index=0, label_smoothing=0.1)
     [step] = run(model, [(at(1), [given])], toys.learning())
     assert step.loss == pytest.approx(expected.item(), rel=1e-5)
 
@@ -153,7 +152,8 @@ def test_dropout_draws_anew_for_each_update_and_micro_batch():
 def test_the_caller_may_judge_in_between():
     """A step puts the model back into training, and leaves no gradient behind."""
     model, learning = build(dropout=0.5), toys.learning()
-    steps = train(model, learning.optimizer.build(model), [(at(1), [batch(0)]), (at(2), [batch(0)])], learning, width=WIDTH, seed=1)  # fmt: skip
+    optimizer, given = learning.optimizer.build(model), [(at(1), [batch(0)]), (at(2), [batch(0)])]
+    steps = train(model, optimizer, given, learning, width=WIDTH, seed=1)
     next(steps)
     assert all(weight.grad is None for weight in model.parameters())
     model.eval()

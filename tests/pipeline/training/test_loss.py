@@ -61,9 +61,7 @@ def test_three_pieces_by_hand(smoothing, spread, expected):
 def test_four_pieces_by_hand_with_gradient():
     """Gradient = softmax - target, which is (0, 0.15, 0.15, 0.7) for gold piece 3."""
     logits = torch.tensor([[0.125, 0.25, 0.125, 0.5]]).log()
-    value, gradient = with_gradient(
-        smoothed_cross_entropy, logits, torch.tensor([3]), smoothing=0.3, spread="others"
-    )  # fmt: skip
+    value, gradient = with_gradient(smoothed_cross_entropy, logits, torch.tensor([3]), smoothing=0.3, spread="others")
     torch.testing.assert_close(value, torch.tensor((0.15 * 2 + 0.15 * 3 + 0.7 * 1) * math.log(2)))
     torch.testing.assert_close(gradient, torch.tensor([[0.125, 0.10, -0.025, -0.2]]))
 
@@ -77,8 +75,7 @@ def test_all_is_torchs_label_smoothing(drawn, smoothing):
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
 def test_others_is_the_kl_divergence_and_a_constant(drawn, smoothing):
-    logits, targets = drawn
-    q = softened(targets, smoothing, "others")
+    q = softened(drawn[1], smoothing, "others")
     divergence = nn.KLDivLoss(reduction="sum")
 
     def published(logits, targets):

@@ -1,5 +1,7 @@
 """Rates by hand at update 1, at the end of warm-up and at ten times that."""
 
+import itertools
+
 import pytest
 from pydantic import TypeAdapter
 
@@ -38,11 +40,14 @@ def test_inverse_square_root_is_noam_with_its_height_said():
         assert schedule.rate(update, 7) == pytest.approx(noam.rate(update, 512))
 
 
-@pytest.mark.parametrize("schedule", [Noam(kind="noam", factor=1, warmup=7), InverseSquareRoot(kind="inverse_sqrt", peak_rate=1, warmup=7)])  # fmt: skip
+SHORT = [Noam(kind="noam", factor=1, warmup=7), InverseSquareRoot(kind="inverse_sqrt", peak_rate=1, warmup=7)]
+
+
+@pytest.mark.parametrize("schedule", SHORT)
 def test_rates_rise_to_the_end_of_warm_up_and_fall_after(schedule):
     rates = [schedule.rate(update, 16) for update in range(1, 71)]
-    assert all(a < b for a, b in zip(rates[:6], rates[1:7], strict=True))
-    assert all(a > b for a, b in zip(rates[6:], rates[7:], strict=False))
+    assert all(a < b for a, b in itertools.pairwise(rates[:7]))
+    assert all(a > b for a, b in itertools.pairwise(rates[6:]))
     assert all(isinstance(rate, float) for rate in rates)
 
 

@@ -1,0 +1,47 @@
+import os
+
+import pytest
+import torch
+
+from pipeline import device
+
+
+@pytest.fixture(autouse=True)
+def unchanged(monkeypatch):
+    """What the function sets holds for this test only."""
+    monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
+    state = torch.get_rng_state()
+    deterministic = torch.are_deterministic_algorithms_enabled()
+    filled = torch.utils.deterministic.fill_uninitialized_memory
+    yield
+    torch.set_rng_state(state)
+    torch.use_deterministic_algorithms(deterministic)
+    torch.utils.deterministic.fill_uninitialized_memory = filled
+    os.environ.pop("CUBLAS_WORKSPACE_CONFIG", None)
+
+
+@pytest.mark.parametrize(("there", "expected"), [(True, "cuda"), (False, "cpu")])
+def test_the_best_device_there_is(monkeypatch, there, expected):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    assert device.best() == torch.device(expected)
+
+
+def test_the_same_seed_the_same_draws():
+    device.be_deterministic(5)
+    first = torch.rand(4)
+    device.be_deterministic(5)
+    assert torch.equal(torch.rand(4), first)
+    device.be_deterministic(6)
+    assert not torch.equal(torch.rand(4), first)
+
+
+def test_kernels_are_deterministic():
+    device.be_deterministic(1)
+    assert torch.are_deterministic_algorithms_enabled()
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+
+
+def test_a_setting_of_the_users_stays(monkeypatch):
+    monkeypatch.setenv("CUBLAS_WORKSPACE_CONFIG", ":16:8")
+    device.be_deterministic(1)
+    assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":16:8"

@@ -1,0 +1,134 @@
+"""Validation loss in nats per target token and greedy BLEU, of a model whose answers are known."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from pipeline import files, ids
+from pipeline.data.batching import collate, in_order
+from pipeline.models.transformer_prenorm import Arch, Model
+from pipeline.training.validation import Judge, mean_loss
+from tests import toys
+
+CPU = torch.device("cpu")
+SIZE = 30
+LINES = [[5, 6, 7, 8, 9], [10, 11, 12, 13], [], [14, 15, 16, 17, 18, 19, 20], [21, 22, 23, 24, 25, 26], [9, 8, 7, 6]]
+
+
+class Copier(nn.Module):
+    """Says the source again; the right piece has the logit `sure`, all others 0."""
+
+    def __init__(self, sure: float) -> None:
+        super().__init__()
+        self.sure = sure
+        self.modes: list[bool] = []  # training or not, at each call
+
+    def hidden(self, source, target_input):
+        self.modes.append(self.training)
+        assert not torch.is_grad_enabled() or self.training
+        return self.sure * F.one_hot(source[:, : target_input.shape[1]], SIZE).float()
+
+    def logits(self, hidden):
+        return hidden
+
+    def start(self, source):
+        self.modes.append(self.training)
+        return {"source": source, "at": torch.zeros(len(source), dtype=torch.int64)}
+
+    def step(self, state, tokens):
+        current = state["source"][torch.arange(len(tokens)), state["at"].clamp(max=state["source"].shape[1] - 1)]
+        return self.sure * F.one_hot(current, SIZE).float(), {**state, "at": state["at"] + 1}
+
+
+class Numbers:
+    """A vocabulary whose pieces are their own numbers."""
+
+    def decode_target(self, sentences):
+        return [text(sentence) for sentence in sentences]
+
+
+def text(sentence):
+    return " ".join(f"number{piece}" for piece in sentence)
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """Builds the judge of a copying task."""
+
+    def build(references=None, **changed):
+        lines = [text(line) for line in LINES] if references is None else references
+        files.write_lines(tmp_path / "references.txt", lines)
+        settings = toys.training(**{"validation_sentences": 100, "tokens_per_batch": 16} | changed)
+        return Judge(toys.encoded(LINES, LINES), tmp_path / "references.txt", Numbers(), settings, "fp32")
+
+    return build
+
+
+@pytest.mark.parametrize("sure", [0.0, 1.0, 4.0])
+def test_loss_by_hand(judge, sure):
+    """Every token, EOS included, has the probability e^sure / (e^sure + 29)."""
+    scores = judge()(Copier(sure), CPU)
+    expected = math.log(1 + 29 * math.exp(-sure))
+    assert scores["validation_loss"] == pytest.approx(expected, rel=1e-6)
+    assert scores["validation_perplexity"] == pytest.approx(1 + 29 * math.exp(-sure), rel=1e-6)
+
+
+def test_a_perfect_copy_scores_100(judge):
+    assert judge()(Copier(9.0), CPU)["validation_bleu"] == pytest.approx(100)
+
+
+def test_each_translation_meets_its_own_reference(judge):
+    """They are made in order of length; two references swapped, and it is no perfect copy any more."""
+    swapped = [text(LINES[row]) for row in (1, 0, 2, 3, 4, 5)]
+    assert judge(swapped)(Copier(9.0), CPU)["validation_bleu"] < 70
+
+
+def test_the_first_sentences_only_are_translated(judge):
+    found = judge(validation_sentences=2)
+    assert found.translations(Copier(9.0), CPU) == [text(line) for line in LINES[:2]]
+    wrong = [*(text(line) for line in LINES[:2]), "of", "no", "account", "here"]
+    assert judge(wrong, validation_sentences=2)(Copier(9.0), CPU)["validation_bleu"] == pytest.approx(100)
+
+
+def test_no_translations_where_none_are_asked(judge):
+    model = Copier(9.0)
+    assert list(judge(validation_sentences=0)(model, CPU)) == ["validation_loss", "validation_perplexity"]
+
+
+def test_translations_are_as_long_as_training_sentences_at_most(judge):
+    found = judge(max_length=3).translations(Copier(9.0), CPU)
+    assert found == [text(line[:3]) for line in LINES]
+
+
+def test_the_model_is_judged_without_dropout(judge):
+    model = Copier(1.0).train()
+    judge()(model, CPU)
+    assert set(model.modes) == {False}
+
+
+def test_perplexity_stays_finite(judge):
+    scores = judge(validation_sentences=0)(Copier(-1e6), CPU)
+    assert scores["validation_loss"] > 700
+    assert scores["validation_perplexity"] == math.exp(700)
+
+
+@pytest.mark.parametrize("tokens_per_batch", [1, 20, 1000])
+def test_mean_loss_is_torchs_whatever_the_batches(tokens_per_batch):
+    torch.manual_seed(1)
+    part = toys.encoded(toys.sentences(20, seed=1), toys.sentences(20, seed=2))
+    model = Model(Arch.model_validate(toys.ARCH), source_size=11, target_size=11).eval()
+    batches = [collate(part, pairs) for pairs in in_order(part, tokens_per_batch)]
+    total = tokens = 0
+    with torch.no_grad():
+        for pair in range(20):
+            source = torch.tensor([[*part.source[pair].tolist(), ids.EOS]])
+            target = [*part.target[pair].tolist(), ids.EOS]
+            log_p = model.logits(model.hidden(source, torch.tensor([[ids.BOS, *target[:-1]]]))).log_softmax(dim=2)
+            total -= sum(log_p[0, position, piece].item() for position, piece in enumerate(target))
+            tokens += len(target)
+        assert mean_loss(model, batches, precision="fp32", device=CPU) == pytest.approx(total / tokens, rel=1e-5)
+        near = mean_loss(model, batches, precision="bf16", device=CPU)
+    assert near == pytest.approx(total / tokens, rel=0.02)

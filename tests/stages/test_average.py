@@ -1,0 +1,69 @@
+"""`python -m stages.average <corpus> <vocabulary> <model> <size>` on three small checkpoints."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from pipeline import files
+
+SYSTEM = "toy-joint-transformer_prenorm-tiny"
+NAMES = [f"update_{update:08d}.safetensors" for update in (2, 4, 6)]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """What training left: the last three checkpoints, of which the first was the best, and a summary."""
+    train = tmp_path / "runs" / SYSTEM / "train"
+    (train / "checkpoints").mkdir(parents=True)
+    for value, name in zip((1.0, 2.0, 6.0), NAMES, strict=True):
+        save_file({"weight": torch.full((2, 2), value), "bias": torch.zeros(1)}, train / "checkpoints" / name)
+    files.write_json(train / "checkpoints/checkpoints.json", {"last": NAMES, "best": NAMES[:1]})
+    files.write_json(train / "training.json", {"fingerprint": "0" * 64})
+    return tmp_path
+
+
+@pytest.fixture
+def run(project, project_root):
+    """Run the stage there, to average so many checkpoints; nothing can be tracked."""
+
+    def run_there(checkpoints):
+        (project / "params.yaml").write_text(f"average: {{checkpoints: {checkpoints}}}\n")
+        uri = "sqlite:////dev/null/mlflow.db"
+        environment = os.environ | {"PYTHONPATH": str(project_root), "MLFLOW_TRACKING_URI": uri}
+        command = [sys.executable, "-m", "stages.average", "toy", "joint", "transformer_prenorm", "tiny"]
+        return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+
+    return run_there
+
+
+@pytest.mark.parametrize(("checkpoints", "mean"), [(2, 4.0), (3, 3.0), (9, 3.0)])
+def test_the_last_are_averaged(project, run, checkpoints, mean):
+    done = run(checkpoints)
+    assert done.returncode == 0, done.stderr
+    assert [line.partition(":")[0] for line in done.stderr.splitlines()] == ["tracking"]  # the store is dead, said once
+    out = project / "runs" / SYSTEM / "average"
+    assert sorted(path.name for path in out.iterdir()) == ["average.json", "model.safetensors"]
+    average = load_file(out / "model.safetensors")
+    assert {name: weight.unique().tolist() for name, weight in average.items()} == {"weight": [mean], "bias": [0.0]}
+    assert files.read_json(out / "average.json") == {"checkpoints": NAMES[-checkpoints:]}
+
+
+def test_checkpoints_that_differ_are_one_line_and_leave_nothing(project, run):
+    folder = f"runs/{SYSTEM}/train/checkpoints"
+    save_file({"weight": torch.zeros(3)}, project / folder / NAMES[2])
+    done = run(2)
+    what = f"weights differ in name or shape from {folder}/{NAMES[1]}; expected the same model"
+    assert (done.returncode, done.stderr) == (1, f"error: {folder}/{NAMES[2]}: {what}\n")
+    assert not (project / "runs" / SYSTEM / "average").exists()
+
+
+def test_a_fault_of_the_section_is_one_line(run):
+    done = run(0)
+    assert (done.returncode, done.stderr) == (
+        1,
+        "error: params.yaml: average.checkpoints: should be greater than 0, got 0\n",
+    )
