@@ -63,7 +63,7 @@ class Project(NamedTuple):
         *above, last = name.split(".")
         for key in above:
             inner = inner[key]
-        assert inner[last] != value
+        assert inner.get(last) != value
         inner[last] = value
         YAML(typ="safe").dump(node, path)
 

@@ -77,13 +77,6 @@ def prepared(tmp_path_factory):
     return root
 
 
-@pytest.fixture
-def project(tmp_path, prepared):
-    """A copy of it for each test."""
-    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
-    return tmp_path
-
-
 @pytest.fixture(scope="module")
 def start(project_root):
     """Start the stage in a folder; nothing can be tracked."""
@@ -109,6 +102,22 @@ def uninterrupted(tmp_path_factory, prepared, start):
     return root, said
 
 
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory, prepared, start):
+    """A folder where the stage was killed (-9) as soon as there was a state to go on from."""
+    root = tmp_path_factory.mktemp("killed")
+    shutil.copytree(prepared, root, dirs_exist_ok=True)
+    process = start(root)
+    while not list((root / "work").glob("train/*/state.safetensors")):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.001)
+    process.kill()
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    assert not (root / "runs").exists()
+    return root
+
+
 def outs(root):
     """Every file of the stage's out, by its path."""
     out = root / "runs" / SYSTEM / "train"
@@ -120,17 +129,6 @@ def edit(project, old, new):
     text = params.read_text(encoding="utf-8")
     assert old in text
     params.write_text(text.replace(old, new), encoding="utf-8")
-
-
-def kill_after_a_state(process, project, name="state.safetensors"):
-    """kill -9 as soon as a file of that name is there."""
-    while not list((project / "work").glob(f"train/*/{name}")):
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
-    assert process.returncode == -signal.SIGKILL
-    assert not (project / "runs").exists()
 
 
 def test_outs(uninterrupted):
@@ -184,14 +182,6 @@ def test_summary(uninterrupted):
     assert summary["params"]["training.updates"] == 24
 
 
-def test_nothing_timed_in_any_out(uninterrupted, project, start):
-    """A second run elsewhere writes the same bytes."""
-    process = start(project)
-    _, said = process.communicate()
-    assert process.returncode == 0, said
-    assert outs(project) == outs(uninterrupted[0])
-
-
 def test_what_is_said(uninterrupted):
     root, said = uninterrupted
     lines = said.splitlines()
@@ -203,42 +193,35 @@ def test_what_is_said(uninterrupted):
     assert sum('"validation_bleu"' in line for line in logged) == 3
 
 
-@pytest.mark.parametrize("name", ["state.safetensors", "update_00000012.safetensors"])
-def test_killed_and_repeated_is_uninterrupted(uninterrupted, project, start, name):
-    kill_after_a_state(start(project), project, name)
-    process = start(project)
+def test_killed_and_repeated_is_uninterrupted(tmp_path, uninterrupted, killed, start):
+    shutil.copytree(killed, tmp_path, dirs_exist_ok=True)
+    process = start(tmp_path)
     _, said = process.communicate()
     assert process.returncode == 0, said
     assert f"{SYSTEM}: goes on at update " in said
-    assert outs(project) == outs(uninterrupted[0])
-    logged = (project / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    assert outs(tmp_path) == outs(uninterrupted[0])
+    assert not list((tmp_path / "work/train").iterdir())
+    logged = (tmp_path / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
     assert sum('"train_loss"' in line for line in logged) == 24  # none doubled, none lost
 
 
-def test_an_edit_starts_afresh(project, start):
-    kill_after_a_state(start(project), project)
-    edit(project, "updates: 24", "updates: 8")
-    process = start(project)
+def test_edited_it_starts_afresh_and_stops_where_validations_bring_nothing(tmp_path, killed, start):
+    shutil.copytree(killed, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path, "patience: 0", "patience: 1")
+    edit(tmp_path, "peak_rate: 1e-2", "peak_rate: 1e-30")  # which leaves the weights where they were
+    process = start(tmp_path)
     _, said = process.communicate()
     assert process.returncode == 0, said
     assert "goes on" not in said
-    assert files.read_json(project / "runs" / SYSTEM / "train/training.json")["updates"] == 8
-
-
-def test_it_stops_where_validations_bring_nothing(project, start):
-    edit(project, "patience: 0", "patience: 1")
-    edit(project, "peak_rate: 1e-2", "peak_rate: 1e-30")  # which leaves the weights where they were
-    process = start(project)
-    _, said = process.communicate()
-    assert process.returncode == 0, said
-    summary = files.read_json(project / "runs" / SYSTEM / "train/training.json")
+    summary = files.read_json(tmp_path / "runs" / SYSTEM / "train/training.json")
     assert (summary["updates"], summary["stopped"], summary["best"]["update"]) == (16, "patience", 8)
 
 
-def test_mistakes_are_one_line_and_leave_nothing(project, start):
-    edit(project, "heads: 2", "heads: 3")
-    process = start(project)
+def test_a_mistake_is_one_line_and_leaves_nothing(tmp_path, prepared, start):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path, "heads: 2", "heads: 3")
+    process = start(tmp_path)
     _, said = process.communicate()
     section = "models.transformer_prenorm.tiny.arch"
     assert (process.returncode, said) == (1, f"error: params.yaml: {section}.heads: must divide width 16, got 3\n")
-    assert not (project / "runs").exists()
+    assert not (tmp_path / "runs").exists()

@@ -52,7 +52,7 @@ CHECKED = {
 }
 
 
-def test_each_pattern_writes_a_sentence_found_right_by_a_person(written_by: WrittenBy) -> None:
+def test_each_pattern_writes_its_hand_checked_sentence(written_by: WrittenBy) -> None:
     written = written_by(actions)
     assert set(CHECKED) == set(written)
     assert [name for name, pair in CHECKED.items() if pair not in written[name]] == []

@@ -19,7 +19,7 @@ def test_a_pattern_enters_under_its_name(monkeypatch: pytest.MonkeyPatch) -> Non
         return Pair("bonjour.", "hello.")
 
     assert patterns.pattern(greeting) is greeting
-    assert patterns.PATTERNS == {"greeting": greeting}
+    assert list(patterns.PATTERNS.items()) == [("greeting", greeting)]
 
 
 def test_there_are_many_and_no_two_share_a_name() -> None:
