@@ -43,6 +43,7 @@ repro: install ## build every system that params.yaml chooses
 	@dvc repro
 
 ui: install ## MLflow on http://127.0.0.1:5000
+	@echo "http://127.0.0.1:5000/#/experiments/1?workflowType=machine_learning"
 	@mlflow ui --host 127.0.0.1 --workers 1 --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"
 
 bench: install ## speed and memory, one script a question

@@ -16,3 +16,12 @@ def be_deterministic(seed: int) -> None:
     torch.use_deterministic_algorithms(True)
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # a cost that guards only bugs
     torch.manual_seed(seed)
+
+
+def bound_memory() -> None:
+    """Few of oneDNN's compiled products kept, to be called before any arithmetic.
+
+    Its default of 1,024, one for each shape of batch, grew a small Transformer's training in bf16 to 5.6 GiB; with 32
+    it stays near 1.6 GiB, in the same time.
+    """
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")

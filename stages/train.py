@@ -52,6 +52,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     references = Path("data/split", corpus, "validation.target.txt")
     key = fingerprint([data / "train", data / "validation", pieces, references], (training, arch, learning), system)
 
+    device.bound_memory()
     device.be_deterministic(seed_for(training.seed, "weights"))
     words, encoded = Vocabulary.load(pieces), Encoded.open(data / "train")
     net = found.Model(arch, source_size=words.source_size, target_size=words.target_size).to(device.best())

@@ -21,8 +21,10 @@ def test_name_of_another_machine_is_not_looked_up():
 
 def test_loopback_and_unix_sockets_connect(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=lambda: server.accept()[0].close()).start()
+        listener = threading.Thread(target=lambda: server.accept()[0].close())
+        listener.start()
         socket.create_connection(("localhost", server.getsockname()[1])).close()
+        listener.join()
     with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as client:
         server.bind(str(tmp_path / "socket"))
         server.listen()

@@ -94,22 +94,24 @@ def dvc_leaves_nothing_behind(tmp_path_factory) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def make(tmp_path_factory, project_root) -> Callable[[], Project]:
-    """Make a copy of this project, what git knows and what is new, with the tiny params.yaml and nothing built."""
+def sources(tmp_path_factory, project_root) -> Path:
+    """This project as it is now, what git knows and what is new, with the tiny params.yaml and nothing built."""
+    root = tmp_path_factory.mktemp("sources") / "project"
+    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    found = subprocess.run(listed, cwd=project_root, env=environment(), capture_output=True, text=True, check=True)
+    for name in filter(None, found.stdout.split("\0")):
+        if not name.startswith(("dvc.lock", "metrics/")) and (project_root / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(project_root / name, root / name)
+    shutil.copyfile(project_root / "tests/tiny/params.yaml", root / "params.yaml")
+    subprocess.run(["git", "init", "--quiet"], cwd=root, env=environment(), check=True)
+    return root
 
-    def make_project() -> Project:
-        root = tmp_path_factory.mktemp("project")
-        listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-        found = subprocess.run(listed, cwd=project_root, env=environment(), capture_output=True, text=True, check=True)
-        for name in filter(None, found.stdout.split("\0")):
-            if name != "dvc.lock" and (project_root / name).is_file():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(project_root / name, root / name)
-        shutil.copyfile(project_root / "tests/tiny/params.yaml", root / "params.yaml")
-        subprocess.run(["git", "init", "--quiet"], cwd=root, env=environment(), check=True)
-        return Project(root)
 
-    return make_project
+@pytest.fixture(scope="module")
+def make(sources, tmp_path_factory) -> Callable[[], Project]:
+    """Make a project in which nothing is built."""
+    return lambda: Project(shutil.copytree(sources, tmp_path_factory.mktemp("made") / "project"))
 
 
 @pytest.fixture(scope="module")

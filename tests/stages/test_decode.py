@@ -78,7 +78,7 @@ def test_one_line_out_per_line_in_whatever_the_batch_size(project):
     done = decode(project)
     assert done.returncode == 0, done.stderr
     out = project / "data/decode" / SYSTEM
-    assert sorted(path.name for path in out.iterdir()) == ["other.txt", "test.txt"]
+    assert sorted(path.name for path in out.iterdir()) == ["decode.json", "other.txt", "test.txt"]
     text = (out / "test.txt").read_text()
     lines = text.removesuffix("\n").split("\n")
     assert len(lines) == len(PARTS["test"])

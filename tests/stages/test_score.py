@@ -30,6 +30,7 @@ def project(tmp_path):
         write(tmp_path / f"data/split/toy/{part}.target.txt", REFERENCES)
     write(tmp_path / f"data/decode/{SYSTEM}/test.txt", HYPOTHESES)
     write(tmp_path / f"data/decode/{SYSTEM}/compositional.txt", REFERENCES)
+    write(tmp_path / f"data/decode/{SYSTEM}/decode.json", [json.dumps({"beam_size": 5})])
     write(tmp_path / f"runs/{SYSTEM}/train/training.json", [json.dumps({"fingerprint": "f00d"})])
     return tmp_path
 

@@ -212,7 +212,7 @@ def test_edited_it_starts_afresh_and_stops_where_validations_bring_nothing(tmp_p
     process = start(tmp_path)
     _, said = process.communicate()
     assert process.returncode == 0, said
-    assert "goes on" not in said
+    assert f"{SYSTEM}: goes on at update " not in said
     summary = files.read_json(tmp_path / "runs" / SYSTEM / "train/training.json")
     assert (summary["updates"], summary["stopped"], summary["best"]["update"]) == (16, "patience", 8)
 
