@@ -110,7 +110,7 @@ def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
             judged = trial.judge(trial.net, device.best())
             record = record.judged(step, judged)
             run.log(step.update, **judged)
-            console.print(f"update {step.update}: " + ", ".join(f"{k} {v:.4g}" for k, v in record.history[-1].items()))
+            console.print(", ".join(f"{name} {value:.4g}" for name, value in record.history[-1].items()))
         if step.update % training.checkpoint_interval == 0 or step.update == training.updates:
             record = trial.checkpoints.save(trial.net, trial.optimizer, record)
         if record.exhausted(training.patience):

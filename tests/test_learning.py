@@ -16,7 +16,7 @@ MODELS = ["transformer_postnorm", "transformer_prenorm"]
 SEEDS = [random.SystemRandom().randrange(2**31) for _ in range(2)]
 VOCABULARY = 11  # 7 digits beside the four special pieces
 ARCH = {"encoder_layers": 1, "decoder_layers": 1, "width": 32, "heads": 2, "feed_forward": 64, "dropout": 0.0}
-UPDATES = 250
+UPDATES = 1000  # at most; most need 200 to 400
 UNSEEN = 200
 
 
@@ -27,7 +27,7 @@ def task(number, *, seed, reverse):
 
 
 def learn(name, seed, *, reverse):
-    """A model trained by the loop, from batches as in a true training."""
+    """A model trained by the loop, until it says 99 % of some sentences exactly that it was not trained on."""
     settings = toys.training(tokens_per_update=600, tokens_per_batch=900, max_length=11, pool_pairs=4000, seed=seed)
     schedule = {"kind": "inverse_sqrt", "peak_rate": 5e-3, "warmup": 50}
     learning = toys.learning(schedule=schedule, label_smoothing=0.0)
@@ -37,9 +37,20 @@ def learn(name, seed, *, reverse):
     arch = found.Arch.model_validate(ARCH | {"tied_embeddings": "all"})
     model = found.Model(arch, source_size=VOCABULARY, target_size=VOCABULARY)
     updates = updates_from(Plan(part, settings), part, START, UPDATES)
-    for _ in train(model, learning.optimizer.build(model), updates, learning, width=arch.width, seed=seed):
-        pass
-    return model.eval()
+    for step in train(model, learning.optimizer.build(model), updates, learning, width=arch.width, seed=seed):
+        if step.update % 50 == 0 and exact(model, *task(UNSEEN, seed=seed + 1, reverse=reverse)) >= 0.99:
+            break
+    return model
+
+
+def exact(model, source, target):
+    """Share of the sentences that the greedy decoder says exactly."""
+    model.eval()
+    part, right = toys.encoded(source, target), 0
+    for pairs in in_order(part, 1000):
+        said = greedy.decode(model, collate(part, pairs).source, [15] * len(pairs))
+        right += sum(one == target[pair] for pair, one in zip(pairs.tolist(), said, strict=True))
+    return right / len(source)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -47,9 +58,4 @@ def learn(name, seed, *, reverse):
 @pytest.mark.parametrize("reverse", [False, True], ids=["copy", "reverse"])
 def test_unseen_digits_come_out_exactly(name, seed, reverse):
     model = learn(name, seed, reverse=reverse)
-    source, target = task(UNSEEN, seed=seed + 1, reverse=reverse)
-    part, exact = toys.encoded(source, target), 0
-    for pairs in in_order(part, 1000):
-        said = greedy.decode(model, collate(part, pairs).source, [15] * len(pairs))
-        exact += sum(one == target[pair] for pair, one in zip(pairs.tolist(), said, strict=True))
-    assert exact >= 0.95 * UNSEEN, f"{exact} of {UNSEEN} from seed {seed}"
+    assert exact(model, *task(UNSEEN, seed=seed + 2, reverse=reverse)) >= 0.95, f"seed {seed}"
