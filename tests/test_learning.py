@@ -17,7 +17,7 @@ SEEDS = [random.SystemRandom().randrange(2**31) for _ in range(2)]
 VOCABULARY = 11  # 7 digits beside the four special pieces
 ARCH = {"encoder_layers": 1, "decoder_layers": 1, "width": 32, "heads": 2, "feed_forward": 64, "dropout": 0.0}
 UPDATES = 1000  # at most; most need 200 to 400
-UNSEEN = 200
+UNSEEN = 400
 
 
 def task(number, *, seed, reverse):
@@ -27,7 +27,7 @@ def task(number, *, seed, reverse):
 
 
 def learn(name, seed, *, reverse):
-    """A model trained by the loop, until it says 99 % of some sentences exactly that it was not trained on."""
+    """A model trained by the loop, until it says nearly all of some sentences exactly that it was not trained on."""
     settings = toys.training(tokens_per_update=600, tokens_per_batch=900, max_length=11, pool_pairs=4000, seed=seed)
     schedule = {"kind": "inverse_sqrt", "peak_rate": 5e-3, "warmup": 50}
     learning = toys.learning(schedule=schedule, label_smoothing=0.0)
@@ -38,7 +38,7 @@ def learn(name, seed, *, reverse):
     model = found.Model(arch, source_size=VOCABULARY, target_size=VOCABULARY)
     updates = updates_from(Plan(part, settings), part, START, UPDATES)
     for step in train(model, learning.optimizer.build(model), updates, learning, width=arch.width, seed=seed):
-        if step.update % 50 == 0 and exact(model, *task(UNSEEN, seed=seed + 1, reverse=reverse)) >= 0.99:
+        if step.update % 50 == 0 and exact(model, *task(UNSEEN, seed=seed + 1, reverse=reverse)) >= 0.995:
             break
     return model
 
