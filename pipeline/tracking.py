@@ -16,7 +16,7 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
-from pipeline import files
+from pipeline import files, params
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -376,15 +376,9 @@ class Store:
         return run_id
 
 
-def flatten(values: Mapping[str, object], prefix: str = "") -> dict[str, str]:
+def flatten(values: Mapping[str, object]) -> dict[str, str]:
     """Nested mappings as one, names joined by dots, values as text."""
-    flat: dict[str, str] = {}
-    for name, value in values.items():
-        if isinstance(value, Mapping):
-            flat |= flatten(value, f"{prefix}{name}.")
-        else:
-            flat[f"{prefix}{name}"] = str(value)
-    return flat
+    return {name: str(value) for name, value in params.flatten(values).items()}
 
 
 def cut(path: Path, resumed_at: int) -> None:
