@@ -21,7 +21,7 @@ def be_deterministic(seed: int) -> None:
 def bound_memory() -> None:
     """Few of oneDNN's compiled products kept, to be called before any arithmetic.
 
-    Its default of 1,024, one for each shape of batch, grew a small Transformer's training in bf16 to 5.6 GiB; with 32
-    it stays near 1.6 GiB, in the same time.
+    Its default of 1,024, one for each shape of batch, holds 2.08 GiB after 100 updates of a small Transformer in bf16
+    and grows to 5.6 GiB; 32 held 1.54 GiB after as many, in the same time (one thread).
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "32")
