@@ -4,9 +4,9 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import create_model
+from pydantic import Field, create_model
 
 from pipeline import models
 from pipeline.build import Build, Name
@@ -14,7 +14,9 @@ from pipeline.data.budget import Training
 from pipeline.data.cleaning import Cleaning
 from pipeline.data.sources import Download
 from pipeline.data.splits import Splitting, check_shares
-from pipeline.data.vocabulary import Subwords
+from pipeline.data.subwords import Subwords
+from pipeline.data.words import Words
+from pipeline.decoding.attending import Attending
 from pipeline.decoding.translate import Decoding
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.scores import Scoring
@@ -38,8 +40,9 @@ class Catalogue(Section):
 
     build: Build
     corpora: dict[Name, Corpus]
-    vocabularies: dict[Name, Subwords]
+    vocabularies: dict[Name, Annotated[Subwords | Words, Field(discriminator="kind")]]
     average: Averaging
+    attend: Attending
     decode: Decoding
     score: Scoring
     report: Report
@@ -97,7 +100,8 @@ def choice_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
 def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any], path: Path) -> Iterator[str]:
     """Chosen vocabularies that have two sets of embeddings, of which `model` has one."""
     for name in chosen:
-        if mapping(vocabularies, name).get("joint") is False:
+        about = mapping(vocabularies, name)
+        if about.get("joint") is False or about.get("kind") == "word":
             yield (
                 f"{path}: build: {model} ties source and target embeddings, which {name} does not share; "
                 "expected a joint vocabulary or tied_embeddings: none|output"

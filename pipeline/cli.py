@@ -19,12 +19,21 @@ def run(main: Callable[..., Any]) -> None:
     try:
         app()
     except Exception as error:
-        if disk_full(error):
-            where = getattr(error, "filename", None) or "write"
-            sys.exit(f"error: {where}: the disk is full; free some space and repeat the command")
-        if isinstance(error, ValueError):  # ParamsError, DataError: the user's mistakes
-            sys.exit(f"error: {error}")
+        if message := mistake(error):
+            sys.exit(f"error: {message}")
         raise
+
+
+def mistake(error: Exception) -> str | None:
+    """What to say of an error that is the user's; None where it is ours.
+
+    The user's are a full disk and the ValueErrors of classes of our own: a plain one, torch's or numpy's is a bug.
+    """
+    if disk_full(error):
+        where = getattr(error, "filename", None) or "write"
+        return f"{where}: the disk is full; free some space and repeat the command"
+    ours = type(error).__module__.partition(".")[0] == "pipeline"
+    return str(error) if ours and isinstance(error, ValueError) else None
 
 
 def disk_full(error: Exception) -> bool:

@@ -1,12 +1,8 @@
-"""The trace of a run: a local log that is always whole, and MLflow where it answers (the only module that knows it)."""
+"""The trace of a run: a local log that is always whole, and MLflow where it answers."""
 
-import contextlib
 import json
-import logging
 import math
 import os
-import sqlite3
-import subprocess
 import sys
 import threading
 import time
@@ -14,36 +10,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from typing import Literal, Self
 
 from pipeline import files, params
+from pipeline.tracking_store import Kind, Store
 
-if TYPE_CHECKING:
-    from mlflow import MlflowClient
-    from mlflow.entities import Metric
-
-T = TypeVar("T")
-Kind = Literal["training", "scoring", "system"]
-
-FLUSH_SECONDS = 3.0  # at most so long until a metric is sent
-FLUSH_METRICS = 900  # MLflow refuses batches of more than 1000
-FLUSH_TEXTS = 90  # ... of more than 100 parameters or tags
-SAMPLE_SECONDS = 10.0  # between two readings of the system metrics
 OPEN_SECONDS = 60.0  # for importing mlflow and creating a store: most is spent while the training runs already
 PATIENCE_SECONDS = 10.0  # for any other call, and one more per BYTES_PER_SECOND
 BYTES_PER_SECOND = 5_000_000
-LOCK_SECONDS = 5.0  # so long another process may lock the store
-ENVIRONMENT = {
-    "MLFLOW_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "true",
-    "MLFLOW_LOGGING_LEVEL": "CRITICAL",
-    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
-    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
-    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
-    "GIT_PYTHON_REFRESH": "quiet",
-}
 
 
 def training_run(system: str, *, stage: str, fingerprint: str, log: Path, resumed_at: int) -> "Run":
@@ -76,8 +50,6 @@ class Run:
     def __init__(
         self, kind: Kind, system: str, *, stage: str, fingerprint: str, log: Path | None = None, resumed_at: int = 0
     ) -> None:
-        for name, value in ENVIRONMENT.items():
-            os.environ.setdefault(name, value)
         self.log_path, self._resumed_at = log, resumed_at
         self._log = Log(log, resumed_at) if log else None
         self._jobs: SimpleQueue[Callable[[Store], None] | None] = SimpleQueue()
@@ -128,7 +100,7 @@ class Run:
         failed: Literal["KILLED", "FAILED"] = "KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED"
         self.close("FINISHED" if kind is None else failed)
 
-    def _do(self, job: "Callable[[Store], None]") -> None:
+    def _do(self, job: Callable[[Store], None]) -> None:
         if not self._off.is_set():
             self._jobs.put(job)
 
@@ -139,7 +111,8 @@ class Run:
     def _work(self) -> None:
         """What the thread does: open the store, then one job after the other until `close` or the first failure."""
         try:
-            self._store.open(self.log_path, self._resumed_at)
+            self._store.open(self._resumed_at)
+            self._catch_up()
             self._deadline = time.monotonic() + PATIENCE_SECONDS
             while not self._off.is_set():
                 try:
@@ -153,6 +126,12 @@ class Run:
         except BaseException as error:  # whatever happens to the store, the run is not to know
             self._give_up(reason(error))
         self._done.set()
+
+    def _catch_up(self) -> None:
+        """Send what only the local log holds of the updates before."""
+        if self.log_path and self.log_path.exists() and self._resumed_at:
+            for step, metrics in logged(self.log_path, self._resumed_at):
+                self._store.metrics(step, self._store.created, metrics)
 
     def _give_up(self, what: str) -> None:
         with self._lock:
@@ -199,183 +178,6 @@ class Log:
         print(f"tracking: the local log {self.path} ends here: {reason(error)}; the run goes on", file=sys.stderr)
 
 
-class Store:
-    """One run in MLflow. Lives in the thread of its `Run`; every method may raise whatever MLflow raises."""
-
-    client: "MlflowClient"
-    monitor: Any  # untyped in MLflow
-
-    def __init__(self, kind: Kind, system: str, *, stage: str, fingerprint: str) -> None:
-        self.kind, self.system, self.stage, self.fingerprint = kind, system, stage, fingerprint
-        self.created = int(time.time() * 1000)  # before anything is logged, so that time and step go the same way
-        self.run_id = ""
-        self.last: dict[str, int] = {}  # last step of each metric that was there before
-        self.known: set[str] = set()  # parameters that were there before
-        self.buffer: list[Metric] = []
-        self.flushed = self.sampled = 0.0
-        self.samples = 0
-
-    def open(self, log: Path | None, resumed_at: int) -> None:
-        """Connect, find or create the run, send it what only the local log holds of the updates before `resumed_at`."""
-        uri = os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db"
-        if (path := sqlite_file(uri)) and path.exists():
-            probe(path)
-        for name in ("alembic", "urllib3.connectionpool"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        from mlflow import MlflowClient
-        from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
-
-        if path and not path.exists():
-            create(path)
-        self.client = MlflowClient(uri)
-        self.experiment_id = self._experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt")
-        found = self._newest()
-        if self.kind == "scoring":
-            self.run_id = self._create(parent=found or self._created_ended())
-        elif self.kind == "system":
-            self.run_id = found or self._created_ended()
-        else:
-            self._open_training(found, resumed_at)
-        # Never started, only read from: its own thread would warn and fail in its own ways.
-        monitor: Any = SystemMetricsMonitor
-        self.monitor = monitor(self.run_id, tracking_uri=uri)
-        self.samples = 1 + max((step for name, step in self.last.items() if name.startswith("system/")), default=-1)
-        if log and log.exists() and resumed_at:
-            self._catch_up(log, resumed_at)
-
-    def metrics(self, step: int, milliseconds: int, values: Mapping[str, float]) -> None:
-        """Keep what the run does not hold yet, to be sent with others."""
-        from mlflow.entities import Metric
-
-        for name, value in values.items():
-            if math.isfinite(value) and step > self.last.get(name, -1):
-                self.buffer.append(Metric(name, float(value), milliseconds, step))
-        self.tick()
-
-    def params(self, values: Mapping[str, str]) -> None:
-        """Send the parameters that the run does not hold yet."""
-        from mlflow.entities import Param
-
-        new = [Param(name, value) for name, value in values.items() if name not in self.known]
-        self.known.update(values)
-        for some in batches(new, FLUSH_TEXTS):
-            self.client.log_batch(self.run_id, params=some)
-
-    def dataset(self, name: str, digest: str, counts: Mapping[str, int]) -> None:
-        """Send one input of the run."""
-        from mlflow.entities import Dataset, DatasetInput, InputTag
-
-        source = json.dumps({"uri": name})
-        data = Dataset(name, digest[:36], "local", source, profile=json.dumps(dict(counts)))
-        self.client.log_inputs(self.run_id, [DatasetInput(data, [InputTag("mlflow.data.context", self.kind)])])
-
-    def artifact(self, path: Path, folder: str, expect: Callable[[int], None]) -> None:
-        """Send a file, or every file of a folder, telling before each how large it is."""
-        inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-        for file in inside:
-            below = file.parent.relative_to(path).as_posix() if path.is_dir() else "."
-            expect(file.stat().st_size)
-            self.client.log_artifact(self.run_id, str(file), "/".join(part for part in (folder, below) if part != "."))
-
-    def tags(self, values: Mapping[str, str]) -> None:
-        """Set tags."""
-        from mlflow.entities import RunTag
-
-        self.client.log_batch(self.run_id, tags=[RunTag(name, value) for name, value in values.items()])
-
-    def tick(self) -> None:
-        """Read the system metrics and send what has gathered, where it is time."""
-        now = time.monotonic()
-        if now - self.sampled >= SAMPLE_SECONDS and self.kind != "system":
-            self._sample()
-        if len(self.buffer) >= FLUSH_METRICS or now - self.flushed >= FLUSH_SECONDS:
-            self._flush()
-
-    def end(self, status: str) -> None:
-        """Send everything and set the status, unless the run was only visited."""
-        if self.kind != "system":
-            self._sample()
-            self._flush()
-            self.client.set_terminated(self.run_id, status)
-
-    def _flush(self) -> None:
-        for some in batches(self.buffer, FLUSH_METRICS):
-            self.client.log_batch(self.run_id, metrics=some)
-        self.buffer, self.flushed = [], time.monotonic()
-
-    def _sample(self) -> None:
-        from mlflow.entities import Metric
-
-        self.monitor.collect_metrics()
-        now = int(time.time() * 1000)
-        for name, value in self.monitor.aggregate_metrics().items():
-            self.buffer.append(Metric(f"system/{name}", value, now, self.samples))
-        for part in self.monitor.monitors:
-            part.clear_metrics()
-        self.samples, self.sampled = self.samples + 1, time.monotonic()
-
-    def _open_training(self, found: str | None, resumed_at: int) -> None:
-        run = self.client.get_run(found) if found else None
-        if run is None or (run.info.status == "FINISHED" and resumed_at == 0):
-            self.run_id = self._create()
-            return
-        self.run_id = run.info.run_id
-        self.known = set(run.data.params)
-        for name in run.data.metrics:
-            self.last[name] = max(point.step for point in self.client.get_metric_history(self.run_id, name))
-        self.client.update_run(self.run_id, status="RUNNING")
-
-    def _catch_up(self, log: Path, resumed_at: int) -> None:
-        with log.open("rb") as lines:
-            for line in lines:
-                if 0 <= (step := step_of(line)) <= resumed_at:
-                    given = {name: value for name, value in json.loads(line).items() if value is not None}
-                    del given["step"]
-                    self.metrics(step, self.created, given)
-
-    def _experiment(self, name: str) -> str:
-        from mlflow.exceptions import MlflowException
-
-        if found := self.client.get_experiment_by_name(name):
-            return str(found.experiment_id)
-        try:
-            return str(self.client.create_experiment(name))
-        except MlflowException:  # another process was faster
-            if found := self.client.get_experiment_by_name(name):
-                return str(found.experiment_id)
-            raise
-
-    def _newest(self) -> str | None:
-        """Id of the newest run of a training with this system and fingerprint."""
-        wanted = {"nmt.system": self.system, "nmt.fingerprint": self.fingerprint, "nmt.kind": "training"}
-        where = " and ".join(f"tags.`{name}` = '{value}'" for name, value in wanted.items())
-        order = ["attributes.start_time DESC"]
-        runs = self.client.search_runs([self.experiment_id], where, order_by=order, max_results=1)
-        return str(runs[0].info.run_id) if runs else None
-
-    def _create(self, parent: str | None = None) -> str:
-        tags = {
-            "nmt.system": self.system,
-            "nmt.fingerprint": self.fingerprint,
-            "nmt.kind": "scoring" if parent else "training",
-            "dvc.stage": self.stage,
-            "mlflow.source.name": f"stages/{self.stage.split('@')[0]}.py",
-            "mlflow.source.type": "LOCAL",
-        }
-        if commit := git_commit():
-            tags["mlflow.source.git.commit"] = commit
-        if parent:
-            tags["mlflow.parentRunId"] = parent
-        name = f"{self.system} score" if parent else self.system
-        return str(self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
-
-    def _created_ended(self) -> str:
-        """A run for a system that was trained where this store was not: it holds what comes after the training."""
-        run_id = self._create()
-        self.client.set_terminated(run_id)
-        return run_id
-
-
 def flatten(values: Mapping[str, object]) -> dict[str, str]:
     """Nested mappings as one, names joined by dots, values as text."""
     return {name: str(value) for name, value in params.flatten(values).items()}
@@ -389,65 +191,22 @@ def cut(path: Path, resumed_at: int) -> None:
         file.writelines(line for line in old if 0 <= step_of(line) <= resumed_at and resumed_at > 0)
 
 
+def logged(path: Path, resumed_at: int) -> Iterator[tuple[int, dict[str, float]]]:
+    """Step and numbers of each whole line of a log up to update `resumed_at`."""
+    with path.open("rb") as lines:
+        for line in lines:
+            if 0 <= (step := step_of(line)) <= resumed_at:
+                given = {name: value for name, value in json.loads(line).items() if value is not None}
+                del given["step"]
+                yield step, given
+
+
 def step_of(line: bytes) -> int:
     """The step of a line of a log, -1 where the line is not whole."""
     try:
         return int(json.loads(line)["step"]) if line.endswith(b"\n") else -1
     except (ValueError, TypeError, KeyError):
         return -1
-
-
-def batches(items: list[T], size: int) -> Iterator[list[T]]:
-    """`items` in lists of at most `size`."""
-    for start in range(0, len(items), size):
-        yield items[start : start + size]
-
-
-def sqlite_file(uri: str) -> Path | None:
-    """The file of a SQLite address, None for any other."""
-    return Path(uri.removeprefix("sqlite:///").partition("?")[0]) if uri.startswith("sqlite:///") else None
-
-
-def probe(path: Path) -> None:
-    """Fail now where a SQLite store cannot be written: MLflow would try again for minutes.
-
-    Raises: sqlite3.Error.
-    """
-    connection = sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    finally:
-        connection.close()
-
-
-def create(path: Path) -> None:
-    """A new SQLite store, there with all its tables or not at all.
-
-    MLflow makes the tables in some fifty steps: killed between two, or with another process at it, it leaves a store
-    that no later run can open.
-    """
-    from mlflow import MlflowClient
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.touch()  # fails at once where MLflow would try again for minutes
-    try:
-        MlflowClient(f"sqlite:///{partial}").search_experiments()
-        with contextlib.suppress(FileExistsError):  # another process was faster
-            os.link(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def git_commit() -> str | None:
-    """The commit checked out, None where there is none."""
-    command = ["git", "rev-parse", "--verify", "-q", "HEAD"]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout.strip() if answer.returncode == 0 else None
 
 
 def reason(error: BaseException) -> str:

@@ -1,5 +1,6 @@
 """Gather the systems that `build` chose on one page: metrics/, runs/ and data/ -> report/."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import rich
@@ -7,26 +8,47 @@ import rich
 from pipeline import cli, files, tracking
 from pipeline.build import Build
 from pipeline.data import parts
-from pipeline.evaluation import pages, tables
+from pipeline.evaluation import attended, pages, significance, tables
+from pipeline.evaluation.pages import Report
 from pipeline.evaluation.results import Corpus, System, built, read_rows
+from pipeline.evaluation.scores import Scoring
 from pipeline.params import Reader
 
-READS = ("build", "report")
+READS = ("build", "report", "score")
 
 
 def main() -> None:
     """Write the page of exactly the systems chosen, and show their scores."""
     read = Reader(READS)
-    build, report = read(Build, "build"), read(pages.Report, "report")
-    corpora = [read_corpus(name, build) for name in build.corpora]
+    build, report, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
+    corpora = [compared(read_corpus(name, build), report, scoring) for name in build.corpora]
     out = Path("report")
     with files.new_folder(out) as folder:
         pages.write(folder, corpora, report)
     for corpus in corpora:
-        rich.print(tables.terminal(corpus))
+        rich.print(*tables.terminal(corpus), sep="\n")
         for system in corpus.systems:
             with tracking.system_run(system.id, stage="report", fingerprint=system.training["fingerprint"]) as run:
-                run.artifact(out, "report")
+                for path in sorted(out.glob("index.*")) + sorted(out.glob("*.png")):  # without megabytes of plotly
+                    run.artifact(path, "report")
+                run.artifact(out / "attention" / system.id, f"report/attention/{system.id}")
+
+
+def compared(corpus: Corpus, report: Report, scoring: Scoring) -> Corpus:
+    """The corpus with its systems compared on every test part, where `scoring` asks for BLEU."""
+    if "bleu" not in scoring.metrics:
+        return corpus
+    comparisons = {
+        part: significance.compare(
+            {system.name: system.translations[part] for system in tables.best_first(corpus.systems, part)},
+            [reference for _, reference in texts],
+            tokenize=scoring.tokenize,
+            num_samples=report.bootstrap_samples,
+            seed=report.seed,
+        )
+        for part, texts in corpus.texts.items()
+    }
+    return replace(corpus, comparisons=comparisons)
 
 
 def read_corpus(name: str, build: Build) -> Corpus:
@@ -48,6 +70,7 @@ def read_corpus(name: str, build: Build) -> Corpus:
         },
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
         systems=[read_system(*axes, tests) for axes in build.combinations() if axes[0] == name],
+        comparisons={},
     )
 
 
@@ -70,6 +93,11 @@ def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list
             part: list(files.read_lines(built(decoded / f"{part}.txt", f"decode@{system}"))) for part in tests
         },
         scores=files.read_json(built(Path("metrics", f"{system}.json"), f"score@{system}")),
+        attended=[
+            sentence
+            for part in tests
+            for sentence in attended.read(built(Path("data/attend", system, f"{part}.json"), f"attend@{system}"))
+        ],
         by_length=read_rows(built(Path("data/score", system, "by_length.csv"), f"score@{system}")),
     )
 

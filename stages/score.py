@@ -6,22 +6,29 @@ from typing import Any
 
 from pipeline import cli, files, tracking
 from pipeline.data import parts
-from pipeline.evaluation.scores import Row, Scoring, corpus_details, scores_by_length, summary
+from pipeline.data.vocabulary import Vocabulary
+from pipeline.evaluation.scores import Row, Scoring, corpus_details, scores_by_length, summary, without_unknown
 from pipeline.params import Reader
 
 READS = ("score",)
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
-    """Score every test part as a whole and by the length of the source."""
+    """Score every test part as a whole, by the length of the source, and without the unknown words of a word list."""
     scoring = Reader(READS)(Scoring, "score")
     system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
     decoded, out = Path("data/decode", system), Path("data/score", system)
+    pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
     details: dict[str, dict[str, dict[str, Any]]] = {}
+    scores: dict[str, dict[str, Any]] = {}
     rows: list[Row] = []
     for part in test_parts(split, decoded):
         sources, references, hypotheses = read(split, decoded, part)
         details[part] = corpus_details(hypotheses, references, scoring)
+        scores[part] = summary(details[part])
+        if pieces.whole_words:
+            known = pieces.known(sources, references)
+            scores[part] |= without_unknown(hypotheses, references, known, scoring)
         rows += scores_by_length(part, sources, hypotheses, references, scoring)
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
@@ -29,7 +36,6 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
             table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             table.writeheader()
             table.writerows(rows)
-    scores = {part: summary(measured) for part, measured in details.items()}
     files.write_json(Path("metrics", f"{system}.json"), scores)
     track(system, scoring, scores, decoded, out)
 

@@ -31,64 +31,74 @@ class Trial(NamedTuple):
 
     system: str
     fingerprint: str
+    params: dict[str, Any]  # every value of the sections, by its dotted name
     training: Training
     learning: Learning
     width: int
     net: Any  # a torch module that answers models.interface.Model
     optimizer: torch.optim.Optimizer
+    data: Path
+    pieces: Path
     encoded: Encoded
     plan: Plan
     judge: Judge
     checkpoints: Checkpoints
 
+    @property
+    def pairs(self) -> dict[str, int]:
+        """How many pairs there are to train on, and how many of them are not too long."""
+        return {"pairs": len(self.encoded.source), "pairs_used": len(self.plan.usable)}
+
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Train `model` of `size` on `corpus`, going on from the newest checkpoint of the very same training if any."""
+    trial = prepare(corpus, vocabulary, model, size)
+    system, log = trial.system, Path("work/logs", trial.system, "train.jsonl")
+    record = trial.checkpoints.resume(trial.net, trial.optimizer)
+    done = record.next.update - 1
+    with tracking.training_run(system, stage="train", fingerprint=trial.fingerprint, log=log, resumed_at=done) as run:
+        run.params(trial.params)
+        digest = files.sha256(trial.data / "train/source.ids.npy", trial.data / "train/target.ids.npy")
+        run.dataset(trial.data.name, digest, trial.pairs)
+        record = follow(trial, record, run)
+        out = Path("runs", system, "train")
+        publish(trial, record, out)
+        run.artifact(out / "curves.csv")
+        run.artifact(trial.pieces, "vocabulary")
+    trial.checkpoints.clear()
+
+
+def prepare(corpus: str, vocabulary: str, model: str, size: str) -> Trial:
+    """The training as its sections and the stages before it say, before its first update."""
     read = Reader(READS, corpus=corpus, model=model, size=size)
     found = interface.find(model)
     training, arch, learning = read(Training, READS[0]), read(found.Arch, READS[1]), read(Learning, READS[2])
+    sections = {"training": training, "arch": arch, "learning": learning}
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     data, pieces = Path("data/encode", f"{corpus}-{vocabulary}"), Path("data/vocabulary", f"{corpus}-{vocabulary}")
     references = Path("data/split", corpus, "validation.target.txt")
-    key = fingerprint([data / "train", data / "validation", pieces, references], (training, arch, learning), system)
-
+    key = fingerprint([data / "train", data / "validation", pieces, references], sections.values(), system)
     device.bound_memory()
     device.be_deterministic(seed_for(training.seed, "weights"))
     words, encoded = Vocabulary.load(pieces), Encoded.open(data / "train")
     net = found.Model(arch, source_size=words.source_size, target_size=words.target_size).to(device.best())
-    trial = Trial(
+    folder = Path("work/train", f"{system}-{key[:16]}")
+    return Trial(
         system=system,
         fingerprint=key,
+        params=flatten({name: section.model_dump() for name, section in sections.items()}),
         training=training,
         learning=learning,
         width=arch.width,
         net=net,
         optimizer=learning.optimizer.build(net),
+        data=data,
+        pieces=pieces,
         encoded=encoded,
-        plan=Plan(encoded, training),
+        plan=Plan(encoded, training, learning.batches),
         judge=Judge(Encoded.open(data / "validation"), references, words, training, learning.precision),
-        checkpoints=Checkpoints(
-            Path("work/train", f"{system}-{key[:16]}"), last=training.last_checkpoints, best=training.best_checkpoints
-        ),
+        checkpoints=Checkpoints(folder, last=training.last_checkpoints, best=training.best_checkpoints),
     )
-    record = trial.checkpoints.resume(net, trial.optimizer)
-    log = Path("work/logs", system, "train.jsonl")
-    with tracking.training_run(
-        system, stage="train", fingerprint=key, log=log, resumed_at=record.next.update - 1
-    ) as run:
-        sections = {"training": training, "arch": arch, "learning": learning}
-        params = flatten({name: section.model_dump() for name, section in sections.items()})
-        run.params(params)
-        digest = files.sha256(data / "train/source.ids.npy", data / "train/target.ids.npy")
-        run.dataset(
-            f"{corpus}-{vocabulary}", digest, {"pairs": len(encoded.source), "pairs_used": len(trial.plan.usable)}
-        )
-        record = follow(trial, record, run)
-        out = Path("runs", system, "train")
-        publish(trial, record, params, out)
-        run.artifact(out / "curves.csv")
-        run.artifact(pieces, "vocabulary")
-    trial.checkpoints.clear()
 
 
 def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
@@ -124,7 +134,7 @@ def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
     return record
 
 
-def publish(trial: Trial, record: Record, params: dict[str, Any], out: Path) -> None:
+def publish(trial: Trial, record: Record, out: Path) -> None:
     """Write what is finished: checkpoints, learning curves, a summary without times."""
     with files.new_folder(out) as folder:
         trial.checkpoints.publish(folder / "checkpoints", record)
@@ -140,9 +150,8 @@ def publish(trial: Trial, record: Record, params: dict[str, Any], out: Path) -> 
             "best": next(row for row in record.history if row["update"] == best),
             "padding_share": record.padding_share(),
             "num_parameters": sum(weight.numel() for weight in trial.net.parameters()),
-            "pairs": len(trial.encoded.source),
-            "pairs_used": len(trial.plan.usable),
-            "params": params,
+            **trial.pairs,
+            "params": trial.params,
         }
         files.write_json(folder / "training.json", summary)
 

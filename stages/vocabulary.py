@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from pipeline import cli, files
-from pipeline.data.vocabulary import Subwords, train
+from pipeline.data import parts, subwords, words
+from pipeline.data.vocabulary import Kind
 from pipeline.params import Reader
 
 READS = ("vocabularies.{vocabulary}",)
@@ -11,11 +12,16 @@ READS = ("vocabularies.{vocabulary}",)
 
 def main(corpus: str, vocabulary: str) -> None:
     """Train `vocabulary` on the training part of `corpus`, which alone it sees."""
-    subwords = Reader(READS, vocabulary=vocabulary)(Subwords, "vocabularies.{vocabulary}")
-    split = Path("data/split", corpus)
+    read, where = Reader(READS, vocabulary=vocabulary), READS[0].format(vocabulary=vocabulary)
+    split, kind = Path("data/split", corpus), read(Kind, READS[0]).kind
+    texts = parts.paths(split, parts.TRAIN)
     with files.new_folder(Path("data/vocabulary", f"{corpus}-{vocabulary}")) as folder:
-        source, target = split / "train.source.txt", split / "train.target.txt"
-        train(subwords, source, target, folder, where=f"vocabularies.{vocabulary}")
+        if kind == "word":
+            about = files.read_json(split / "languages.json")
+            languages = about["source_language"], about["target_language"]
+            words.train(read(words.Words, READS[0]), *texts, languages, folder, where)
+        else:
+            subwords.train(read(subwords.Subwords, READS[0]), *texts, folder, where)
 
 
 if __name__ == "__main__":

@@ -14,16 +14,17 @@ from ruamel.yaml import YAML
 from pipeline import fingerprint
 
 ROOT = Path(__file__).parents[1]
-NEUTRAL = {"pipeline/cli.py", "pipeline/tracking.py", "pipeline/progress.py"}  # cannot change what a stage writes
+NEUTRAL = {f"pipeline/{n}.py" for n in ("cli", "progress", "tracking", "tracking_store")}  # change no result
 BOTTOM = {"params", "files", "ids", "seeding", "cli", "progress"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
     "build": {"params"},
     "device": set(),
     "fingerprint": {"params", "files"},
-    "tracking": {"params", "files"},
+    "tracking": {"params", "files", "tracking_store"},
+    "tracking_store": set(),
     "data": {"params", "files", "ids", "seeding", "progress"},
-    "layers": {"ids"},
+    "layers": {"params", "ids"},
     "models": {"models.interface", "layers", "params", "ids"},
     "training": {
         "models.interface",
@@ -31,7 +32,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "data.budget",
         "data.shards",
         "data.vocabulary",
-        "evaluation.scores",
+        "evaluation.bleu",
         "decoding.greedy",
         "params",
         "seeding",
@@ -39,10 +40,12 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "files",
         "progress",
     },
-    "decoding": {"models.interface", "params", "ids", "progress"},
+    "decoding": {"models.interface", "params", "ids", "seeding", "progress"},
     "evaluation": {"params", "files", "seeding", "build", "progress"},
     "catalogue": {"params", "build", "data", "models", "training", "decoding", "evaluation"},
+    "translator": {"params", "files", "ids", "device", "data.vocabulary", "models.interface", "decoding"},
 }
+BELOW["commands"] = {*BELOW, "commands"}  # like a stage, a command imports anything
 
 
 @cache

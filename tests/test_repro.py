@@ -119,7 +119,7 @@ def built(make) -> Project:
     """A copy in which everything has been built once; tests leave it as they found it."""
     project = make()
     ran = project.repro()
-    assert set(ran) == {*DATA, *of("train", "average", "decode", "score"), "report"}
+    assert set(ran) == {*DATA, *of("train", "average", "decode", "score", "attend"), "report"}
     assert len(ran) == len(set(ran))
     return project
 
@@ -139,6 +139,8 @@ def test_everything_stands_where_people_look_for_it(built):
             f"runs/{system}/average/model.safetensors",
             f"data/decode/{system}/test.txt",
             f"data/decode/{system}/compositional.txt",
+            f"data/attend/{system}/test.json",
+            f"report/attention/{system}/index.html",
         ):
             assert (built.root / path).stat().st_size
     assert BOTH[0].removeprefix("toy-") in (built.root / "report/index.md").read_text(encoding="utf-8")
@@ -168,14 +170,15 @@ TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows 
     (f"models.{PRENORM}.arch.dropout", 0.2, of("train", "decode", systems=BOTH[1:])),
     ("average.checkpoints", 1, of("average")),
     ("decode.beam_size", 1, of("decode")),
-    ("score.length_buckets", [5], of("score")),
+    ("score.length_buckets", [5], [*of("score"), "report"]),
+    ("attend.sentences", 1, of("attend")),
     ("report.samples", 1, ["report"]),
     ("build.models", ["transformer_prenorm"], ["report"]),
     ("corpora.other", {}, []),
-    ("pipeline/models/transformer_prenorm.py", "# new\n", of("train", "decode", systems=BOTH[1:])),
-    ("pipeline/layers/attention.py", "# new\n", of("train", "decode")),
+    ("pipeline/models/transformer_prenorm.py", "# new\n", of("train", "decode", "attend", systems=BOTH[1:])),
+    ("pipeline/layers/attention.py", "# new\n", of("train", "decode", "attend")),
     ("pipeline/training/averaging.py", "# new\n", of("average")),
-    ("pipeline/decoding/beam.py", "# new\n", of("decode")),
+    ("pipeline/decoding/beam.py", "# new\n", of("decode", "attend")),
     ("pipeline/evaluation/pages.py", "# new\n", ["report"]),
     ("pipeline/data/cleaning.py", "# new\n", ["clean@toy"]),
     ("stages/score.py", "# new\n", of("score")),
@@ -189,7 +192,9 @@ def test_tweak_changes_exactly_what_reads_it(built, monkeypatch, name, value, ch
         assert set(Repo().status()) - {"check"} == set(changed)
 
 
-@pytest.mark.parametrize("name", ["pipeline/progress.py", "pipeline/tracking.py", "pipeline/cli.py"])
+@pytest.mark.parametrize(
+    "name", ["pipeline/progress.py", "pipeline/tracking.py", "pipeline/tracking_store.py", "pipeline/cli.py"]
+)
 def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
     monkeypatch.chdir(built.root)
     with built.edited(name, "# new\n"):

@@ -24,6 +24,7 @@ TRAINING: dict[str, Any] = {
     "seed": 1,
 }
 LEARNING: dict[str, Any] = {
+    "batches": {"kind": "tokens"},
     "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
     "schedule": {"kind": "constant", "learning_rate": 1e-3},
     "label_smoothing": 0.1,

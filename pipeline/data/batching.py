@@ -1,4 +1,4 @@
-"""Length-sorted token batches: what stands in micro-batch i of epoch e is a function of (seed, e) and nothing else."""
+"""Length-sorted batches: what stands in micro-batch i of epoch e is a function of (seed, e) and nothing else."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.data.budget import Training
+from pipeline.data.budget import SentenceBatches, TokenBatches, Training
 from pipeline.data.shards import Encoded, Ragged
 from pipeline.files import DataError
 from pipeline.seeding import generator
@@ -53,38 +53,33 @@ class Plan:
     """The order of a part's pairs: epochs of updates of micro-batches.
 
     Each epoch the pairs (those no longer than `max_length` on either side) are shuffled, cut into pools of
-    `pool_pairs`, sorted by length inside a pool and cut into micro-batches of at most `tokens_per_batch` padded
-    positions on the longer side; the shuffled micro-batches then fill updates of about `tokens_per_update` target
-    tokens. Memory: 40 bytes a pair.
+    `pool_pairs` and sorted by length inside a pool. Either the pools are cut into micro-batches of at most
+    `tokens_per_batch` padded positions on the longer side, which, shuffled, fill updates of about `tokens_per_update`
+    target tokens; or they are cut into updates of `sentences_per_update` pairs, which are shuffled, each cut into
+    micro-batches like those. Memory: 40 bytes a pair.
     """
 
-    def __init__(self, encoded: Encoded, training: Training) -> None:
+    def __init__(self, encoded: Encoded, training: Training, batches: TokenBatches | SentenceBatches) -> None:
         self.source = encoded.source.lengths + 1  # EOS
         self.target = encoded.target.lengths + 1  # EOS, or BOS in front
         longest = np.maximum(self.source, self.target)
         filled = np.minimum(self.source, self.target) > 1
         self.usable: Indices = np.flatnonzero(filled & (longest <= training.max_length))
-        self.training = training
+        self.training, self.batches = training, batches
         if not len(self.usable):
             raise DataError(
                 f"no training pair has 1 to {training.max_length - 1} pieces on both sides, got {len(longest)} pairs; "
                 "expected a larger max_length or other data"
             )
 
-    def micro_batches(self, epoch: int) -> list[Indices]:
-        """The epoch's micro-batches, shuffled."""
-        random = generator(self.training.seed, "batches", epoch)
-        order = random.permutation(self.usable)
-        found: list[Indices] = []
-        for begin in range(0, len(order), self.training.pool_pairs):
-            pool = order[begin : begin + self.training.pool_pairs]
-            pool = pool[np.lexsort((self.source[pool], self.target[pool]))]
-            longest = np.maximum(self.source[pool], self.target[pool])
-            found += [pool[a:b] for a, b in cuts(longest, self.training.tokens_per_batch)]
-        return [found[index] for index in random.permutation(len(found))]
-
     def updates(self, epoch: int) -> list[list[Indices]]:
-        """The epoch's updates, each the micro-batches whose target tokens come nearest to `tokens_per_update`.
+        """The epoch's updates, shuffled, each with its micro-batches."""
+        if isinstance(self.batches, SentenceBatches):
+            return self.updates_of_sentences(epoch, self.batches)
+        return self.updates_of_tokens(epoch)
+
+    def updates_of_tokens(self, epoch: int) -> list[list[Indices]]:
+        """The micro-batches in updates whose target tokens come nearest to `tokens_per_update`.
 
         What is left at the end joins the last update if it is less than half of one.
         """
@@ -101,6 +96,35 @@ class Plan:
             rest = found.pop()
             found[-1] += rest
         return found
+
+    def micro_batches(self, epoch: int) -> list[Indices]:
+        """The epoch's micro-batches where no update needs a number of pairs, shuffled."""
+        random = generator(self.training.seed, "batches", epoch)
+        found = [batch for pool in self.pools(self.training.pool_pairs, random) for batch in self.cut(pool)]
+        return [found[index] for index in random.permutation(len(found))]
+
+    def updates_of_sentences(self, epoch: int, batches: SentenceBatches) -> list[list[Indices]]:
+        """Updates of `sentences_per_update` pairs of like length; one of them has what the last pool leaves."""
+        random = generator(self.training.seed, "batches", epoch)
+        size = batches.sentences_per_update
+        found = [
+            self.cut(pool[begin : begin + size])
+            for pool in self.pools(batches.pool_pairs, random)
+            for begin in range(0, len(pool), size)
+        ]
+        return [found[index] for index in random.permutation(len(found))]
+
+    def pools(self, size: int, random: np.random.Generator) -> Iterator[Indices]:
+        """The usable pairs, shuffled, in pools of `size`, each sorted by length."""
+        order = random.permutation(self.usable)
+        for begin in range(0, len(order), size):
+            pool = order[begin : begin + size]
+            yield pool[np.lexsort((self.source[pool], self.target[pool]))]
+
+    def cut(self, pairs: Indices) -> list[Indices]:
+        """Pairs in micro-batches within `tokens_per_batch`."""
+        longest = np.maximum(self.source[pairs], self.target[pairs])
+        return [pairs[begin:end] for begin, end in cuts(longest, self.training.tokens_per_batch)]
 
 
 def updates_from(plan: Plan, encoded: Encoded, start: Position, last: int) -> Iterator[tuple[Position, list[Batch]]]:

@@ -1,6 +1,6 @@
-"""Section `corpora.<corpus>.training`: how long to train on a corpus, and in which portions."""
+"""How long to train and in which portions: `corpora.<corpus>.training` and `models.<model>.<size>.learning.batches`."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
@@ -36,3 +36,34 @@ class Training(Section):
                 f"got {self.validation_interval}"
             )
         return self
+
+
+class TokenBatches(Section):
+    """Updates of about `tokens_per_update` tokens out of pools of `pool_pairs`, as the corpus's `training` says."""
+
+    kind: Literal["tokens"]
+
+
+class SentenceBatches(Section):
+    """Updates of `sentences_per_update` pairs out of pools of `pool_pairs`, whatever the corpus's `training` says.
+
+    Its `tokens_per_batch` bounds the micro-batches all the same.
+    Source: Bahdanau et al. 2015, appendix B.2: 1,600 pairs for 20 updates of 80, which there follow one another.
+    """
+
+    kind: Literal["sentences"]
+    sentences_per_update: PositiveInt
+    pool_pairs: PositiveInt
+
+    @model_validator(mode="after")
+    def fill_pools(self) -> Self:
+        """Else every pool would leave a smaller update, where only the epoch's last one may."""
+        if self.pool_pairs % self.sentences_per_update:
+            raise ValueError(
+                f"pool_pairs must be a multiple of sentences_per_update {self.sentences_per_update}, "
+                f"got {self.pool_pairs}"
+            )
+        return self
+
+
+Batches = Annotated[TokenBatches | SentenceBatches, Field(discriminator="kind")]

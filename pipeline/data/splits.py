@@ -1,7 +1,7 @@
-"""Validation and test parts carved from a training part by the hash of the source, so that more data moves no pair."""
+"""Validation and test parts carved from a training part by a hash, so that more data moves no pair."""
 
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -15,8 +15,13 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 
 
 class Splitting(Section):
-    """Section `corpora.<corpus>.split`. A share is of the clean training pairs; 0 for a part the corpus brings."""
+    """Section `corpora.<corpus>.split`. A share is of the clean training pairs; 0 for a part the corpus brings.
 
+    `carve_by: source` keeps pairs of equal source together; `line` draws each line by itself, as tutorials do, and so
+    lets training see what it is judged by wherever a sentence stands twice.
+    """
+
+    carve_by: Literal["source", "line"]
     validation_share: Share
     test_share: Share
     leakage: Literal["drop", "report", "fail"]
@@ -61,17 +66,25 @@ def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> 
 
 
 def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pair]]:
-    """Each pair with the part it belongs to, a function of its normalised source and the section alone.
+    """Each pair with the part it belongs to, a function of the section and of its normalised source (or its line).
 
     The hash is a number from 0 to 1: below test_share lies test, above it as much as validation_share is validation,
     all else train. So pairs of equal source stay together, and the share of validation moves no pair of test.
     """
-    salt = seed_for(splitting.seed, "carve").to_bytes(8, "little")
+    place_of = hashing(splitting)
     test = int(splitting.test_share * 2**64)
     held_out = test + int(splitting.validation_share * 2**64)
-    for pair in pairs:
-        place = int.from_bytes(digest(normalise(pair[0]), salt), "little")
+    for line, pair in enumerate(pairs):
+        place = place_of(line, pair)
         yield TEST if place < test else VALIDATION if place < held_out else TRAIN, pair
+
+
+def hashing(splitting: Splitting) -> Callable[[int, Pair], int]:
+    """What turns a line's number and its pair into 64 bits."""
+    if splitting.carve_by == "line":
+        return lambda line, pair: 2 * seed_for(splitting.seed, "carve", line)
+    salt = seed_for(splitting.seed, "carve").to_bytes(8, "little")
+    return lambda line, pair: int.from_bytes(digest(normalise(pair[0]), salt), "little")
 
 
 def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[str, list[Pair]]:

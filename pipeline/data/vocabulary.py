@@ -1,181 +1,84 @@
-"""Subword vocabularies: SentencePiece models trained on the training part, the same bytes each time."""
+"""Vocabularies of any kind: text to ids of pieces, subwords or whole words, and back."""
 
-import io
-import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, compress
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Literal, Protocol, Self
 
-import numpy as np
-import sentencepiece
-from pydantic import Field
+from pydantic import ConfigDict
 
-from pipeline import files, ids, seeding
+from pipeline import ids
+from pipeline.data.subwords import Pieces
+from pipeline.data.words import WordList
 from pipeline.params import Section
-from pipeline.progress import track
-
-# The estimates of unigram are sums over threads, so their last bits, and with them the pieces, depend on how many there
-# are: a number of our own, not the machine's.
-NUM_THREADS = 4
-LONGEST_BYTES = 1 << 24  # SentencePiece's own limit of 4,192 would skip longer lines without a word
-ONE_LINE = str.maketrans("\n\r", "  ")
 
 
-class Subwords(Section):
-    """Section `vocabularies.<name>`: how a vocabulary is trained; `size` counts the four special pieces."""
+class Kind(Section):
+    """Of section `vocabularies.<name>`, what says which class the whole of it is: Subwords or Words."""
 
-    kind: Literal["unigram", "bpe"]
-    size: Annotated[int, Field(ge=16, le=1_000_000)]  # of each side's, where they are separate
-    joint: bool  # one vocabulary for both languages
-    byte_fallback: bool  # spell an unknown character in its UTF-8 bytes, which are 256 of the pieces
-    character_coverage: Annotated[float, Field(gt=0, le=1)]  # share of the characters' occurrences that get a piece
-    sentences: Annotated[int, Field(ge=1)]  # most pairs to train on; a seeded sample where there are more
-    seed: Annotated[int, Field(ge=0)]
+    model_config = ConfigDict(extra="ignore")
+
+    kind: Literal["unigram", "bpe", "word"]
+
+
+class Side(Protocol):
+    """One language of a vocabulary."""
+
+    size: int
+    whole_words: bool
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each line."""
+
+    def decode(self, sentence: Sequence[int]) -> str:
+        """The text of one sentence, on one line; special pieces give none."""
+
+    def piece(self, piece: int) -> str:
+        """The piece with this id."""
 
 
 class Vocabulary:
     """Text to ids of pieces and back; neither bos nor eos is added."""
 
-    def __init__(self, source: Any, target: Any) -> None:
+    def __init__(self, source: Side, target: Side) -> None:
         self.source, self.target = source, target
-        self.joint: bool = source is target
-        self.source_size: int = source.get_piece_size()
-        self.target_size: int = target.get_piece_size()
+        self.joint = source is target
+        self.whole_words = source.whole_words  # or subwords
+        self.source_size, self.target_size = source.size, target.size
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """The vocabulary that `train` wrote into `folder`.
+        """The vocabulary that the stage vocabulary wrote into `folder`.
 
-        Raises: DataError where a model is missing or broken.
+        Raises: DataError where a file of it is missing or broken.
         """
         if (folder / "joint.model").exists():
-            joint = load_model(folder / "joint.model")
+            joint = Pieces.load(folder / "joint.model")
             return cls(joint, joint)
-        return cls(load_model(folder / "source.model"), load_model(folder / "target.model"))
+        if any(folder.glob("*.words.json")):
+            return cls(WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json"))
+        return cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model"))
 
     def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each source line."""
-        return encode(self.source, lines)
+        return self.source.encode(lines)
 
     def encode_target(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each target line."""
-        return encode(self.target, lines)
+        return self.target.encode(lines)
 
     def decode_target(self, sentences: Iterable[Sequence[int]]) -> list[str]:
         """One line of text for each sentence of target ids; special pieces give no text."""
-        return [decode(self.target, sentence) for sentence in sentences]
+        return [self.target.decode(sentence) for sentence in sentences]
 
     def source_pieces(self, sentence: Sequence[int]) -> list[str]:
         """The source pieces with these ids."""
-        return [self.source.id_to_piece(int(piece)) for piece in sentence]
+        return [self.source.piece(int(piece)) for piece in sentence]
 
     def target_pieces(self, sentence: Sequence[int]) -> list[str]:
         """The target pieces with these ids."""
-        return [self.target.id_to_piece(int(piece)) for piece in sentence]
+        return [self.target.piece(int(piece)) for piece in sentence]
 
-
-def load_model(path: Path) -> Any:
-    """The SentencePiece processor in a model file.
-
-    Raises: DataError where the file is missing or holds no model.
-    """
-    try:
-        return sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes())
-    except FileNotFoundError:
-        raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
-    except RuntimeError:
-        raise files.DataError(f"{path}: not a SentencePiece model; expected one of the stage vocabulary") from None
-
-
-def encode(model: Any, lines: Sequence[str]) -> list[list[int]]:
-    """The ids of each line, in one thread: the stage encode has its processes."""
-    encoded: list[list[int]] = model.encode(list(lines), out_type=int, num_threads=1)
-    return encoded
-
-
-def decode(model: Any, sentence: Sequence[int]) -> str:
-    """The text of one sentence; byte pieces may spell an end of line, which becomes a space: one line in, one out."""
-    pieces = [int(piece) for piece in sentence if piece > ids.EOS]
-    text: str = model.decode(pieces) if pieces else ""
-    return text.translate(ONE_LINE)
-
-
-def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: str) -> None:
-    """Train on the parallel lines of `source` and `target`, and write models and vocabulary.json into `folder`.
-
-    `where` is the section that errors name.
-
-    Raises: DataError where the files are not parallel or hold no text, or the size does not fit them.
-    """
-    num_pairs = sum(1 for _ in files.read_pairs(source, target))
-    chosen = sample(num_pairs, subwords)
-    sides = {"joint": (source, target)} if subwords.joint else {"source": (source,), "target": (target,)}
-    for side, paths in sides.items():
-        lines = chain.from_iterable(compress(files.read_lines(path), chosen) for path in paths)
-        total = int(chosen.sum()) * len(paths)
-        model = train_model(track(lines, f"{side} vocabulary", total=total, unit="lines"), subwords, where, paths)
-        (folder / f"{side}.model").write_bytes(model)
-    trained = Vocabulary.load(folder)
-    sizes = {"source_size": trained.source_size, "target_size": trained.target_size}
-    record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum())}
-    files.write_json(folder / "vocabulary.json", record)
-
-
-def sample(num_pairs: int, subwords: Subwords) -> np.ndarray:
-    """Which pairs to train on: all, or a seeded sample of `subwords.sentences`; one byte a pair of memory."""
-    chosen = np.ones(num_pairs, dtype=bool)
-    if num_pairs > subwords.sentences:
-        draw = seeding.generator(subwords.seed, "vocabulary")
-        chosen[:] = False
-        chosen[draw.choice(num_pairs, subwords.sentences, replace=False, shuffle=False)] = True
-    return chosen
-
-
-def train_model(lines: Iterator[str], subwords: Subwords, where: str, paths: tuple[Path, ...]) -> bytes:
-    """The bytes of a SentencePiece model; lines and model pass through memory, so that no path stands in it.
-
-    Text is taken as it is (`identity`): `nmt_nfkc` would rewrite characters such as … and ½ that references keep.
-
-    Raises: DataError where the lines hold no text or the size does not fit them.
-    """
-    model = io.BytesIO()
-    try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=lines,
-            model_writer=model,
-            model_type=subwords.kind,
-            vocab_size=subwords.size,
-            hard_vocab_limit=True,
-            byte_fallback=subwords.byte_fallback,
-            character_coverage=subwords.character_coverage,
-            normalization_rule_name="identity",
-            max_sentence_length=LONGEST_BYTES,
-            num_threads=NUM_THREADS,
-            pad_id=ids.PAD,
-            unk_id=ids.UNK,
-            bos_id=ids.BOS,
-            eos_id=ids.EOS,
-            minloglevel=2,
-        )
-    except RuntimeError as error:
-        raise misfit(error, subwords, where, paths) or error from None
-    return model.getvalue()
-
-
-def misfit(error: RuntimeError, subwords: Subwords, where: str, paths: tuple[Path, ...]) -> files.DataError | None:
-    """What the user can do about SentencePiece's refusal, or None where it has no cause known to us."""
-    text, names = str(error), " and ".join(map(str, paths))
-    if "sentences_.empty()" in text or "(all_chars_count) > (0)" in text:
-        return files.DataError(f"{names}: no text to train a vocabulary on; expected at least one line with words")
-    if most := re.search(r"too high \(\d+\)\. Please set it to a value <= (\d+)", text):
-        return files.DataError(
-            f"{where}.size: {subwords.size} is more than the data supports (at most {most[1]} for {names}); "
-            "expected a smaller size or more training pairs"
-        )
-    if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", text):
-        return files.DataError(
-            f"{where}.size: {subwords.size} is less than the characters need (at least {least[1]} for {names}); "
-            "expected a larger size or a smaller character_coverage"
-        )
-    return None
+    def known(self, sources: Sequence[str], targets: Sequence[str]) -> list[bool]:
+        """Whether a pair has no unknown piece on either side, for each pair."""
+        encoded = zip(self.encode_source(sources), self.encode_target(targets), strict=True)
+        return [ids.UNK not in source and ids.UNK not in target for source, target in encoded]

@@ -24,7 +24,7 @@ class Beam:
     log_p: Tensor  # (B, W)
     sentence: Tensor  # (B,) which sentence of the source
     longest: Tensor  # (B,) maximum lengths
-    best: Tensor  # (B,) best score of what is finished
+    best: Tensor  # (B, n_best) best scores of what is finished, falling, minus infinity where there is less
 
     @property
     def length(self) -> int:
@@ -33,16 +33,23 @@ class Beam:
 
 @torch.inference_mode()
 def decode(
-    model: interface.Model, source: Tensor, max_lengths: Tensor | Sequence[int], *, beam_size: int, alpha: float
+    model: interface.Model,
+    source: Tensor,
+    max_lengths: Tensor | Sequence[int],
+    *,
+    beam_size: int,
+    alpha: float,
+    n_best: int = 1,
 ) -> list[list[Hypothesis]]:
-    """The translations found of each sentence, the best first, one to `beam_size` of them.
+    """The translations found of each sentence, the best first, `beam_size` of them at most.
 
     Of the 2 * beam_size best continuations of a sentence's beginnings, those that end (EOS) and rank among the first
     beam_size are finished; the best beam_size that do not end go on, so that what is finished takes nobody's place.
     At its maximum length (pieces, EOS counted) a beginning is finished as it stands, without EOS. A sentence is done,
-    and its rows leave the batch, once no beginning can still beat its best score, not even at maximum length without
-    losing any more probability. Of equals the higher-ranked beginning, then the lower piece, comes first.
-    The caller has put the model into `eval()`.
+    and its rows leave the batch, once no beginning can still beat its best score (the last of its `n_best` scores), not
+    even at maximum length without losing any more probability: the best is the same for any `n_best`, and there are
+    fewer than that only where the model has no more to say. Of equals the higher-ranked beginning, then the lower
+    piece, comes first. The caller has put the model into `eval()`.
 
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
     Source: Wu et al. 2016, section 7 for the score. fairseq takes 2 * beam_size candidates likewise, but stops at
@@ -50,7 +57,7 @@ def decode(
     """
     longest = torch.as_tensor(max_lengths, device=source.device)
     found: list[list[Hypothesis]] = [[] if length > 0 else [Hypothesis([], 0.0)] for length in longest.tolist()]
-    beam = first(model, source, longest)
+    beam = first(model, source, longest, n_best)
     while len(beam.sentence):
         tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
         logits, beam.state = model.step(beam.state, tokens.flatten())
@@ -58,7 +65,7 @@ def decode(
     return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in found]
 
 
-def first(model: interface.Model, source: Tensor, longest: Tensor) -> Beam:
+def first(model: interface.Model, source: Tensor, longest: Tensor, n_best: int) -> Beam:
     """One empty beginning of every sentence that may have any piece."""
     sentence = (longest > 0).nonzero().flatten()
     rows, device = len(sentence), source.device
@@ -68,7 +75,7 @@ def first(model: interface.Model, source: Tensor, longest: Tensor) -> Beam:
         log_p=torch.zeros(rows, 1, device=device),
         sentence=sentence,
         longest=longest[sentence],
-        best=torch.full((rows,), -math.inf, dtype=torch.float64, device=device),
+        best=torch.full((rows, n_best), -math.inf, dtype=torch.float64, device=device),
     )
 
 
@@ -90,9 +97,9 @@ def advance(beam: Beam, logits: Tensor, beam_size: int, alpha: float, found: lis
     scores = log_p / length_penalty(torch.tensor(length, device=ends.device), alpha)
     collect(found, beam.sentence, finished, pieces, scores)
 
-    best = torch.maximum(beam.best, scores.masked_fill(~finished, -math.inf).amax(dim=1))
+    best = torch.cat((beam.best, scores.masked_fill(~finished, -math.inf)), dim=1).topk(beam.best.shape[1]).values
     log_p, parents = log_p.gather(1, going_on), parents.gather(1, going_on)
-    alive = ~full & (log_p[:, 0] / length_penalty(beam.longest, alpha) > best)
+    alive = ~full & (log_p[:, 0] / length_penalty(beam.longest, alpha) > best[:, -1])
     rows = parents + width * torch.arange(len(parents), device=parents.device)[:, None]
     return Beam(
         state=interface.select(beam.state, rows[alive].flatten()),

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from pipeline import ids, progress
 from pipeline.decoding import beam, greedy
+from pipeline.decoding.search import Hypothesis, length_penalty
 from pipeline.models import interface
 from pipeline.params import Section
 
@@ -50,6 +51,42 @@ def translate(
     for index, pieces in progress.track(pairs, what, total=len(filled), unit="sentences"):
         results[index] = pieces
     return results
+
+
+def n_best(
+    model: interface.Model, sources: Sequence[Source], decoding: Decoding, device: torch.device, number: int
+) -> list[list[Hypothesis]]:
+    """The `number` best translations of each source, the best first; of an empty source an empty one.
+
+    Fewer only where the model has no more to say. The caller has put the model on `device` and into `eval()`.
+    """
+    results = [[Hypothesis([], 0.0)] for _ in sources]
+    lengths = [len(source) for source in sources]
+    filled = [index for index, length in enumerate(lengths) if length]
+    for batch in batches(filled, lengths, decoding.tokens_per_batch):
+        found = ranked(model, [sources[i] for i in batch], decoding, device, number)
+        for index, hypotheses in zip(batch, found, strict=True):
+            results[index] = hypotheses
+    return results
+
+
+def ranked(
+    model: interface.Model, sources: Sequence[Source], decoding: Decoding, device: torch.device, number: int
+) -> list[list[Hypothesis]]:
+    """The `number` best translations of each source of a batch; a beam of 1 chooses by log P alone, as greedy does."""
+    source, longest = padded(sources).to(device), [decoding.max_length(len(one)) for one in sources]
+    size, alpha = decoding.beam_size, decoding.length_penalty
+    if size == 1:
+        found = beam.decode(model, source, longest, beam_size=1, alpha=0.0)
+        return [[penalised(best[0], most, alpha)] for best, most in zip(found, longest, strict=True)]
+    found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, n_best=number)
+    return [hypotheses[:number] for hypotheses in found]
+
+
+def penalised(hypothesis: Hypothesis, max_length: int, alpha: float) -> Hypothesis:
+    """A hypothesis scored by log P alone, its score divided by the length penalty."""
+    length = min(len(hypothesis.ids) + 1, max_length)  # without EOS at its maximum length
+    return Hypothesis(hypothesis.ids, hypothesis.score / float(length_penalty(torch.tensor(length), alpha)))
 
 
 def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: int) -> Iterator[list[int]]:

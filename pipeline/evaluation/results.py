@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline.evaluation.attended import Attended
+from pipeline.evaluation.significance import Comparison
 from pipeline.files import DataError
 
 Rows = list[dict[str, str]]
@@ -24,6 +26,7 @@ class System:
     training: dict[str, Any]
     average: dict[str, Any]
     translations: dict[str, list[str]]  # test part -> lines
+    attended: list[Attended]  # sentences of the test parts
 
     @property
     def id(self) -> str:
@@ -46,6 +49,7 @@ class Corpus:
     tokens: dict[str, dict[str, dict[str, int]]]  # vocabulary -> part -> counts
     texts: dict[str, list[tuple[str, str]]]  # test part -> source and reference of each line
     systems: list[System]
+    comparisons: dict[str, Comparison]  # test part -> every system against the best; none where BLEU was not measured
 
     @property
     def test_parts(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import compress
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt, field_validator
@@ -9,13 +10,11 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from pipeline.evaluation.bleu import DIGITS, Lines
 from pipeline.params import Section
 
 Metric = Literal["bleu", "chrf", "ter"]
-Lines = Sequence[str]
 Row = dict[str, str | int | float]
-
-DIGITS = 4  # of a score on the scale of 0 to 100
 
 
 class Scoring(Section):
@@ -40,11 +39,6 @@ class Scoring(Section):
         return buckets
 
 
-def bleu(hypotheses: Lines, references: Lines) -> float:
-    """Corpus BLEU, cased and tokenized by 13a, from 0 to 100."""
-    return float(details(hypotheses, references, "bleu")["score"])
-
-
 def corpus_scores(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, Any]:
     """The score of each metric of `scoring`, and under `signatures` how it was computed."""
     return summary(corpus_details(hypotheses, references, scoring))
@@ -59,6 +53,21 @@ def summary(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
     """Of `corpus_details`, the scores and the signatures."""
     scores = {metric: detail["score"] for metric, detail in measured.items()}
     return scores | {"signatures": {metric: detail["signature"] for metric, detail in measured.items()}}
+
+
+def without_unknown(
+    hypotheses: Lines, references: Lines, known: Sequence[bool], scoring: Scoring
+) -> dict[str, int | float]:
+    """The scores of the `known` sentences alone, and how many they are; no score where there is none.
+
+    Source: the column "no UNK" of Bahdanau et al. 2015, table 1: neither source nor reference has an unknown word.
+    """
+    chosen = list(compress(hypotheses, known)), list(compress(references, known))
+    counts: dict[str, int | float] = {"sentences_without_unknown": len(chosen[0])}
+    if not chosen[0]:
+        return counts
+    measured = corpus_details(*chosen, scoring)
+    return {f"{metric}_without_unknown": detail["score"] for metric, detail in measured.items()} | counts
 
 
 def details(hypotheses: Lines, references: Lines, metric: Metric, tokenize: str = "13a") -> dict[str, Any]:

@@ -1,14 +1,17 @@
 """Tables of scores and counts: Markdown as GitHub draws it, and one for the terminal."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from rich.table import Table
 
 from pipeline.evaluation.results import Corpus, System
+from pipeline.evaluation.significance import Standing
 
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&#])")  # what Markdown, its tables or GitHub's formulas would take for markup
+NONE = "–"  # no value
 
 
 def escape(text: str) -> str:
@@ -39,30 +42,84 @@ def best_first(systems: Iterable[System], part: str) -> list[System]:
 
 def scores(corpus: Corpus, part: str) -> str:
     """The Markdown table of every system's scores on one test part, the best first."""
-    names = metrics(corpus.systems)
-    rows = [
-        [str(rank), f"`{system.id}`", count(system.training["num_parameters"]), *values(system, part, names)]
-        for rank, system in enumerate(best_first(corpus.systems, part), 1)
-    ]
-    return markdown(["", "system", "parameters", *(TITLES[name] for name in names)], rows, numbers=1 + len(names))
+    titles = columns(corpus) + known_columns(corpus)
+    rows = []
+    for rank, system in enumerate(best_first(corpus.systems, part), 1):
+        about = [str(rank), f"`{system.id}`", count(system.training["num_parameters"])]
+        rows.append([*about, *cells(corpus, system, part), *known_cells(corpus, system, part)])
+    return markdown(["", "system", "parameters", *titles], rows, numbers=1 + len(titles))
 
 
-def terminal(corpus: Corpus) -> Table:
-    """Every system's scores on each test part, the best first."""
-    names = metrics(corpus.systems)
-    table = Table("test part", "system", title=f"Scores on {corpus.name}", title_justify="left")
-    for name in names:
-        table.add_column(TITLES[name], justify="right", no_wrap=True)
+def terminal(corpus: Corpus) -> list[Table]:
+    """Every system's scores on each test part, the best first; those without unknown words in a table of their own."""
+    boards = [board(corpus, f"Scores on {corpus.name}", columns(corpus), cells)]
+    if titles := known_columns(corpus):
+        boards.append(board(corpus, f"Scores on {corpus.name} without unknown words", titles, known_cells))
+    return boards
+
+
+def board(corpus: Corpus, title: str, titles: list[str], cells: Callable[[Corpus, System, str], list[str]]) -> Table:
+    """A table for the terminal of what `cells` says of each system and test part."""
+    table = Table(title=title, title_justify="left")
+    table.add_column("system", no_wrap=True)
+    for column in titles:
+        table.add_column(column, justify="right")
     for part in corpus.test_parts:
         table.add_section()
-        for rank, system in enumerate(best_first(corpus.systems, part)):
-            table.add_row("" if rank else part, system.name, *values(system, part, names))
+        table.add_row(f"[bold]{part}")
+        for system in best_first(corpus.systems, part):
+            table.add_row(system.name, *cells(corpus, system, part))
     return table
 
 
-def values(system: System, part: str, names: Iterable[str]) -> list[str]:
-    """A system's scores on one test part, as text."""
-    return [f"{system.scores[part][name]:.2f}" for name in names]
+def columns(corpus: Corpus) -> list[str]:
+    """Titles of the columns of scores: the metrics, and what resamples say of the first, which is BLEU then."""
+    titles = [TITLES[name] for name in metrics(corpus.systems)]
+    return [titles[0], "95 % interval", "p", *titles[1:]] if corpus.comparisons else titles
+
+
+def cells(corpus: Corpus, system: System, part: str) -> list[str]:
+    """What stands in these columns for one system and test part."""
+    texts = [score(system.scores[part].get(name)) for name in metrics(corpus.systems)]
+    if not corpus.comparisons:
+        return texts
+    return [texts[0], *standing(corpus.comparisons[part].standings.get(system.name)), *texts[1:]]
+
+
+def known_columns(corpus: Corpus) -> list[str]:
+    """Titles of the columns of scores without unknown words; none where the vocabularies know every word."""
+    titles = [f"{TITLES[name]}, no unknown" for name in metrics(corpus.systems)]
+    return [*titles, "sentences, no unknown"] if knows(corpus) else []
+
+
+def known_cells(corpus: Corpus, system: System, part: str) -> list[str]:
+    """What stands in these columns for one system and test part."""
+    if not knows(corpus):
+        return []
+    found = system.scores[part]
+    number = found.get("sentences_without_unknown")
+    texts = [score(found.get(f"{name}_without_unknown")) for name in metrics(corpus.systems)]
+    return [*texts, NONE if number is None else count(number)]
+
+
+def knows(corpus: Corpus) -> bool:
+    """Whether any system was scored without the unknown words of its vocabulary too."""
+    return any("sentences_without_unknown" in found for system in corpus.systems for found in system.scores.values())
+
+
+def score(value: Any) -> str:
+    """A score, if there is one."""
+    return NONE if value is None else f"{value:.2f}"
+
+
+def standing(found: Standing | None) -> list[str]:
+    """The interval of a system's BLEU, and how likely its difference to the best is chance."""
+    if found is None:
+        return [NONE, NONE]
+    interval = f"{found.mean:.2f} ± {found.margin:.2f}"
+    if found.p_value is None:
+        return [interval, NONE]
+    return [interval, "< 0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"]
 
 
 def count(number: int) -> str:
@@ -72,4 +129,4 @@ def count(number: int) -> str:
 
 def share(some: float, total: float) -> str:
     """`some` of `total` in per cent."""
-    return f"{100 * some / total:.2f} %" if total else "–"
+    return f"{100 * some / total:.2f} %" if total else NONE

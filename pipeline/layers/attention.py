@@ -1,5 +1,7 @@
 """Multi-head attention, the same numbers whether a sentence is read whole or step by step."""
 
+import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -16,6 +18,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         assert width % heads == 0, f"{heads} heads do not divide width {width}"
         self.width, self.heads, self.dropout = width, heads, dropout
+        self.watched: list[Tensor] | None = None  # where the weights of each use go, while someone watches
         self.project_in = nn.Linear(width, 3 * width)
         self.project_out = nn.Linear(width, width)
 
@@ -56,6 +59,8 @@ class MultiHeadAttention(nn.Module):
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
         """Weighted values, heads joined and projected."""
+        if self.watched is not None:
+            self.watched.append(weights(query, key, mask, causal=causal))
         dropout = self.dropout if self.training else 0.0
         mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
         return self.project_out(mixed.transpose(1, 2).flatten(2))
@@ -64,3 +69,13 @@ class MultiHeadAttention(nn.Module):
         """The n parts of width D along the last dimension, heads in front: (B, T, nD) -> n of (B, H, T, K)."""
         parts = x.view(*x.shape[:2], -1, self.heads, self.width // self.heads)  # (B, T, n, H, K)
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+    """softmax(Q K^T / sqrt(K)), which the fused product keeps to itself: (B, H, T, K), (B, H, S, K) -> (B, H, T, S)."""
+    scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
+    if causal:
+        scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(dim=3)

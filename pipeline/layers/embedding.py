@@ -7,18 +7,22 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 
+class SharedMatrixError(ValueError):
+    """Two vocabularies of different size cannot share one matrix."""
+
+
 class Embeddings(nn.Module):
     """Source embedding, target embedding and output projection.
 
     `tied` says which uses share a matrix: "none", "output" (target embedding and projection) or "all" (three ways).
     Source: Press and Wolf 2017; embeddings are scaled by sqrt(D) as in Vaswani et al. 2017, section 3.4.
-    Raises: ValueError if "all" is asked of two vocabularies of different size.
+    Raises: SharedMatrixError if "all" is asked of two vocabularies of different size.
     """
 
     def __init__(self, source_size: int, target_size: int, width: int, *, tied: str) -> None:
         super().__init__()
         if tied == "all" and source_size != target_size:
-            raise ValueError(
+            raise SharedMatrixError(
                 f"tied_embeddings: all needs one joint vocabulary, got {source_size} source and {target_size} target "
                 "pieces; expected a joint vocabulary, or tied_embeddings: output or none"
             )

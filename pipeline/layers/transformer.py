@@ -2,6 +2,7 @@
 
 from typing import TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from pipeline import ids
@@ -170,3 +171,23 @@ class Transformer(nn.Module):
             x, kept = layer.step(x, state, str(index))
             after |= kept
         return self.logits(self.decoder_norm(x[:, 0])), after
+
+    @torch.no_grad()
+    def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
+        """Every matrix of attention weights, by kind and layer: `encoder 1`, `decoder 1`, `cross 1`, `encoder 2` ..."""
+        watched: dict[str, MultiHeadAttention] = {}
+        for index, layer in enumerate(self.encoder, 1):
+            assert isinstance(layer, EncoderLayer)
+            watched[f"encoder {index}"] = layer.self_attention
+        for index, layer in enumerate(self.decoder, 1):
+            assert isinstance(layer, DecoderLayer)
+            watched |= {f"decoder {index}": layer.self_attention, f"cross {index}": layer.cross_attention}
+        seen: dict[str, list[Tensor]] = {name: [] for name in watched}
+        for name, part in watched.items():
+            part.watched = seen[name]
+        try:
+            self.hidden(source, target_input)
+        finally:
+            for part in watched.values():
+                part.watched = None
+        return {name: found for name, (found,) in seen.items()}

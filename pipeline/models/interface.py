@@ -38,6 +38,14 @@ class Model(Protocol):
         """Scores of the piece that follows each row's last one: (N,) -> (N, V), and the state after it."""
         ...
 
+    def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
+        """Every matrix of attention weights by name, without gradient: (B, S), (B, T) -> (B, H, rows, columns) each.
+
+        Recurrent models: `attention` (B, 1, T, S), or none at all. Transformers, for each layer n from 1: `encoder n`
+        (B, H, S, S), `decoder n` (B, H, T, T) and `cross n` (B, H, T, S). The caller has put the model into `eval()`.
+        """
+        ...
+
 
 def find(name: str) -> ModuleType:
     """The module of the model called `name`; its `Arch` is a section of params.yaml, its `Model` the network."""

@@ -15,7 +15,7 @@ class Arch(Section):
     width: PositiveInt
     heads: PositiveInt
     feed_forward: PositiveInt
-    dropout: Annotated[float, Field(ge=0, lt=1)]
+    dropout: Annotated[float, Field(ge=0, le=0.99)]
     tied_embeddings: Literal["none", "output", "all"]
 
     @field_validator("heads")

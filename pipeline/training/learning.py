@@ -4,16 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat
 
+from pipeline.data.budget import Batches
 from pipeline.params import Section
 from pipeline.training.loss import Spread
-from pipeline.training.optimizers import Adam
+from pipeline.training.optimizers import Optimizer
 from pipeline.training.schedules import Schedule
 
 
 class Learning(Section):
     """`clip` is the largest norm of the gradient of the mean loss per token."""
 
-    optimizer: Adam
+    batches: Batches
+    optimizer: Optimizer
     schedule: Schedule
     label_smoothing: Annotated[float, Field(ge=0, lt=1)]
     smoothing_spread: Spread

@@ -61,7 +61,7 @@ def train(
 
     The gradient is that of the mean loss over all target tokens of the update, however they are cut into micro-batches;
     dropout draws from (seed, update, micro-batch).
-    Raises: DivergedError naming update and micro-batch where the loss is no finite number.
+    Raises: DivergedError naming update and micro-batches where loss or gradient is no finite number.
     """
     device = next(model.parameters()).device
     for position, batches in updates:
@@ -72,15 +72,14 @@ def train(
         for index, batch in enumerate(batches):
             torch.manual_seed(seed_for(seed, "dropout", update, index))
             part = batch_loss(model, batch.to(device), learning) / tokens
-            refuse_infinite(part, update, index, batch)
+            refuse_infinite(part, "loss", update, {index: batch})
             torch.autograd.backward(part)
             loss += part.detach()
         rate = learning.schedule.rate(update, width)
         for group in optimizer.param_groups:
             group["lr"] = rate
         norm = nn.utils.clip_grad_norm_(model.parameters(), learning.clip)
-        if not torch.isfinite(norm):
-            raise DivergedError(f"update {update}: gradient norm is {norm.item()}; expected a finite number")
+        refuse_infinite(norm, "gradient norm", update, dict(enumerate(batches)))
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         real, computed = (sum(counts) for counts in zip(*(batch.positions for batch in batches), strict=True))
@@ -105,10 +104,16 @@ def autocast(precision: str, device: torch.device) -> AbstractContextManager[Non
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 
-def refuse_infinite(loss: Tensor, update: int, index: int, batch: Batch) -> None:
-    """Stop at the first loss that is NaN or infinite, naming where."""
-    if not torch.isfinite(loss):
+def refuse_infinite(value: Tensor, what: str, update: int, batches: dict[int, Batch]) -> None:
+    """Stop at the first value that is NaN or infinite, naming the micro-batches it came from and their first pairs."""
+    if not torch.isfinite(value):
+        where = ", ".join(f"micro-batch {index} (training pairs {first(batch)})" for index, batch in batches.items())
         raise DivergedError(
-            f"update {update}, micro-batch {index} (training pairs {', '.join(map(str, batch.pairs[:5]))}, ...): "
-            f"loss is {loss.item()}; expected a finite number: lower the learning rate or clip harder"
+            f"update {update}, {where}: {what} is {value.item()}; expected a finite number: "
+            "lower the learning rate or clip harder"
         )
+
+
+def first(batch: Batch) -> str:
+    """The first five pairs, and whether there are more."""
+    return ", ".join([*map(str, batch.pairs[:5]), *(["..."] if len(batch.pairs) > 5 else [])])

@@ -31,3 +31,18 @@ class Adam(Section):
             weight_decay=self.weight_decay,
             fused=True,
         )
+
+
+class Adadelta(Section):
+    """Adadelta (Zeiler 2012), whose steps have a length of their own: the paper's own rate is 1."""
+
+    kind: Literal["adadelta"]
+    rho: Annotated[float, Field(ge=0, lt=1)]
+    epsilon: PositiveFloat
+
+    def build(self, model: nn.Module) -> torch.optim.Optimizer:
+        """The optimizer of all weights; its learning rate is set before each update by the schedule."""
+        return torch.optim.Adadelta(model.parameters(), lr=0.0, rho=self.rho, eps=self.epsilon, weight_decay=0.0)
+
+
+Optimizer = Annotated[Adam | Adadelta, Field(discriminator="kind")]

@@ -13,7 +13,7 @@ from pipeline.data.budget import Training
 from pipeline.data.shards import Encoded
 from pipeline.data.vocabulary import Vocabulary
 from pipeline.decoding import greedy
-from pipeline.evaluation.scores import bleu
+from pipeline.evaluation.bleu import bleu
 from pipeline.files import read_lines
 from pipeline.models.interface import Model
 from pipeline.training.loop import autocast, real_logits
@@ -30,11 +30,12 @@ class Judge:
 
     @torch.inference_mode()
     def __call__(self, model: Model, device: torch.device) -> dict[str, float]:
-        """validation_loss (nats per target token), validation_perplexity, validation_bleu (greedy, 13a, cased)."""
+        """validation_loss (nats per target token), _perplexity, _accuracy (of tokens), _bleu (greedy, 13a, cased)."""
         model.eval()
         batches = (collate(self.validation, p) for p in in_order(self.validation, self.training.tokens_per_batch))
-        loss = mean_loss(model, batches, precision=self.precision, device=device)
+        loss, accuracy = token_scores(model, batches, precision=self.precision, device=device)
         scores = {"validation_loss": loss, "validation_perplexity": math.exp(min(loss, 700.0))}
+        scores["validation_accuracy"] = accuracy
         if self.references:
             scores["validation_bleu"] = bleu(self.translations(model, device), self.references)
         return scores
@@ -49,12 +50,18 @@ class Judge:
         return self.vocabulary.decode_target(found[pair] for pair in sorted(found))
 
 
-def mean_loss(model: Model, batches: Iterable[Batch], *, precision: str, device: torch.device) -> float:
-    """Plain cross-entropy in nats per target token, end of sentence included, whatever the training loss."""
-    total, tokens = 0.0, 0
+def token_scores(
+    model: Model, batches: Iterable[Batch], *, precision: str, device: torch.device
+) -> tuple[float, float]:
+    """Plain cross-entropy in nats per target token, whatever the training loss, and the share of them found likeliest.
+
+    The true prefix is given, and the end of the sentence is a token.
+    """
+    total, right, tokens = 0.0, 0, 0
     for batch in batches:
         with autocast(precision, device):
             logits, targets = real_logits(model, batch.to(device))
         total += F.cross_entropy(logits.float(), targets, reduction="sum").item()
+        right += int((logits.argmax(dim=1) == targets).sum())
         tokens += len(targets)
-    return total / tokens
+    return total / tokens, right / tokens

@@ -41,6 +41,7 @@ def faults(whole, tmp_path, monkeypatch):
 
 PRENORM = "models.transformer_prenorm.tiny"
 PHRASEBOOK = "corpora.phrasebook_fr_en"
+WORD = {"kind": "word", "words": 30000, "sentences": 1000, "seed": 1}
 
 
 def test_own_file_is_right(project_root):
@@ -60,7 +61,8 @@ def test_models_are_all_that_there_are():
         (
             "zzz",
             1,
-            "zzz: unknown key; expected one of average, build, corpora, decode, models, report, score, vocabularies",
+            "zzz: unknown key; expected one of attend, average, build, corpora, decode, models, report, score, "
+            "vocabularies",
         ),
         (f"{PHRASEBOOK}.cleen", {}, f"{PHRASEBOOK}.cleen: unknown key; nearest is 'clean'"),
         ("models.transformer_prenrm", {}, "models.transformer_prenrm: unknown key; nearest is 'transformer_prenorm'"),
@@ -68,7 +70,7 @@ def test_models_are_all_that_there_are():
         (f"{PRENORM}.arch.heds", 4, f"{PRENORM}.arch.heds: unknown key; nearest is 'heads'"),
         (f"{PRENORM}.arch.heads", 6, f"{PRENORM}.arch.heads: must divide width 128, got 6"),
         (f"{PRENORM}.arch.heads", "4", f"{PRENORM}.arch.heads: should be a valid integer, got '4'"),
-        (f"{PRENORM}.arch.dropout", 1.5, f"{PRENORM}.arch.dropout: should be less than 1, got 1.5"),
+        (f"{PRENORM}.arch.dropout", 1.5, f"{PRENORM}.arch.dropout: should be less than or equal to 0.99, got 1.5"),
         (
             f"{PRENORM}.learning.schedule.kind",
             "noma",
@@ -98,7 +100,18 @@ def test_models_are_all_that_there_are():
         (
             "vocabularies.bpe_2k.kind",
             "bep",
-            "vocabularies.bpe_2k.kind: should be 'unigram' or 'bpe', got 'bep'",
+            "vocabularies.bpe_2k.kind: unknown choice, got 'bep'; nearest is 'bpe'",
+        ),
+        ("vocabularies.bpe_2k.kind", None, "vocabularies.bpe_2k.kind: is missing"),
+        (
+            "vocabularies.bpe_2k.kind",
+            "word",
+            "vocabularies.bpe_2k.size: unknown key; expected one of kind, seed, sentences, words",
+        ),
+        (
+            "vocabularies.toy",
+            WORD | {"words": 0},
+            "vocabularies.toy.words: should be greater than or equal to 1, got 0",
         ),
         ("decode.beam_size", 0, "decode.beam_size: should be greater than 0, got 0"),
         ("average.checkpoints", 2.5, "average.checkpoints: should be a valid integer, got 2.5"),
@@ -139,8 +152,8 @@ def test_size_that_one_of_two_models_has(faults, whole):
 
 
 def test_name_like_no_other_is_answered_with_all(faults, whole):
-    assert faults({"build.vocabularies": ["words"]}) == [
-        f"params.yaml: build.vocabularies: unknown vocabulary, got 'words'; "
+    assert faults({"build.vocabularies": ["zzz"]}) == [
+        f"params.yaml: build.vocabularies: unknown vocabulary, got 'zzz'; "
         f"expected one of {', '.join(sorted(whole['vocabularies']))}"
     ]
 
@@ -148,6 +161,13 @@ def test_name_like_no_other_is_answered_with_all(faults, whole):
 def test_tied_model_with_a_separate_vocabulary(faults):
     assert faults({"build.vocabularies": ["bpe_2k", "unigram_5k_separate"]}) == [
         "params.yaml: build: transformer_prenorm tiny ties source and target embeddings, which unigram_5k_separate "
+        "does not share; expected a joint vocabulary or tied_embeddings: none|output"
+    ]
+
+
+def test_tied_model_with_a_word_vocabulary(faults):
+    assert faults({"vocabularies.toy_words": WORD, "build.vocabularies": ["bpe_2k", "toy_words"]}) == [
+        "params.yaml: build: transformer_prenorm tiny ties source and target embeddings, which toy_words "
         "does not share; expected a joint vocabulary or tied_embeddings: none|output"
     ]
 
@@ -172,7 +192,7 @@ def test_all_faults_of_all_sections_at_once(faults):
 
 
 def test_sections_of_the_wrong_type_break_nothing(faults):
-    names = ("build", "corpora", "vocabularies", "models", "average", "decode", "score", "report")
+    names = ("build", "corpora", "vocabularies", "models", "average", "attend", "decode", "score", "report")
     found = faults(dict.fromkeys(names, 3))
     assert sorted(found) == sorted(f"params.yaml: {name}: should be a mapping, got 3" for name in names)
     inner = {f"{PHRASEBOOK}.split": 1, f"{PHRASEBOOK}.download.parts": [], "models.transformer_prenorm": 2}

@@ -58,6 +58,42 @@ def test_bug_is_a_traceback(run):
     assert "KeyError: 'key'" in said.stderr
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise files.DataError('a: is empty')", "a: is empty"),
+        ("raise params.ParamsError('params.yaml: b: is missing')", "params.yaml: b: is missing"),
+        ("from pipeline.training.loop import DivergedError; raise DivergedError('update 2')", "update 2"),
+        ("from pipeline.layers.embedding import SharedMatrixError; raise SharedMatrixError('tied')", "tied"),
+        ("from pipeline.training.copy_task import UnknownModelError; raise UnknownModelError('copy')", "copy"),
+    ],
+)
+def test_a_value_error_of_ours_is_the_users_mistake(run, body, said):
+    found = run(body)
+    assert (found.returncode, found.stdout, found.stderr) == (1, "", f"error: {said}\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("raise ValueError('plain')", "ValueError: plain"),
+        ("import numpy; numpy.zeros(3) + numpy.zeros(2)", "ValueError: operands could not be broadcast together"),
+        ("import torch; torch.optim.Adam([])", "ValueError: optimizer got an empty parameter list"),
+        ("import json; json.loads('{')", "json.decoder.JSONDecodeError: Expecting property name"),
+        ("b'\\xff'.decode()", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff"),
+        (
+            "from pipeline.build import Build; Build.model_validate({})",
+            "pydantic_core._pydantic_core.ValidationError: 4 ",
+        ),
+    ],
+)
+def test_any_other_value_error_is_a_bug(run, body, said):
+    found = run(body)
+    assert found.returncode == 1
+    assert found.stderr.startswith("Traceback (most recent call last):\n")
+    assert f"\n{said}" in found.stderr
+
+
 def test_other_system_errors_are_bugs(run):
     said = run("open('nothing')")
     assert said.returncode == 1

@@ -6,7 +6,6 @@ import os
 import resource
 import socket
 import sqlite3
-import subprocess
 import sys
 import threading
 import time
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import tracking
+from pipeline import tracking, tracking_store
 
 SYSTEM = "toy-bpe-model-tiny"
 
@@ -231,28 +230,10 @@ def test_store_that_cannot_be_created_warns_once(
     assert logged(tmp_path / "log") == [1, 2, 3]
 
 
-def test_store_is_created_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Half:
-        def __init__(self, uri: str) -> None:
-            tracking.sqlite_file(uri).write_text("half")
-
-        def search_experiments(self) -> None:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("mlflow.MlflowClient", Half)
-    with pytest.raises(KeyboardInterrupt):
-        tracking.create(tmp_path / "mlflow.db")
-    assert list(tmp_path.iterdir()) == []
-    (tmp_path / "mlflow.db").write_text("another's")  # finished first
-    monkeypatch.setattr(Half, "search_experiments", lambda client: None)
-    tracking.create(tmp_path / "mlflow.db")
-    assert [path.read_text() for path in tmp_path.iterdir()] == ["another's"]
-
-
 def test_locked_store_warns_once(
     client: Any, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tracking, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(tracking_store, "LOCK_SECONDS", 0.1)
     with sqlite3.connect(store.removeprefix("sqlite:///"), isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
         train(tmp_path / "log", "locked", 0, 3)
@@ -292,7 +273,7 @@ def test_silent_store_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(tracking, "PATIENCE_SECONDS", 0.3)
     woken = threading.Event()
-    monkeypatch.setattr(tracking.Store, "tags", lambda store, values: woken.wait(20) and None)
+    monkeypatch.setattr(tracking_store.Store, "tags", lambda store, values: woken.wait(20) and None)
     run = tracking.training_run(SYSTEM, stage="t", fingerprint="silent", log=tmp_path / "log", resumed_at=0)
     run.tags(a="b")
     run.log(1, train_loss=1.0)
@@ -358,13 +339,3 @@ def test_flatten() -> None:
         "a.d": "[1, 2]",
         "e": "None",
     }
-
-
-def test_commit_is_known_in_a_repository_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert tracking.git_commit() is None
-    subprocess.run(["git", "init", "-q"], check=True)
-    assert tracking.git_commit() is None
-    identity = ["-c", "user.name=n", "-c", "user.email=e"]
-    subprocess.run(["git", *identity, "commit", "-q", "--allow-empty", "-m", "m"], check=True)
-    assert len(tracking.git_commit() or "") == 40

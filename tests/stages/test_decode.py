@@ -7,7 +7,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
-from pipeline.data import vocabulary
+from pipeline.data import subwords
 from pipeline.models import transformer_prenorm
 
 ROOT = Path(__file__).parents[2]
@@ -54,8 +54,8 @@ def project(tmp_path):
         folder.mkdir(parents=True)
     for part, lines in PARTS.items():
         (split / f"{part}.source.txt").write_text("".join(line + "\n" for line in lines))
-    source, subwords = split / "train.source.txt", vocabulary.Subwords.model_validate(SUBWORDS)
-    vocabulary.train(subwords, source, source, pieces, "vocabularies.bpe_toy")
+    source, section = split / "train.source.txt", subwords.Subwords.model_validate(SUBWORDS)
+    subwords.train(section, source, source, pieces, "vocabularies.bpe_toy")
     torch.manual_seed(1)
     arch = transformer_prenorm.Arch.model_validate(ARCH)
     save_file(

@@ -7,9 +7,10 @@ import sys
 import pytest
 
 from pipeline import files
-from pipeline.data import vocabulary
+from pipeline.data import subwords
 from pipeline.data.shards import Encoded
-from pipeline.data.vocabulary import Subwords, Vocabulary
+from pipeline.data.subwords import Subwords
+from pipeline.data.vocabulary import Vocabulary
 
 SOURCE = ["le chat voit la maison", "le chien voit le chat", "la maison est rouge", "où est le petit chien"] * 10
 TARGET = ["the cat sees the house", "the dog sees the cat", "the house is red", "where is the small dog"] * 10
@@ -26,7 +27,7 @@ def project(tmp_path):
     files.write_json(tmp_path / "data/split/toy/languages.json", {})
     train = tmp_path / "data/split/toy"
     with files.new_folder(tmp_path / "data/vocabulary/toy-separate") as folder:
-        vocabulary.train(TOY, train / "train.source.txt", train / "train.target.txt", folder, where="toy")
+        subwords.train(TOY, train / "train.source.txt", train / "train.target.txt", folder, where="toy")
     return tmp_path
 
 

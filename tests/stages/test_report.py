@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.build import Build
+from pipeline.evaluation.pages import Report
+from pipeline.evaluation.scores import Scoring
 from pipeline.files import DataError
-from stages.report import main
+from stages.report import compared, main, read_corpus
 
 ROOT = Path(__file__).parents[2]
 PARAMS = """
@@ -18,7 +21,8 @@ build:
   vocabularies: [bpe_2k]
   models: [small_model, large_model]
   sizes: [tiny]
-report: {samples: 2, seed: 1}
+report: {samples: 2, bootstrap_samples: 50, seed: 1}
+score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [10]}
 """
 SYSTEMS = [f"toy_fr_en-bpe_2k-{model}-tiny" for model in ("small_model", "large_model")]
 PARTS = {"train": 90, "validation": 4, "test": 4, "compositional": 3}
@@ -32,6 +36,7 @@ REQUIRED = {
     f"data/decode/{SYSTEMS[1]}/test.txt": f"decode@{SYSTEMS[1]}",
     f"metrics/{SYSTEMS[1]}.json": f"score@{SYSTEMS[1]}",
     f"data/score/{SYSTEMS[1]}/by_length.csv": f"score@{SYSTEMS[1]}",
+    f"data/attend/{SYSTEMS[0]}/compositional.json": f"attend@{SYSTEMS[0]}",
 }
 
 
@@ -66,6 +71,9 @@ def write_system(root, system, bleu):
         write(
             root / f"data/decode/{system}/{part}.txt", "".join(f"{part} of {system} {i}\n" for i in range(PARTS[part]))
         )
+    attended = {"source": ["▁a", "</s>"], "target": ["</s>"], "text": "", "weights": {"attention": [[[0.5, 0.5]]]}}
+    for part in tests:
+        write(root / f"data/attend/{system}/{part}.json", [{"line": 2, **attended}])
     rows = "".join(f"{part},1-10,1,10,{PARTS[part]},{bleu},80.0\n" for part in tests)
     write(root / f"data/score/{system}/by_length.csv", "part,bucket,lower,upper,sentences,bleu,chrf\n" + rows)
     curves = "".join(f"{n},1.0,0.001,1.0,{400 / n},2.0,{n / 5}\n" for n in (100, 200, 300))
@@ -111,25 +119,46 @@ def test_the_page_shows_the_systems_chosen_and_no_other(reported):
     project, run = reported
     assert run.returncode == 0, run.stderr
     page = (project / "report/index.md").read_text(encoding="utf-8")
-    assert page.index("83.50 | 80.00 |") < page.index("71.25 | 80.00 |")
+    assert page.index("| 83.50 |") < page.index("| 71.25 |")
     assert page.index("Test part `test`") < page.index("Test part `compositional`")
     assert "old_model" not in page
     assert sorted(path.name for path in (project / "report").iterdir()) == [
+        "attention",
+        "index.html",
         "index.md",
         "learning_curves-toy_fr_en.png",
+        "plotly.min.js",
         "scores_by_length-toy_fr_en.png",
     ]
+    assert sorted(path.name for path in (project / "report/attention").iterdir()) == sorted(SYSTEMS)
+
+
+def test_the_page_of_attention_has_sentences_of_every_test_part(reported):
+    page = (reported[0] / f"report/attention/{SYSTEMS[0]}/index.html").read_text(encoding="utf-8")
+    assert page.index("test, line 2") < page.index("compositional, line 2")
+
+
+def test_systems_are_compared_by_the_sections_read(reported):
+    page = (reported[0] / "report/index.md").read_text(encoding="utf-8")
+    assert page.count("- BLEU, paired bootstrap: `nrefs:1|bs:50|seed:1|case:mixed|eff:no|tok:13a|") == 1
+
+
+def test_without_bleu_nothing_is_compared(project, monkeypatch):
+    monkeypatch.chdir(project)
+    corpus, report = read_corpus("toy_fr_en", Build.load("build")), Report.load("report")
+    scoring = Scoring.load("score")
+    assert compared(corpus, report, scoring.model_copy(update={"metrics": ["chrf"]})) == corpus
+    assert set(compared(corpus, report, scoring).comparisons) == {"test", "compositional"}
 
 
 def test_the_terminal_shows_every_score_in_eighty_columns(reported):
     lines = reported[1].stdout.splitlines()
-    rows = [line for line in lines if "bpe_2k-" in line]
-    assert [line.replace("│", " ").split() for line in rows] == [
-        ["test", "bpe_2k-large_model-tiny", "83.50", "80.00"],
-        ["bpe_2k-small_model-tiny", "71.25", "80.00"],
-        ["compositional", "bpe_2k-large_model-tiny", "83.50", "80.00"],
-        ["bpe_2k-small_model-tiny", "71.25", "80.00"],
-    ]
+    cells = [line.replace("│", " ").split() for line in lines]
+    assert [(row[0], row[1], row[-1]) for row in cells if row and row[0].startswith("bpe_2k-")] == [
+        ("bpe_2k-large_model-tiny", "83.50", "80.00"),
+        ("bpe_2k-small_model-tiny", "71.25", "80.00"),
+    ] * 2
+    assert cells.index(["test"]) < cells.index(["compositional"])
     assert max(map(len, lines)) <= 80
 
 
@@ -137,7 +166,7 @@ def test_again_gives_the_same_bytes(reported):
     project = reported[0]
 
     def written():
-        return {path.name: path.read_bytes() for path in (project / "report").iterdir()}
+        return {path: path.read_bytes() for path in (project / "report").rglob("*") if path.is_file()}
 
     first = written()
     assert report(project).returncode == 0

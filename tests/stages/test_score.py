@@ -9,12 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from pipeline import files
+from pipeline.data import subwords, words
+from pipeline.evaluation.scores import Scoring, corpus_scores
+
 ROOT = Path(__file__).parents[2]
 SYSTEM = "toy-bpe-small_model-tiny"
 PARAMS = "score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [2, 4]}\n"
 SOURCES = ["un chat", "", "le chat dort sur le lit", "la souris mange du fromage"]
 REFERENCES = ["a cat", "nothing", "the cat sleeps on the bed", "the mouse eats some cheese"]
 HYPOTHESES = ["a cat", "", "the cat sleeps in the bed", "the mouse eats cheese"]
+BPE = {"kind": "bpe", "size": 40, "joint": True, "byte_fallback": False, "character_coverage": 1.0}
 
 
 def write(path, lines):
@@ -32,7 +37,21 @@ def project(tmp_path):
     write(tmp_path / f"data/decode/{SYSTEM}/compositional.txt", REFERENCES)
     write(tmp_path / f"data/decode/{SYSTEM}/decode.json", [json.dumps({"beam_size": 5})])
     write(tmp_path / f"runs/{SYSTEM}/train/training.json", [json.dumps({"fingerprint": "f00d"})])
+    with files.new_folder(tmp_path / "data/vocabulary/toy-bpe") as folder:
+        section = subwords.Subwords.model_validate(BPE | {"sentences": 9, "seed": 1})
+        subwords.train(section, *texts(tmp_path), folder, where="vocabularies.bpe")
     return tmp_path
+
+
+def texts(project):
+    return project / "data/split/toy/train.source.txt", project / "data/split/toy/train.target.txt"
+
+
+def know(project, number):
+    """Put a vocabulary of this many words in the place of the system's own."""
+    with files.new_folder(project / "data/vocabulary/toy-bpe") as folder:
+        section = words.Words(kind="word", words=number, sentences=9, seed=1)
+        words.train(section, *texts(project), ("fr", "en"), folder, where="vocabularies.word")
 
 
 def score(project):
@@ -58,6 +77,35 @@ def test_every_test_part_is_scored_as_the_sacrebleu_command_does(project):
     for name, answer in zip(("bleu", "chrf"), json.loads(subprocess.check_output(command)), strict=True):
         assert metrics["test"][name] == answer["score"]
         assert metrics["test"]["signatures"][name] == answer["signature"]
+
+
+def test_subwords_have_no_scores_without_unknown_words(project):
+    assert score(project).returncode == 0
+    metrics = json.loads((project / f"metrics/{SYSTEM}.json").read_text())
+    assert list(metrics["test"]) == ["bleu", "chrf", "signatures"]
+
+
+def test_sentences_without_unknown_words_are_scored_beside_all(project):
+    """The frequent words are chat dort du fromage la le lit, and the a bed cat cheese eats mouse: of the four
+    sentences only the empty source has none that is unknown, and its reference has one; in `news` there are others."""
+    know(project, 7)
+    sources, references = ["le chat dort", "le lit", "un chat", "le chat"], ["the cat", "the bed", "a cat", "the dog"]
+    write(project / "data/split/toy/news.source.txt", sources)
+    write(project / "data/split/toy/news.target.txt", references)
+    write(project / f"data/decode/{SYSTEM}/news.txt", ["the cat", "the cat", "a cat", "the dog"])
+    run = score(project)
+    assert run.returncode == 0, run.stderr
+    metrics = json.loads((project / f"metrics/{SYSTEM}.json").read_text())
+    expected = corpus_scores(["the cat", "the cat"], references[:2], Scoring.load("score", project / "params.yaml"))
+    assert metrics["news"] == metrics["news"] | {
+        "bleu_without_unknown": expected["bleu"],
+        "chrf_without_unknown": expected["chrf"],
+        "sentences_without_unknown": 2,
+    }
+    assert list(metrics["test"]) == ["bleu", "chrf", "signatures", "sentences_without_unknown"]
+    assert metrics["test"]["sentences_without_unknown"] == 0
+    logged = json.loads((project / f"work/logs/{SYSTEM}/score.jsonl").read_text())
+    assert logged["news/chrf_without_unknown"] == expected["chrf"]
 
 
 def test_details_and_scores_by_length_stand_beside(project):

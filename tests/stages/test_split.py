@@ -26,7 +26,7 @@ BROUGHT = {
 
 def split(folder, **section):
     """Run the command; its return code and what it wrote to stderr."""
-    section = {"validation_share": 0.2, "test_share": 0.2, "leakage": "drop", "seed": 3} | section
+    section = {"carve_by": "source", "validation_share": 0.2, "test_share": 0.2, "leakage": "drop", "seed": 3} | section
     (folder / "params.yaml").write_text(json.dumps({"corpora": {"toy": {"split": section}}}))
     command = [sys.executable, "-m", "stages.split", "toy"]
     done = subprocess.run(

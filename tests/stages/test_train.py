@@ -13,9 +13,9 @@ import pytest
 from safetensors.torch import load_file
 
 from pipeline import files
-from pipeline.data import vocabulary
+from pipeline.data import subwords as subword_training
 from pipeline.data.encoding import encode_part
-from pipeline.data.vocabulary import Subwords
+from pipeline.data.subwords import Subwords
 
 SYSTEM = "toy-joint-transformer_prenorm-tiny"
 SUBJECTS = {"le chat": "the cat", "le chien": "the dog", "la fille": "the girl", "un homme": "a man"}
@@ -41,6 +41,7 @@ models:
       arch: {encoder_layers: 1, decoder_layers: 1, width: 16, heads: 2, feed_forward: 32, dropout: 0.2,
         tied_embeddings: all}
       learning:
+        batches: {kind: tokens}
         optimizer: {kind: adam, beta1: 0.9, beta2: 0.98, epsilon: 1e-9, weight_decay: 0.0}
         schedule: {kind: inverse_sqrt, peak_rate: 1e-2, warmup: 10}
         label_smoothing: 0.1
@@ -55,6 +56,7 @@ COLUMNS = [
     "grad_norm",
     "validation_loss",
     "validation_perplexity",
+    "validation_accuracy",
     "validation_bleu",
 ]
 
@@ -70,7 +72,7 @@ def prepared(tmp_path_factory):
         files.write_lines(split / f"{part}.target.txt", [target for _, target in pairs])
     pieces.mkdir(parents=True)
     subwords = Subwords.model_validate(SUBWORDS | {"sentences": 99, "seed": 1})
-    vocabulary.train(subwords, split / "train.source.txt", split / "train.target.txt", pieces, where="toy")
+    subword_training.train(subwords, split / "train.source.txt", split / "train.target.txt", pieces, where="toy")
     for part in PARTS:
         paths = [split / f"{part}.{side}.txt" for side in ("source", "target")]
         encode_part(pieces, *paths, root / "data/encode/toy-joint" / part)

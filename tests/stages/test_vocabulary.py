@@ -17,6 +17,8 @@ vocabularies:
   joint: {{kind: bpe, size: 50, joint: true, sentences: 1000, {REST}}}
   separate: {{kind: unigram, size: 24, joint: false, sentences: 30, {REST}}}
   large: {{kind: bpe, size: 8000, joint: true, sentences: 1000, {REST}}}
+  word_8: {{kind: word, words: 8, sentences: 1000, seed: 1}}
+  word_30k: {{kind: word, words: 30000, sentences: 1000, seed: 1}}
 """
 
 
@@ -27,6 +29,8 @@ def project(tmp_path):
     for part in ("train", "test"):
         files.write_lines(tmp_path / f"data/split/toy/{part}.source.txt", SOURCE if part == "train" else ["猫"])
         files.write_lines(tmp_path / f"data/split/toy/{part}.target.txt", TARGET if part == "train" else ["木"])
+    languages = {"source_language": "fr", "target_language": "en"}
+    files.write_json(tmp_path / "data/split/toy/languages.json", languages)
     return tmp_path
 
 
@@ -53,6 +57,44 @@ def test_a_vocabulary_of_the_training_part(project, run, name, size):
     assert (trained.joint, trained.source_size, trained.target_size) == (name == "joint", size, size)
     assert trained.decode_target(trained.encode_target(TARGET)) == TARGET
     assert trained.target_pieces(trained.encode_target(["木"])[0]) == ["▁", "<unk>"]  # the test part is not seen
+
+
+def test_a_vocabulary_of_whole_words(project, run):
+    done = run("toy", "word_8")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    folder = project / "data/vocabulary/toy-word_8"
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "source.words.json",
+        "target.words.json",
+        "vocabulary.json",
+    ]
+    words = ["le", "chat", "chien", "est", "la", "maison", "voit", "où"]  # petit and rouge are as frequent as où
+    assert files.read_json(folder / "source.words.json") == {"language": "fr", "words": words}
+    assert files.read_json(folder / "vocabulary.json") == {
+        "kind": "word",
+        "joint": False,
+        "pairs": 40,
+        "source_language": "fr",
+        "source_size": 12,
+        "source_coverage": round(17 / 19, 6),
+        "target_language": "en",
+        "target_size": 12,
+        "target_coverage": round(18 / 19, 6),
+    }
+    trained = Vocabulary.load(folder)
+    known = ["the cat sees the house", "the dog sees the cat", "the house is red"]
+    assert trained.decode_target(trained.encode_target(known)) == known
+    assert trained.target_pieces(trained.encode_target(["where is 木"])[0]) == ["<unk>", "is", "<unk>"]
+
+
+def test_more_words_than_the_data_have_is_one_line_and_leaves_nothing(project, run):
+    done = run("toy", "word_30k")
+    expected = (
+        "error: vocabularies.word_30k.words: 30000 is more than the data supports "
+        "(at most 10 for data/split/toy/train.source.txt); expected fewer words or more training pairs\n"
+    )
+    assert (done.returncode, done.stderr) == (1, expected)
+    assert not list((project / "data/vocabulary").iterdir())
 
 
 def test_a_size_beyond_the_data_is_one_line_and_leaves_nothing(project, run):

@@ -11,7 +11,6 @@ from pipeline.data.grammar.patterns import pattern
 from pipeline.data.grammar.phrases import Pair, Phrase, noun_phrase, say
 from pipeline.data.grammar.words import Name, Noun
 
-AT_HOME = ("school",)  # English leaves out the article: to school, at school
 INDOORS = (lexicon.FURNITURE, lexicon.THINGS)
 
 
@@ -19,7 +18,7 @@ def place(draw: Draw, preposition: str, nouns: Sequence[Noun] = GOALS) -> Pair:
     """À la gare -> to (or at) the train station."""
     noun = draw.pick(nouns)
     phrase = noun_phrase("the", noun, False)
-    return Pair(f"à {phrase.french}", f"{preposition} {noun.english if noun.english in AT_HOME else phrase.english}")
+    return Pair(f"à {phrase.french}", f"{preposition} {phrase.english}")
 
 
 def country(draw: Draw) -> tuple[Name, str, str]:

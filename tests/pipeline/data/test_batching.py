@@ -9,11 +9,13 @@ import torch
 
 from pipeline import ids
 from pipeline.data.batching import Batch, Plan, Position, collate, cuts, in_order, updates_from
+from pipeline.data.budget import SentenceBatches, TokenBatches
 from pipeline.data.shards import Encoded, Ragged
 from pipeline.files import DataError
 from tests import toys
 
 START = Position(update=1, epoch=0, offset=0)
+TOKENS = TokenBatches(kind="tokens")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,7 @@ def test_every_usable_pair_once_an_epoch():
     source = [[5]] * 6 + [[5, 6], [], [5] * 9, [5] * 10, [7]]
     target = [[5]] * 6 + [[], [5], [5], [5], [5] * 10]
     part = toys.encoded(source, target)
-    plan = Plan(part, toys.training(max_length=10, tokens_per_batch=10, tokens_per_update=7))
+    plan = Plan(part, toys.training(max_length=10, tokens_per_batch=10, tokens_per_update=7), TOKENS)
     assert plan.usable.tolist() == [0, 1, 2, 3, 4, 5, 8]  # 9 pieces and EOS fit, 10 do not; nothing empty
     for epoch in range(4):
         for found in (plan.micro_batches(epoch), [batch for update in plan.updates(epoch) for batch in update]):
@@ -54,13 +56,13 @@ def test_every_usable_pair_once_an_epoch():
 
 
 def test_every_pair_of_a_large_part_once_an_epoch(captions):
-    plan = Plan(captions, settings(pool_pairs=3000))
+    plan = Plan(captions, settings(pool_pairs=3000), TOKENS)
     found = np.concatenate([batch for update in plan.updates(0) for batch in update])
     assert np.array_equal(np.sort(found), np.arange(20000))
 
 
 def test_the_batch_budget_holds(captions):
-    plan = Plan(captions, settings(tokens_per_batch=500))
+    plan = Plan(captions, settings(tokens_per_batch=500), TOKENS)
     sizes = [longest(captions, batch) * len(batch) for batch in plan.micro_batches(0)]
     assert max(sizes) <= 500
     assert np.mean(sizes) > 450
@@ -68,13 +70,13 @@ def test_the_batch_budget_holds(captions):
 
 def test_a_sentence_beyond_the_batch_budget_goes_alone():
     part = toys.encoded([[5] * 9, [5], [5]], [[5] * 9, [5], [5]])
-    plan = Plan(part, toys.training(tokens_per_batch=5, max_length=10))
+    plan = Plan(part, toys.training(tokens_per_batch=5, max_length=10), TOKENS)
     assert sorted(sorted(batch.tolist()) for batch in plan.micro_batches(0)) == [[0], [1, 2]]
 
 
 def test_updates_are_near_their_budget(captions):
     for budget, batch in ((1500, 2000), (1500, 500), (6000, 2000)):
-        plan = Plan(captions, settings(tokens_per_update=budget, tokens_per_batch=batch))
+        plan = Plan(captions, settings(tokens_per_update=budget, tokens_per_batch=batch), TOKENS)
         tokens = [sum(int(plan.target[pairs].sum()) for pairs in update) for update in plan.updates(0)]
         assert max(tokens) <= max(1.5 * budget, batch)
         assert min(tokens) >= 0.5 * budget
@@ -89,7 +91,7 @@ def test_updates_are_near_their_budget(captions):
 def test_what_is_left_joins_the_last_update_where_it_is_less_than_half(budget, sizes):
     """Five pairs of 4 target tokens: with a budget of 8 two and two, and the fifth is half an update, so it stands."""
     part = toys.encoded([[5, 5, 5]] * 5, [[5, 5, 5]] * 5)
-    updates = Plan(part, toys.training(tokens_per_batch=4, tokens_per_update=budget)).updates(0)
+    updates = Plan(part, toys.training(tokens_per_batch=4, tokens_per_update=budget), TOKENS).updates(0)
     assert [len(update) for update in updates] == sizes
     assert sorted(pair for update in updates for batch in update for pair in batch.tolist()) == [0, 1, 2, 3, 4]
 
@@ -97,13 +99,13 @@ def test_what_is_left_joins_the_last_update_where_it_is_less_than_half(budget, s
 @pytest.mark.parametrize("seed", range(10))
 def test_every_pair_once_whatever_is_left_at_the_end(part, seed):
     for budget in (30, 45, 60):
-        plan = Plan(part, toys.training(tokens_per_update=budget, seed=seed))
+        plan = Plan(part, toys.training(tokens_per_update=budget, seed=seed), TOKENS)
         found = np.concatenate([batch for update in plan.updates(0) for batch in update])
         assert np.array_equal(np.sort(found), plan.usable)
 
 
 def test_padding_is_under_eight_per_cent(captions):
-    plan = Plan(captions, settings(pool_pairs=20000))
+    plan = Plan(captions, settings(pool_pairs=20000), TOKENS)
     real = computed = 0
     for pairs in plan.micro_batches(0):
         real += int(plan.source[pairs].sum() + plan.target[pairs].sum())
@@ -116,21 +118,84 @@ def orders(plan, epoch):
 
 
 def test_the_order_is_a_function_of_seed_and_epoch(part):
-    plan = Plan(part, toys.training())
+    plan = Plan(part, toys.training(), TOKENS)
     second = orders(plan, 1)
     for epoch in (5, 0, 3):
         orders(plan, epoch)
     np.random.default_rng().random(5)
-    assert orders(plan, 1) == second == orders(Plan(part, toys.training()), 1)
+    assert orders(plan, 1) == second == orders(Plan(part, toys.training(), TOKENS), 1)
     assert orders(plan, 0) != second
-    assert orders(Plan(part, toys.training(seed=2)), 1) != second
+    assert orders(Plan(part, toys.training(seed=2), TOKENS), 1) != second
 
 
 def test_batches_are_not_in_order_of_length(captions):
     """Sorted inside a pool, but shuffled as they come: the lengths of neighbours have nothing to do with each other."""
-    plan = Plan(captions, settings())
+    plan = Plan(captions, settings(), TOKENS)
     means = np.array([plan.target[batch].mean() for batch in plan.micro_batches(0)])
     assert abs(np.corrcoef(means[:-1], means[1:])[0, 1]) < 0.2
+
+
+def by_sentences(size, pool_pairs):
+    return SentenceBatches(kind="sentences", sentences_per_update=size, pool_pairs=pool_pairs)
+
+
+@pytest.mark.parametrize(("size", "pool_pairs"), [(1, 1), (1, 12), (7, 14), (8, 8), (20, 60), (60, 60), (100, 300)])
+@pytest.mark.parametrize("seed", range(3))
+def test_sentences_every_usable_pair_once_and_so_many_an_update(part, seed, size, pool_pairs):
+    plan = Plan(part, toys.training(max_length=12, seed=seed), by_sentences(size, pool_pairs))
+    assert 8 < len(plan.usable) < 60
+    updates = plan.updates(0)
+    assert np.array_equal(np.sort(np.concatenate([batch for update in updates for batch in update])), plan.usable)
+    whole, rest = divmod(len(plan.usable), size)
+    sizes = sorted(sum(map(len, update)) for update in updates)
+    assert sizes == ([rest] if rest else []) + [size] * whole
+
+
+def test_sentences_eighty_an_update_of_like_length(captions):
+    """1,600 pairs sorted and cut into 20: an update has a length or two, in micro-batches of the budget."""
+    plan = Plan(captions, settings(tokens_per_batch=700), by_sentences(80, 1600))
+    updates = plan.updates(0)
+    assert [sum(map(len, update)) for update in updates] == [80] * 250
+    spread = [np.ptp(plan.target[np.concatenate(update)]) for update in updates]
+    assert np.median(spread) <= 1
+    for update in updates:
+        pairs = np.concatenate(update)
+        keys = list(zip(plan.target[pairs].tolist(), plan.source[pairs].tolist(), strict=True))
+        assert keys == sorted(keys)
+        assert all(longest(captions, batch) * len(batch) <= 700 for batch in update)
+        assert len(update) > 1
+    roomy = Plan(captions, settings(tokens_per_batch=80 * 61), by_sentences(80, 1600))
+    assert {len(update) for update in roomy.updates(0)} == {1}
+
+
+def test_sentences_come_in_pools_of_their_own(captions):
+    """The pools are the batches', not the corpus's: with one pool of all pairs, an update has one length or two."""
+    plan = Plan(captions, settings(pool_pairs=100, tokens_per_batch=5000), by_sentences(80, 20000))
+    assert np.mean([np.ptp(plan.target[batch]) for [batch] in plan.updates(0)]) < 0.5
+
+
+def test_sentences_are_not_in_order_of_length(captions):
+    plan = Plan(captions, settings(tokens_per_batch=5000), by_sentences(80, 1600))
+    means = np.array([plan.target[batch].mean() for [batch] in plan.updates(0)])
+    assert abs(np.corrcoef(means[:-1], means[1:])[0, 1]) < 0.25
+
+
+def test_sentences_order_is_a_function_of_seed_and_epoch(part):
+    def order(epoch, seed=1):
+        plan = Plan(part, toys.training(seed=seed), by_sentences(5, 15))
+        plan.updates(7)
+        return [[batch.tolist() for batch in update] for update in plan.updates(epoch)]
+
+    assert order(1) == order(1)
+    assert order(0) != order(1) != order(1, seed=2)
+
+
+def test_sentences_from_a_position_are_the_tail_of_all(part):
+    batches = by_sentences(7, 21)
+    whole = flat(updates_from(Plan(part, toys.training(), batches), part, START, 30))
+    assert {position.epoch for position, _ in whole} >= {0, 1, 2}
+    for done in (0, 1, 8, 9, 29):
+        assert flat(updates_from(Plan(part, toys.training(), batches), part, whole[done][0], 30)) == whole[done:]
 
 
 def flat(found):
@@ -138,12 +203,12 @@ def flat(found):
 
 
 def test_updates_from_a_position_are_the_tail_of_all(part):
-    plan = Plan(part, toys.training())
+    plan = Plan(part, toys.training(), TOKENS)
     whole = flat(updates_from(plan, part, START, 40))
     assert [position.update for position, _ in whole] == list(range(1, 41))
     assert {position.epoch for position, _ in whole} >= {0, 1, 2}
     for done in (0, 1, 7, 20, 39):
-        assert flat(updates_from(Plan(part, toys.training()), part, whole[done][0], 40)) == whole[done:]
+        assert flat(updates_from(Plan(part, toys.training(), TOKENS), part, whole[done][0], 40)) == whole[done:]
     for (position, _), (after, _) in itertools.pairwise(whole):  # where a record says the next one is
         following = Position(position.update + 1, position.epoch, position.offset + 1)
         assert next(flat([one])[0] for one in updates_from(plan, part, following, 40))[0] == after
@@ -151,7 +216,7 @@ def test_updates_from_a_position_are_the_tail_of_all(part):
 
 
 def test_updates_hold_the_plans_pairs(part):
-    plan = Plan(part, toys.training())
+    plan = Plan(part, toys.training(), TOKENS)
     expected = [[batch.tolist() for batch in update] for epoch in (0, 1) for update in plan.updates(epoch)]
     assert [pairs for _, pairs in flat(updates_from(plan, part, START, len(expected)))] == expected
 
@@ -208,4 +273,4 @@ def test_a_part_without_a_usable_pair_is_refused():
     )
     part = toys.encoded([[5] * 4, [], [5]], [[5], [5], []])
     with pytest.raises(DataError, match=f"^{re.escape(expected)}$"):
-        Plan(part, toys.training(max_length=4))
+        Plan(part, toys.training(max_length=4), TOKENS)

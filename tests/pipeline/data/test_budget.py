@@ -1,7 +1,7 @@
 import pytest
 
-from pipeline.data.budget import Training
-from pipeline.params import ParamsError
+from pipeline.data.budget import Batches, Training
+from pipeline.params import ParamsError, Section
 from tests.toys import TRAINING
 
 
@@ -31,3 +31,29 @@ def test_validations_stand_at_checkpoints(tmp_path):
         "validation_interval: must be a multiple of checkpoint_interval 100, got 250"
     ]
     Training.model_validate(TRAINING | {"validation_interval": 300, "checkpoint_interval": 100})
+
+
+class Holder(Section):
+    batches: Batches
+
+
+@pytest.mark.parametrize(
+    ("batches", "said"),
+    [
+        ({}, "kind: is missing"),
+        ({"kind": "pairs"}, "kind: unknown choice, got 'pairs'; expected one of sentences, tokens"),
+        ({"kind": "tokens", "pool_pairs": 9}, "pool_pairs: unknown key; expected one of kind"),
+        ({"kind": "sentences", "pool_pairs": 9}, "sentences_per_update: is missing"),
+        (
+            {"kind": "sentences", "sentences_per_update": 0, "pool_pairs": 9},
+            "sentences_per_update: should be greater t",
+        ),
+        (
+            {"kind": "sentences", "sentences_per_update": 80, "pool_pairs": 1500},
+            "pool_pairs: must be a multiple of sentences_per_update 80, got 1500",
+        ),
+    ],
+)
+def test_faults_of_batches_are_named(batches, said):
+    [found] = Holder.faults({"batches": batches}, "learning")
+    assert found.startswith(f"params.yaml: learning.batches.{said}")

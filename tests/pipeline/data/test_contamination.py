@@ -23,7 +23,7 @@ TRAIN = [
 
 
 def leakage(policy):
-    return Leakage(Splitting(validation_share=0.0, test_share=0.0, leakage=policy, seed=1))
+    return Leakage(Splitting(carve_by="source", validation_share=0.0, test_share=0.0, leakage=policy, seed=1))
 
 
 def test_pairs_that_share_a_side_are_dropped_and_counted():

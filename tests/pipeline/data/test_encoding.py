@@ -11,10 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline import files
-from pipeline.data import encoding, vocabulary
+from pipeline import files, ids
+from pipeline.data import encoding, subwords, words
 from pipeline.data.shards import Encoded
-from pipeline.data.vocabulary import Subwords, Vocabulary
+from pipeline.data.subwords import Subwords
+from pipeline.data.vocabulary import Vocabulary
+from pipeline.data.words import Words
 
 SOURCE = ["le chat voit", "", "la maison", "le 猫 voit la maison", "le chien"] * 8
 TARGET = ["the cat sees", "a tree", "", "the cat sees the house", "a 木 and a 木"] * 8
@@ -49,7 +51,7 @@ def trained(tmp_path) -> Path:
     for side, lines in (("source", SOURCE), ("target", TARGET)):
         known = [line.replace("猫", "chat").replace("木", "tree") for line in lines]
         files.write_lines(folder / f"{side}.txt", known)
-    vocabulary.train(TOY, folder / "source.txt", folder / "target.txt", folder, where="vocabularies.toy")
+    subwords.train(TOY, folder / "source.txt", folder / "target.txt", folder, where="vocabularies.toy")
     return folder
 
 
@@ -74,6 +76,22 @@ def test_everything_is_counted(trained, split, tmp_path):
         "source_unknown": 8,
         "target_unknown": 16,
     }
+
+
+def test_words_are_encoded_and_the_unknown_counted(split, tmp_path):
+    texts = split / "train.source.txt", split / "train.target.txt"
+    (folder := tmp_path / "words").mkdir()
+    section = Words(kind="word", words=3, sentences=99, seed=1)
+    words.train(section, *texts, ("fr", "en"), folder, where="vocabularies.words")
+    assert encode(folder, split, tmp_path / "out") == {
+        "pairs": 40,
+        "source_tokens": 96,
+        "target_tokens": 120,
+        "source_unknown": 40,  # all but le, la, maison
+        "target_unknown": 56,  # all but a, the, cat
+    }
+    part = Encoded.open(tmp_path / "out")
+    assert part.source[3].tolist() == [4, ids.UNK, ids.UNK, 5, 6]
 
 
 def test_blocks_and_processes_leave_no_trace(trained, split, tmp_path, monkeypatch):

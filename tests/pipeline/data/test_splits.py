@@ -14,7 +14,9 @@ PAIRS = [(f"Phrase numéro {number}.", f"Sentence number {number}.") for number 
 
 
 def section(**changes):
-    return Splitting(**{"validation_share": 0.1, "test_share": 0.05, "leakage": "drop", "seed": 1} | changes)
+    return Splitting(
+        **{"carve_by": "source", "validation_share": 0.1, "test_share": 0.05, "leakage": "drop", "seed": 1} | changes
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,22 @@ def test_pairs_of_the_same_source_stay_together():
     found = [part for part, _ in carve(pairs, section())]
     assert found[::2] == found[1::2]
     assert set(found) == {"train", "validation", "test"}
+
+
+def test_by_line_every_line_is_drawn_by_itself():
+    twins = [pair for pair in PAIRS for _ in range(2)]
+    found = [part for part, _ in carve(twins, section(carve_by="line"))]
+    counts = Counter(found)
+    assert counts["validation"] == pytest.approx(800, abs=4 * 27)
+    assert counts["test"] == pytest.approx(400, abs=4 * 20)
+    apart = sum(one != other for one, other in zip(found[::2], found[1::2], strict=True))
+    assert apart == pytest.approx(4000 * (1 - 0.85**2 - 0.1**2 - 0.05**2), abs=4 * 28)
+
+
+def test_by_line_lines_that_follow_move_none_and_the_seed_moves_most():
+    before = list(carve(PAIRS[:1000], section(carve_by="line")))
+    assert list(carve(PAIRS, section(carve_by="line")))[:1000] == before
+    assert list(carve(PAIRS[:1000], section(carve_by="line", seed=2))) != before
 
 
 def test_the_share_of_validation_moves_no_pair_of_test_and_only_adds():

@@ -1,104 +1,49 @@
-"""Text to ids and back, the same model bytes each time, and one clear line where the data do not support a size."""
+"""Text to ids and back, alike for subwords and for whole words."""
 
-import random
-import re
-from itertools import compress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline import files, ids
-from pipeline.data import vocabulary
-from pipeline.data.vocabulary import Subwords, Vocabulary
+from pipeline.data import subwords, words
+from pipeline.data.subwords import Subwords
+from pipeline.data.vocabulary import Kind, Vocabulary
+from pipeline.data.words import Words
 
-NAMES = ["Anne", "Paul", "Rome", "2024"]  # in both languages
-FRENCH = [
-    "le",
-    "la",
-    "chat",
-    "chien",
-    "maison",
-    "arbre",
-    "rouge",
-    "voit",
-    "prend",
-    "dans",
-    "sous",
-    "jamais",
-    "été",
-    "où",
-    *NAMES,
-]
-ENGLISH = [
-    "the",
-    "a",
-    "cat",
-    "dog",
-    "house",
-    "tree",
-    "red",
-    "small",
-    "sees",
-    "takes",
-    "under",
-    "never",
-    "summer",
-    "where",
-    *NAMES,
-]
-ORDINARY = Subwords(
-    kind="bpe", size=100, joint=True, byte_fallback=False, character_coverage=1.0, sentences=1000, seed=1
-)
+SOURCE = ["le chat voit la maison", "le chien voit le chat", "la maison est rouge", "où est le petit chien"] * 10
+TARGET = ["the cat sees the house", "the dog sees the cat", "the house is red", "where is the small dog"] * 10
+REST = {"byte_fallback": False, "character_coverage": 1.0, "sentences": 99, "seed": 1}
+KINDS = ["bpe joint", "bpe", "unigram joint", "unigram", "word"]
 
 
-def lines(words: list[str], num_lines: int = 80) -> list[str]:
-    """Sentences of six words drawn from `words`."""
-    draw = random.Random(len(words[1]))
-    return [" ".join(draw.choices(words, k=6)) for _ in range(num_lines)]
-
-
-def subwords(**changes: object) -> Subwords:
-    """Ordinary settings, some changed."""
-    return Subwords.model_validate(ORDINARY.model_dump() | changes)
-
-
-def train(folder: Path, source: list[str], target: list[str], **changes: object) -> Path:
-    """The folder of a vocabulary trained on these lines."""
-    files.write_lines(folder / "train.source.txt", source)
-    files.write_lines(folder / "train.target.txt", target)
-    out = folder / "out"
-    out.mkdir(exist_ok=True)
-    paths = folder / "train.source.txt", folder / "train.target.txt"
-    vocabulary.train(subwords(**changes), *paths, out, where="vocabularies.toy")
+def train(folder: Path, kind: str) -> Path:
+    """The folder of a vocabulary of the kind."""
+    texts = folder / "source.txt", folder / "target.txt"
+    for path, lines in zip(texts, (SOURCE, TARGET), strict=True):
+        files.write_lines(path, lines)
+    (out := folder / "out").mkdir()
+    if kind == "word":
+        words.train(Words(kind="word", words=9, sentences=99, seed=1), *texts, ("fr", "en"), out, where="toy")
+    else:
+        name, _, joint = kind.partition(" ")
+        section = {"kind": name, "joint": bool(joint), "size": 40 if joint else 24}
+        subwords.train(Subwords.model_validate(section | REST), *texts, out, where="toy")
     return out
 
 
-def models(folder: Path) -> dict[str, bytes]:
-    """The bytes of each model in a folder."""
-    return {path.name: path.read_bytes() for path in folder.glob("*.model")}
-
-
-@pytest.fixture(
-    scope="module", params=[(kind, joint) for kind in ("bpe", "unigram") for joint in (True, False)], ids=str
-)
+@pytest.fixture(scope="module", params=KINDS)
 def trained(request, tmp_path_factory) -> Vocabulary:
-    """A vocabulary of each kind, joint and separate."""
-    kind, joint = request.param
-    folder = tmp_path_factory.mktemp("vocabulary")
-    return Vocabulary.load(
-        train(folder, lines(FRENCH), lines(ENGLISH), kind=kind, joint=joint, size=60 if joint else 40)
-    )
+    """A vocabulary of each kind."""
+    vocabulary = Vocabulary.load(train(tmp_path_factory.mktemp("vocabulary"), request.param))
+    vocabulary.name = request.param
+    return vocabulary
 
 
 def test_text_survives_a_round_trip(trained):
-    text = ["the cat sees a small house", "never", "", "where the dog sees the summer"]
-    assert trained.decode_target(trained.encode_target(text)) == text
-
-
-def test_no_character_is_rewritten(tmp_path):
-    text = ["Il fait 20 ½ °C… l’été, où œufs & naïveté ﬁn ?", "“H₂O” ― <b>100 %</b> &amp; Ⅳ"]
-    trained = Vocabulary.load(train(tmp_path, text, text, size=80))
+    text = ["the cat sees a small house", "the", "", "where the dog sees the house"]
+    if trained.whole_words:
+        text[0] = "the cat sees the house"  # it knows no `a`
     assert trained.decode_target(trained.encode_target(text)) == text
 
 
@@ -113,16 +58,18 @@ def test_encoding_adds_no_special_piece(trained):
     assert all(len(sentence) and min(sentence) > ids.EOS for sentence in encoded)
 
 
-def test_pieces_spell_the_text(trained):
-    text = "the small dog"
-    pieces = trained.target_pieces(trained.encode_target([text])[0])
-    assert "".join(pieces).replace("▁", " ").strip() == text
+def test_sides_are_as_large_as_asked_for_and_one_where_joint(trained):
+    text, joint = ["le chat voit la maison"], trained.name.endswith("joint")
+    assert trained.joint is joint
+    assert (trained.encode_source(text) == trained.encode_target(text)) is joint
+    size = 40 if joint else 13 if trained.name == "word" else 24
+    assert trained.source_size == trained.target_size == size
+    assert trained.whole_words is (trained.name == "word")
 
 
-def test_joint_sides_agree_and_separate_ones_do_not(trained):
-    text = ["le chat voit la maison"]
-    assert (trained.encode_source(text) == trained.encode_target(text)) is trained.joint
-    assert trained.source_size == trained.target_size == (60 if trained.joint else 40)
+def test_pieces_have_names(trained):
+    pieces = trained.source_pieces(np.array(trained.encode_source(["le chat"])[0]))
+    assert "".join(pieces).replace("▁", "") == "lechat"
 
 
 def test_special_ids_give_no_text(trained):
@@ -131,147 +78,36 @@ def test_special_ids_give_no_text(trained):
     assert trained.decode_target([framed, [], [ids.EOS], np.array(framed)]) == ["the cat", "", "", "the cat"]
 
 
-def test_an_unknown_character_is_unk_without_byte_fallback(trained):
-    assert trained.encode_source(["the 猫"])[0].count(ids.UNK) == 1
+def test_pairs_with_an_unknown_piece_on_either_side(trained):
+    sources, targets = ["le chat", "le 猫", "le chat", "", "猫"], ["the cat", "the cat", "the 猫", "", "猫"]
+    assert trained.known(sources, targets) == [True, False, False, True, False]
 
 
-def test_byte_fallback_spells_what_it_does_not_know(tmp_path):
-    trained = Vocabulary.load(train(tmp_path, lines(FRENCH), lines(ENGLISH), size=330, byte_fallback=True))
-    encoded = trained.encode_target(["the 猫"])
-    assert ids.UNK not in encoded[0]
-    assert trained.decode_target(encoded) == ["the 猫"]
-    every_id = [[piece] for piece in range(trained.target_size)]
-    decoded = trained.decode_target([*every_id, list(range(trained.target_size))])
-    assert not [line for line in decoded if "\n" in line or "\r" in line]  # byte pieces spell them
-
-
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_two_trainings_give_the_same_bytes_and_name_no_path(tmp_path, kind):
-    first, second = tmp_path / "first", tmp_path / "second"
-    for folder in (first, second):
-        train(folder, lines(FRENCH), lines(ENGLISH), kind=kind, joint=False, size=40)
-    assert models(first / "out") == models(second / "out")
-    assert not [name for name, model in models(first / "out").items() if str(tmp_path).encode() in model]
-
-
-@pytest.mark.parametrize("joint", [True, False])
-def test_vocabulary_json_says_what_was_trained(tmp_path, joint):
-    out = train(tmp_path, lines(FRENCH), lines(ENGLISH), joint=joint, size=60, sentences=50)
-    assert sorted(models(out)) == (["joint.model"] if joint else ["source.model", "target.model"])
-    sizes = {"source_size": 60, "target_size": 60}
-    assert files.read_json(out / "vocabulary.json") == {"kind": "bpe", "joint": joint, **sizes, "pairs": 50}
-
-
-def test_the_sample_is_all_where_there_are_few():
-    assert vocabulary.sample(5, subwords(sentences=5)).tolist() == [True] * 5
-
-
-def test_the_sample_is_seeded_and_not_the_first():
-    chosen = vocabulary.sample(1000, subwords(sentences=100))
-    assert chosen.sum() == 100
-    assert 0 < chosen[:100].sum() < 50
-    assert chosen.tolist() == vocabulary.sample(1000, subwords(sentences=100)).tolist()
-    assert chosen.tolist() != vocabulary.sample(1000, subwords(sentences=100, seed=2)).tolist()
-
-
-def test_training_sees_the_sample_and_nothing_else(tmp_path):
-    sampled = train(tmp_path / "sampled", lines(FRENCH), lines(ENGLISH), sentences=40, size=60)
-    chosen = vocabulary.sample(80, subwords(sentences=40)).tolist()
-    source, target = list(compress(lines(FRENCH), chosen)), list(compress(lines(ENGLISH), chosen))
-    assert models(sampled) == models(train(tmp_path / "alone", source, target, size=60))
-
-
-def test_a_long_line_is_learnt_from(tmp_path):
-    trained = Vocabulary.load(train(tmp_path, ["chat " * 2000 + "猫"], ["cat"], size=16))
-    assert ids.UNK not in trained.encode_source(["猫"])[0]
-
-
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_a_size_beyond_the_data_names_the_largest_that_fits(tmp_path, kind):
-    source, target = lines(FRENCH), lines(ENGLISH)
-    with pytest.raises(files.DataError) as caught:
-        train(tmp_path, source, target, kind=kind, size=8000)
-    names = f"{tmp_path}/train.source.txt and {tmp_path}/train.target.txt"
-    most = int(re.search(r"at most (\d+)", str(caught.value))[1])
-    assert str(caught.value) == (
-        f"vocabularies.toy.size: 8000 is more than the data supports (at most {most} for {names}); "
-        "expected a smaller size or more training pairs"
-    )
-    assert Vocabulary.load(train(tmp_path, source, target, kind=kind, size=most)).source_size == most
-    with pytest.raises(files.DataError, match=f"{most + 1} is more than the data supports"):
-        train(tmp_path, source, target, kind=kind, size=most + 1)
-
-
-def test_a_separate_size_beyond_the_data_names_the_side(tmp_path):
-    with pytest.raises(files.DataError, match=r"\(at most \d+ for \S+train\.target\.txt\); expected"):
-        train(tmp_path, lines(FRENCH), ["cat"] * 80, joint=False, size=40)
-
-
-@pytest.mark.parametrize("kind", ["bpe", "unigram"])
-def test_a_size_below_the_characters_names_the_smallest_that_fits(tmp_path, kind):
-    source, target = lines(FRENCH), lines(ENGLISH)
-    with pytest.raises(files.DataError) as caught:
-        train(tmp_path, source, target, kind=kind, size=16)
-    names = f"{tmp_path}/train.source.txt and {tmp_path}/train.target.txt"
-    least = int(re.search(r"at least (\d+)", str(caught.value))[1])
-    assert str(caught.value) == (
-        f"vocabularies.toy.size: 16 is less than the characters need (at least {least} for {names}); "
-        "expected a larger size or a smaller character_coverage"
-    )
-    assert Vocabulary.load(train(tmp_path, source, target, kind=kind, size=least)).source_size == least
-
-
-@pytest.mark.parametrize("source", [[], ["", ""], [" ", " "]], ids=["no line", "empty lines", "blank lines"])
-def test_text_without_words_is_refused(tmp_path, source):
-    with pytest.raises(files.DataError) as caught:
-        train(tmp_path, source, source)
-    names = f"{tmp_path}/train.source.txt and {tmp_path}/train.target.txt"
-    expected = "no text to train a vocabulary on; expected at least one line with words"
-    assert str(caught.value) == f"{names}: {expected}"
-
-
-def test_files_that_are_not_parallel_are_refused(tmp_path):
-    with pytest.raises(files.DataError, match=r"has 2 lines, train\.target\.txt 1: the two files must be parallel"):
-        train(tmp_path, ["un", "deux"], ["one"])
-
-
-def test_another_fault_of_sentencepiece_is_not_hidden(tmp_path, monkeypatch):
-    def fail(**settings):
-        raise RuntimeError("something else")
-
-    monkeypatch.setattr("sentencepiece.SentencePieceTrainer.train", fail)
-    with pytest.raises(RuntimeError, match=r"^something else$"):
-        train(tmp_path, ["un"], ["one"])
-
-
-def test_a_missing_model_is_named(tmp_path):
+def test_an_empty_folder_is_named(tmp_path):
     with pytest.raises(files.DataError) as caught:
         Vocabulary.load(tmp_path)
     assert str(caught.value) == f"{tmp_path}/source.model: no such file; expected a vocabulary of the stage vocabulary"
 
 
-def test_a_broken_model_is_named(tmp_path):
-    (tmp_path / "joint.model").write_bytes(b"no model")
-    with pytest.raises(files.DataError) as caught:
-        Vocabulary.load(tmp_path)
-    expected = "not a SentencePiece model; expected one of the stage vocabulary"
-    assert str(caught.value) == f"{tmp_path}/joint.model: {expected}"
-
-
 @pytest.mark.parametrize(
-    ("key", "value", "fault"),
+    ("kind", "file"),
     [
-        ("kind", "word", "should be 'unigram' or 'bpe', got 'word'"),
-        ("size", 15, "should be greater than or equal to 16, got 15"),
-        ("size", 1_000_001, "should be less than or equal to 1000000, got 1000001"),
-        ("size", "8k", "should be a valid integer, got '8k'"),
-        ("character_coverage", 0.0, "should be greater than 0, got 0.0"),
-        ("character_coverage", 1.1, "should be less than or equal to 1, got 1.1"),
-        ("sentences", 0, "should be greater than or equal to 1, got 0"),
-        ("seed", -1, "should be greater than or equal to 0, got -1"),
-        ("joint", 1, "should be a valid boolean, got 1"),
+        (kind, f"{side}.{name}")
+        for kind, name in (("bpe", "model"), ("word", "words.json"))
+        for side in ("source", "target")
     ],
 )
-def test_settings_out_of_range_are_named(key, value, fault):
-    node = ORDINARY.model_dump() | {key: value}
-    assert list(Subwords.faults(node, "vocabularies.toy")) == [f"params.yaml: vocabularies.toy.{key}: {fault}"]
+def test_a_missing_side_is_named(tmp_path, kind, file):
+    out = train(tmp_path, kind)
+    (out / file).unlink()
+    with pytest.raises(files.DataError) as caught:
+        Vocabulary.load(out)
+    assert str(caught.value) == f"{out}/{file}: no such file; expected a vocabulary of the stage vocabulary"
+
+
+def test_the_kind_of_a_section_is_read_alone():
+    node = {"kind": "word", "words": 5}
+    assert Kind.model_validate(node) == Kind(kind="word")
+    assert list(Kind.faults(node | {"kind": "words"}, "vocabularies.toy")) == [
+        "params.yaml: vocabularies.toy.kind: should be 'unigram', 'bpe' or 'word', got 'words'"
+    ]

@@ -61,6 +61,26 @@ def test_the_n_best_are_different_ordered_and_truly_scored(drawn, padded, beam_s
             assert score == pytest.approx(truth[tuple(pieces)], abs=1e-5)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
+def test_as_many_as_asked_for_and_the_same_best(drawn, padded, alpha):
+    for seed in range(5):
+        model = drawn(8, seed=seed, spread=2.0)
+        one = beam.decode(model, padded(SOURCES), [5] * 5, beam_size=4, alpha=alpha)
+        for n_best in (2, 4):
+            found = beam.decode(model, padded(SOURCES), [5] * 5, beam_size=4, alpha=alpha, n_best=n_best)
+            assert all(len(hypotheses) >= n_best for hypotheses in found)
+            assert [hypotheses[0] for hypotheses in found] == [hypotheses[0] for hypotheses in one]
+    assert {len(hypotheses) for hypotheses in one} != {4}  # of which few would do
+
+
+def test_the_n_best_of_a_beam_wide_enough_are_exact(drawn, padded):
+    model = drawn(6, spread=2.0)
+    found = beam.decode(model, padded(SOURCES), [4] * 5, beam_size=16, alpha=0.6, n_best=5)
+    for source, hypotheses in zip(SOURCES, found, strict=True):
+        expected = every_hypothesis(model, source, 4, 0.6)[:5]
+        assert [one.ids for one in hypotheses[:5]] == [pieces for _, pieces in expected]
+
+
 def test_a_beam_wider_than_what_there_is_finds_no_more_than_there_is(told, padded):
     model = told({(): {4: 0.7, ids.EOS: 0.3}, (4,): {4: 0.9, ids.EOS: 0.1}})
     [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=6, alpha=0.0)

@@ -1,3 +1,4 @@
+import math
 from pathlib import Path
 
 import numpy as np
@@ -6,7 +7,7 @@ import torch
 
 from pipeline import ids
 from pipeline.decoding import beam, greedy
-from pipeline.decoding.translate import Decoding, batches, padded, translate
+from pipeline.decoding.translate import Decoding, batches, n_best, padded, translate
 from pipeline.params import ParamsError
 
 CPU = torch.device("cpu")
@@ -55,6 +56,35 @@ def test_beam_size_one_is_greedy_whatever_the_length_penalty(drawn):
     assert [
         pieces for pieces, one in zip(translate(model, SOURCES, steered, CPU), SOURCES, strict=True) if len(one)
     ] == (expected)
+
+
+@pytest.mark.parametrize("tokens", [1, 7, 1000])
+def test_the_n_best_are_what_the_search_finds_for_each_alone(drawn, tokens):
+    model, steered = drawn(9), decoding(tokens_per_batch=tokens)
+    alone = [
+        beam.decode(model, padded([one]), [steered.max_length(len(one))], beam_size=3, alpha=0.6, n_best=2)[0][:2]
+        for one in SOURCES
+    ]
+    expected = [found if len(one) else [([], 0.0)] for found, one in zip(alone, SOURCES, strict=True)]
+    assert n_best(model, SOURCES, steered, CPU, 2) == expected
+    assert n_best(model, [], steered, CPU, 2) == []
+
+
+@pytest.mark.parametrize(("beam_size", "number"), [(1, 1), (3, 1), (3, 3)])
+def test_the_best_is_the_translation(drawn, beam_size, number):
+    model, steered = drawn(9), decoding(beam_size=beam_size, length_penalty=5.0)
+    found = n_best(model, SOURCES, steered, CPU, number)
+    assert [hypotheses[0].ids for hypotheses in found] == translate(model, SOURCES, steered, CPU)
+    assert [len(hypotheses) for hypotheses in found] == [number if len(source) else 1 for source in SOURCES]
+
+
+def test_beam_size_one_scores_as_a_wider_beam_does_by_hand(told):
+    """EOS after one piece has |Y| = 2 and penalty 7 / 6; cut off at the maximum length of two, |Y| = 2 again."""
+    model = told({(): {4: 0.5, 5: 0.3}, (4,): {ids.EOS: 0.6, 4: 0.4}})
+    short = decoding(beam_size=1, length_penalty=1.0, max_length_factor=0, max_length_offset=2)
+    assert n_best(model, [[4]], short, CPU, 1) == [[([4], pytest.approx(math.log(0.5 / 0.8 * 0.6) * 6 / 7))]]
+    model = told({(): {4: 1.0}, (4,): {ids.EOS: 0.4, 4: 0.6}})
+    assert n_best(model, [[4]], short, CPU, 1) == [[([4, 4], pytest.approx(math.log(0.6) * 6 / 7))]]
 
 
 def test_nothing_and_empty_sources_only(drawn):

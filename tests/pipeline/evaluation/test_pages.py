@@ -1,11 +1,16 @@
-"""The report page: what stands on it, in which order, and that nothing on it is random."""
+"""The report: what stands on it, in which order, the same in Markdown and in HTML, and that nothing of it is random."""
 
+import json
 import re
+
+import pytest
 
 from pipeline.evaluation import pages
 from pipeline.evaluation.pages import Report
+from pipeline.params import ParamsError
 
-REPORT = Report(samples=2, seed=1)
+REPORT = Report(samples=2, bootstrap_samples=1000, seed=1)
+ALL = Report(samples=9, bootstrap_samples=1000, seed=1)
 
 
 def text(*corpora, report=REPORT):
@@ -21,8 +26,9 @@ def test_the_page_has_its_sections_in_order(make_corpus):
     page = text(make_corpus())
     assert re.findall(r"^##? (.*)", page, flags=re.MULTILINE) == [
         "Translation report",
-        "Scores",
+        "Leaderboard",
         "Learning curves",
+        "Attention",
         "Data",
         "Sample translations",
         "Parameters",
@@ -33,6 +39,7 @@ def test_the_page_has_its_sections_in_order(make_corpus):
 
 def test_signatures_stand_once(make_corpus):
     page = text(make_corpus(), make_corpus(name="other"))
+    assert page.count("- BLEU, paired bootstrap: `nrefs:1|bs:100|seed:1|case:mixed|eff:no|tok:13a|") == 1
     assert page.count("nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0") == 1
     assert page.count("- chrF: `nrefs:1|version:2.6.0`") == 1
 
@@ -47,90 +54,75 @@ def test_only_the_metrics_scored_are_explained(make_corpus, make_system):
     assert "**BLEU** counts" not in page
 
 
-def test_a_training_is_told_by_its_end(make_corpus):
-    row = "| `bpe_2k-first_model-tiny` | patience | 600 | 400 | 1.234 | 61.50 | 5.23 % | 2 |"
-    assert row in section(text(make_corpus()), "Learning curves")
+def test_comparisons_are_explained_where_there_are_any(make_corpus):
+    words = "holds the BLEU of 95 % of 1,000 resamples"
+    assert words in section(text(make_corpus()), "Leaderboard")
+    assert words not in text(make_corpus(comparisons={}))
 
 
-def test_bleu_that_was_not_measured_is_a_dash(make_corpus, make_system):
-    system = make_system("first_model", 50.0)
-    del system.training["best"]["validation_bleu"]
-    assert "| 1.234 | – | 5.23 % |" in section(text(make_corpus(systems=[system])), "Learning curves")
-
-
-def test_losses_of_two_vocabularies_are_said_not_to_compare(make_corpus):
-    one = make_corpus().tokens["bpe_2k"]
-    words = "Losses per token compare only between systems with the same vocabulary"
-    assert words in text(make_corpus(tokens={"bpe_2k": one, "bpe_8k": one}))
-    assert words not in text(make_corpus())
-
-
-def test_data_counts_add_up_from_read_to_kept(make_corpus):
-    data = section(text(make_corpus()), "Data")
-    rows = [
-        "| read | 1,000 | 100.00 % |",
-        "| dropped: `length_ratio` | 20 | 2.00 % |",
-        "| dropped: `duplicate` | 30 | 3.00 % |",
-        "| kept | 950 | 95.00 % |",
-    ]
-    assert "\n".join(rows) in data
-    assert "| `train` | 900 | 9,000 | 8,000 | 0.10 % | 0.00 % |" in data
-    assert "| `train/test` | 1 | 12 | 12 |" in data
-    assert "by line" not in data
-
-
-def test_the_leakage_of_a_split_by_line_is_told(make_corpus):
-    splitting = make_corpus().splitting | {"line_split": {"held_out": 4000, "seen": 1201, "share": 0.30025}}
-    data = section(text(make_corpus(splitting=splitting)), "Data")
-    assert "Had the parts been carved by line, 30.03 % of the 4,000 pairs held out" in data
-
-
-def test_samples_show_source_reference_and_the_best_system_first(make_corpus):
-    samples = section(text(make_corpus(), report=Report(samples=9, seed=1)), "Sample translations")
-    assert (
-        "| `test` | line 1 |\n| :--- | :--- |\n| source | Le chat \\| dort. |\n| reference | The cat sleeps. |\n"
-        "| `bpe_2k-second_model-tiny` | second\\_model one |\n| `bpe_2k-first_model-tiny` | first\\_model one |\n"
-    ) in samples
-    assert "| source | Il \\*a\\* \\<b\\> |" in samples
-    assert samples.count("| *(empty)* |") == 2
-    assert samples.count("| `test` | line ") == 3
-
-
-def test_the_seed_chooses_the_samples(make_corpus):
-    corpus = make_corpus(texts={"test": [(f"s{i}", f"t{i}") for i in range(50)]})
-    for system in corpus.systems:
-        system.translations["test"] = [f"h{i}" for i in range(50)]
-
-    def lines(seed):
-        return re.findall(r"line (\d+) \|", text(corpus, report=Report(samples=5, seed=seed)))
-
-    assert lines(1) == lines(1)
-    assert lines(1) == sorted(set(lines(1)), key=int)
-    assert len(lines(1)) == 5
-    assert lines(1) != lines(2)
+def test_scores_without_unknown_words_are_explained_where_there_are_any(make_corpus):
+    assert "No unknown" not in text(make_corpus())
+    corpus = make_corpus()
+    corpus.systems[0].scores["test"]["sentences_without_unknown"] = 2
+    assert "**No unknown**: of the sentences whose source and reference" in text(corpus)
 
 
 def test_no_samples_no_section(make_corpus):
-    assert "## Sample translations" not in text(make_corpus(), report=Report(samples=0, seed=1))
+    assert "## Sample translations" not in text(make_corpus(), report=REPORT.model_copy(update={"samples": 0}))
 
 
-def test_parameters_that_differ_stand_apart(make_corpus):
-    parameters = section(text(make_corpus()), "Parameters")
-    differ, same = parameters.split("The same for all of them:")
-    assert "| parameter | `bpe_2k-first_model-tiny` | `bpe_2k-second_model-tiny` |" in differ
-    assert "| `arch.width` | 50 | 70 |" in differ
-    assert "| `training.updates` | 600 |" in same
+@pytest.fixture(scope="module")
+def written(make_corpus, tmp_path_factory):
+    """The folder of a report on two corpora."""
+    folder = tmp_path_factory.mktemp("written")
+    pages.write(folder, [make_corpus(), make_corpus(name="other")], ALL)
+    return folder
 
 
-def test_one_system_has_one_table_of_parameters(make_corpus, make_system):
-    parameters = section(text(make_corpus(systems=[make_system("first_model", 50.0)])), "Parameters")
-    assert "Where the systems differ" not in parameters
-    assert "| `arch.width` | 50 |\n" in parameters
-
-
-def test_the_figures_stand_beside_the_page(make_corpus, tmp_path):
-    pages.write(tmp_path, [make_corpus()], REPORT)
-    page = (tmp_path / "index.md").read_text(encoding="utf-8")
+def test_figures_and_pages_of_attention_stand_beside_the_page(make_corpus, written):
+    page = (written / "index.md").read_text(encoding="utf-8")
+    assert page == text(make_corpus(), make_corpus(name="other"), report=ALL)
     linked = re.findall(r"!\[.*\]\((.*)\)", page)
-    assert sorted([*linked, "index.md"]) == sorted(path.name for path in tmp_path.iterdir())
-    assert page == text(make_corpus())
+    expected = sorted([*linked, "attention", "index.html", "index.md", "plotly.min.js"])
+    assert sorted(path.name for path in written.iterdir()) == expected
+    for address in re.findall(r"[^!]\[.*?\]\((.*?)\)", page):
+        assert (written / address).is_file()
+    assert sorted(path.name for path in (written / "attention").iterdir()) == [
+        "toy-bpe_2k-first_model-tiny",
+        "toy-bpe_2k-second_model-tiny",
+    ]
+
+
+def test_html_says_what_markdown_says(written, read_page):
+    page = read_page(written / "index.html")
+    assert page.text("h1") == page.text("title") == "Translation report"
+    sections = re.findall(r"^## (.*)", (written / "index.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert [data for tag, data in page.texts if tag == "h2"] == sections
+    for words in ("69.95 ± 1.25", "< 0.001", "Il *a* <b>", "Le chat | dort.", "1,234,567", "nrefs:1|bs:100|seed:1|"):
+        assert words in page.text()
+    addresses = page.all("a", "href")
+    assert "attention/toy-bpe_2k-second_model-tiny/index.html" in addresses
+    assert all((written / address).is_file() for address in addresses if not address.startswith("#"))
+
+
+def test_every_figure_is_a_chart_with_a_name_of_its_own(written, read_page):
+    page = read_page(written / "index.html")
+    names = ["scores_by_length-toy", "scores_by_length-other", "learning_curves-toy", "learning_curves-other"]
+    assert page.all("div", "id") == names
+    assert page.all("img", "src") == [f"{name}.png" for name in names]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"samples": -1}, "report.samples: should be greater than or equal to 0, got -1"),
+        ({"bootstrap_samples": 0}, "report.bootstrap_samples: should be greater than 0, got 0"),
+        ({"seed": 0}, "report.seed: should be greater than 0, got 0"),
+    ],
+)
+def test_a_faulty_section_is_named(tmp_path, changes, message):
+    path = tmp_path / "params.yaml"
+    path.write_text(json.dumps({"report": REPORT.model_dump() | changes}))
+    with pytest.raises(ParamsError) as error:
+        Report.load("report", path)
+    assert str(error.value) == f"{path}: {message}"

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from pipeline.evaluation.scores import Scoring, bleu, corpus_details, corpus_scores, scores_by_length
+from pipeline.evaluation.bleu import bleu
+from pipeline.evaluation.scores import Scoring, corpus_details, corpus_scores, scores_by_length, without_unknown
 from pipeline.params import ParamsError
 
 HYPOTHESES = ["The cat sat on the mat .", "", "Où est-ce qu'il habite, « ici » ?", "It costs 3.50 $, I think."]
@@ -43,16 +44,6 @@ def test_scores_and_signatures_are_those_of_the_sacrebleu_command(tmp_path, toke
     for metric, answer in zip(("bleu", "chrf", "ter"), answers, strict=True):
         assert found[metric] == answer["score"]
         assert found["signatures"][metric] == answer["signature"]
-
-
-def test_bleu_is_the_one_number_of_the_sacrebleu_command(tmp_path):
-    assert bleu(HYPOTHESES, REFERENCES) == float(command(tmp_path, "-b"))
-
-
-def test_bleu_by_hand():
-    # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples and 1 of 3 fours stand in the reference, which is as long
-    expected = 100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** (1 / 4)
-    assert bleu(["the cat sat on the mat"], ["the cat sat on a mat"]) == pytest.approx(expected, abs=1e-4)
 
 
 def test_brevity_by_hand():
@@ -97,6 +88,29 @@ def test_each_sentence_falls_into_the_bucket_of_its_source():
 def test_a_bucket_without_sentences_has_no_row():
     rows = scores_by_length("test", ["1 2 3 4 5"], ["a"], ["a"], scoring())
     assert [row["bucket"] for row in rows] == ["5+"]
+
+
+def test_sentences_without_unknown_words_are_scored_alone():
+    known = [True, False, False, True]
+    chosen = [HYPOTHESES[0], HYPOTHESES[3]], [REFERENCES[0], REFERENCES[3]]
+    expected = corpus_scores(*chosen, scoring())
+    assert without_unknown(HYPOTHESES, REFERENCES, known, scoring()) == {
+        "bleu_without_unknown": expected["bleu"],
+        "chrf_without_unknown": expected["chrf"],
+        "ter_without_unknown": expected["ter"],
+        "sentences_without_unknown": 2,
+    }
+
+
+def test_all_sentences_without_unknown_words_score_as_all():
+    section = scoring(metrics=["bleu"])
+    found = without_unknown(HYPOTHESES, REFERENCES, [True] * 4, section)
+    assert found == {"bleu_without_unknown": bleu(HYPOTHESES, REFERENCES), "sentences_without_unknown": 4}
+
+
+def test_no_sentence_without_unknown_words_has_no_score():
+    found = without_unknown(HYPOTHESES, REFERENCES, [False] * 4, scoring())
+    assert found == {"sentences_without_unknown": 0}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,15 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from pipeline.evaluation import tables
+from pipeline.evaluation.significance import Comparison, Standing
+
+
+def shown(corpus):
+    """The words of each line on a terminal of 80 columns."""
+    console = Console(width=80)
+    with console.capture() as capture:
+        console.print(*tables.terminal(corpus), sep="\n")
+    return [line.replace("│", " ").split() for line in capture.get().splitlines()]
 
 
 @pytest.mark.parametrize(
@@ -46,21 +55,59 @@ def test_the_fewest_edits_are_the_best(make_system):
 
 def test_scores_of_a_part(make_corpus):
     assert tables.scores(make_corpus(), "test") == (
-        "|  | system | parameters | BLEU | chrF |\n"
-        "| :--- | :--- | ---: | ---: | ---: |\n"
-        "| 1 | `toy-bpe_2k-second_model-tiny` | 1,234,567 | 70.00 | 20.00 |\n"
-        "| 2 | `toy-bpe_2k-first_model-tiny` | 1,234,567 | 50.00 | 40.00 |\n"
+        "|  | system | parameters | BLEU | 95 % interval | p | chrF |\n"
+        "| :--- | :--- | ---: | ---: | ---: | ---: | ---: |\n"
+        "| 1 | `toy-bpe_2k-second_model-tiny` | 1,234,567 | 70.00 | 69.95 ± 1.25 | – | 20.00 |\n"
+        "| 2 | `toy-bpe_2k-first_model-tiny` | 1,234,567 | 50.00 | 49.80 ± 1.50 | < 0.001 | 40.00 |\n"
     )
 
 
+def test_without_comparisons_there_are_scores_alone(make_corpus):
+    assert tables.columns(make_corpus(comparisons={})) == ["BLEU", "chrF"]
+
+
+def test_a_part_that_cannot_be_resampled_has_dashes(make_corpus):
+    corpus = make_corpus(comparisons={"test": Comparison({}, "signature")})
+    assert tables.cells(corpus, corpus.systems[0], "test") == ["50.00", "–", "–", "40.00"]
+
+
+@pytest.mark.parametrize(("p", "shown"), [(0.0009, "< 0.001"), (0.001, "0.001"), (0.0496, "0.050"), (1.0, "1.000")])
+def test_p_is_shown_to_three_places(p, shown):
+    assert tables.standing(Standing(50.0, 1.0, p)) == ["50.00 ± 1.00", shown]
+
+
+def test_scores_without_unknown_words_have_their_columns(make_corpus, make_system):
+    one, other, none = (make_system(name, 50.0) for name in ("one", "other", "none"))
+    one.scores["test"] |= {
+        "bleu_without_unknown": 60.5,
+        "chrf_without_unknown": 70.25,
+        "sentences_without_unknown": 1200,
+    }
+    none.scores["test"] |= {"sentences_without_unknown": 0}
+    corpus = make_corpus(systems=[one, other, none], comparisons={})
+    titles = ["BLEU, no unknown", "chrF, no unknown", "sentences, no unknown"]
+    assert tables.known_columns(corpus) == titles
+    assert tables.known_cells(corpus, one, "test") == ["60.50", "70.25", "1,200"]
+    assert tables.known_cells(corpus, other, "test") == ["–", "–", "–"]
+    assert tables.known_cells(corpus, none, "test") == ["–", "–", "0"]
+    assert "| BLEU | chrF | BLEU, no unknown | chrF, no unknown | sentences, no unknown |" in tables.scores(
+        corpus, "test"
+    )
+    assert "| 50.00 | 40.00 | 60.50 | 70.25 | 1,200 |" in tables.scores(corpus, "test")
+    assert ["bpe_2k-one-tiny", "60.50", "70.25", "1,200"] in shown(corpus)
+
+
+def test_where_all_words_are_known_there_are_no_such_columns(make_corpus):
+    corpus = make_corpus()
+    assert tables.known_columns(corpus) == tables.known_cells(corpus, corpus.systems[0], "test") == []
+    assert len(tables.terminal(corpus)) == 1
+
+
 def test_the_terminal_shows_the_same_scores(make_corpus):
-    console = Console(width=80, record=True, quiet=True)
-    with console.capture() as capture:
-        console.quiet = False
-        console.print(tables.terminal(make_corpus()))
-    shown = [line.replace("│", " ").split() for line in capture.get().splitlines()]
-    assert ["test", "bpe_2k-second_model-tiny", "70.00", "20.00"] in shown
-    assert ["bpe_2k-first_model-tiny", "50.00", "40.00"] in shown
+    rows = shown(make_corpus())
+    assert ["test"] in rows
+    assert ["bpe_2k-second_model-tiny", "70.00", "69.95", "±", "1.25", "–", "20.00"] in rows
+    assert ["bpe_2k-first_model-tiny", "50.00", "49.80", "±", "1.50", "<", "0.001", "40.00"] in rows
 
 
 def test_counts_and_shares_read_well():

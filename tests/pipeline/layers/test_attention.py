@@ -109,3 +109,17 @@ def test_dropout_acts_on_the_weights_in_training_only(ours):
 def test_heads_must_divide_the_width():
     with pytest.raises(AssertionError, match=r"^3 heads do not divide width 16$"):
         MultiHeadAttention(16, 3, dropout=0.0)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("mask", ["nothing", "the future", "padding"])
+def test_who_watches_sees_torchs_weights(ours, theirs, mask):
+    x = torch.randn(B, S, D)
+    future = torch.ones(S, S, dtype=torch.bool).triu(1) if mask == "the future" else None
+    hidden = ~PADDED if mask == "padding" else None
+    _, expected = theirs(x, x, x, key_padding_mask=hidden, attn_mask=future, average_attn_weights=False)
+    unwatched = ours(x, PADDED[:, None, None] if mask == "padding" else None, causal=mask == "the future")
+    ours.watched = []
+    watched = ours(x, PADDED[:, None, None] if mask == "padding" else None, causal=mask == "the future")
+    torch.testing.assert_close(ours.watched[0], expected, rtol=1e-5, atol=1e-6)
+    assert torch.equal(watched, unwatched)

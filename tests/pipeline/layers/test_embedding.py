@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pipeline.layers.embedding import Embeddings
+from pipeline.layers.embedding import Embeddings, SharedMatrixError
 
 SOURCE, TARGET, WIDTH = 7, 11, 4
 
@@ -50,7 +50,7 @@ def test_a_shared_matrix_learns_from_all_three_uses():
 
 
 def test_two_sizes_cannot_share_three_ways():
-    with pytest.raises(ValueError, match="tied_embeddings") as caught:
+    with pytest.raises(SharedMatrixError, match="tied_embeddings") as caught:
         Embeddings(SOURCE, TARGET, WIDTH, tied="all")
     assert str(caught.value) == (
         "tied_embeddings: all needs one joint vocabulary, got 7 source and 11 target pieces; "

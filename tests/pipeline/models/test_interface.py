@@ -1,31 +1,160 @@
+"""What must hold of every model, whatever it computes."""
+
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 import torch
 
-from pipeline.models import interface, transformer_postnorm, transformer_prenorm
+from pipeline import ids
+from pipeline.models import interface
 from pipeline.params import Section
-from tests.toys import ARCH
+from tests import networks
+from tests.networks import SOURCE, TARGET
 
-NAMES = ["transformer_postnorm", "transformer_prenorm"]
-SOURCE = torch.tensor([[5, 6, 3], [7, 3, 0], [4, 8, 3]])
+OPTIONS = {
+    "rnn_encdec": [{"reset_gate": "after"}, {"reverse_source": False}],
+    "rnnsearch": [{"reset_gate": "after"}],
+    "gru_attention": [
+        {"bidirectional": True},
+        {"encoder_width": 8, "attention": {"kind": "dot"}},
+        {"encoder_width": 8, "attention": {"kind": "scaled_dot"}},
+        {"attention": {"kind": "general"}},
+        {"attention": {"kind": "location", "positions": 4}},
+        {"scope": {"kind": "local_p", "window": 1, "deviation": 0.5}},
+    ],
+    "transformer_prenorm": [{"tied_embeddings": "output"}],
+}
+CASES = [(name, changed) for name in networks.ARCHS for changed in [{}, *OPTIONS.get(name, [])]]
 
 
-def test_a_model_is_found_by_name():
-    assert [interface.find(name) for name in NAMES] == [transformer_postnorm, transformer_prenorm]
+@pytest.fixture(params=CASES, ids=lambda case: " ".join([case[0], *map(str, case[1].values())]))
+def model(request):
+    name, changed = request.param
+    return networks.build(name, **changed)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_every_model_answers(name):
+def close(left, right):
+    torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-5)
+
+
+def test_every_model_there_is_has_a_network_here():
+    names = {path.stem for path in Path(interface.__file__).parent.glob("*.py")}
+    assert names == {"__init__", "interface", *networks.ARCHS}
+
+
+@pytest.mark.parametrize("name", networks.ARCHS)
+def test_a_model_is_found_by_name(name):
     found = interface.find(name)
+    assert found is import_module(f"pipeline.models.{name}")
     assert issubclass(found.Arch, Section)
-    model = found.Model(found.Arch.model_validate(ARCH), source_size=9, target_size=10)
-    assert isinstance(model, torch.nn.Module)
-    hidden = model.hidden(SOURCE, torch.tensor([[2, 4], [2, 5], [2, 6]]))
-    assert model.logits(hidden).shape == (3, 2, 10)
+    assert issubclass(found.Model, torch.nn.Module)
+
+
+def test_every_model_answers(model):
+    hidden = model.hidden(SOURCE, TARGET)
+    assert hidden.shape[:2] == TARGET.shape
+    assert model.logits(hidden).shape == (*TARGET.shape, networks.TARGET_SIZE)
     state = model.start(SOURCE)
-    logits, after = model.step(state, torch.tensor([2, 2, 2]))
-    assert logits.shape == (3, 10)
-    assert state.keys() == after.keys()
-    assert {len(tensor) for tensor in [*state.values(), *after.values()]} == {3}
+    logits, after = model.step(state, TARGET[:, 0])
+    assert logits.shape == (len(SOURCE), networks.TARGET_SIZE)
+    assert state.keys() <= after.keys()
+    assert {len(tensor) for tensor in [*state.values(), *after.values()]} == {len(SOURCE)}
+
+
+@torch.no_grad()
+def test_step_by_step_is_the_whole(model):
+    whole = model.logits(model.hidden(SOURCE, TARGET))
+    state = model.start(SOURCE)
+    for position in range(TARGET.shape[1]):
+        logits, state = model.step(state, TARGET[:, position])
+        real = TARGET[:, position] != ids.PAD
+        close(logits[real], whole[real, position])
+
+
+@torch.no_grad()
+def test_a_step_leaves_the_state_before_it_as_it_was(model):
+    before = model.start(SOURCE)
+    kept = {name: tensor.clone() for name, tensor in before.items()}
+    first, _ = model.step(before, TARGET[:, 0])
+    again, _ = model.step(before, TARGET[:, 0])
+    assert torch.equal(first, again)
+    assert all(torch.equal(before[name], tensor) for name, tensor in kept.items())
+    assert before.keys() == kept.keys()
+
+
+@torch.no_grad()
+def test_padding_and_batch_mates_change_nothing(model):
+    together = model.hidden(SOURCE, TARGET)
+    for row in range(len(SOURCE)):
+        source, target = SOURCE[row], TARGET[row]
+        alone = model.hidden(source[source != ids.PAD][None], target[target != ids.PAD][None])
+        close(together[row][target != ids.PAD], alone[0])
+    wider = torch.cat([SOURCE, SOURCE.new_full((3, 4), ids.PAD)], dim=1)
+    close(model.hidden(wider, TARGET), together)
+
+
+@torch.no_grad()
+def test_no_piece_sees_its_future(model):
+    changed = TARGET.clone()
+    changed[:, 3:] = 9
+    close(model.hidden(SOURCE, changed)[:, :3], model.hidden(SOURCE, TARGET)[:, :3])
+    assert not torch.allclose(model.hidden(SOURCE, changed)[0, 3:], model.hidden(SOURCE, TARGET)[0, 3:], atol=1e-3)
+
+
+@torch.no_grad()
+def test_rows_selected_go_on_as_they_would_have(model):
+    rows, tokens = torch.tensor([2, 0, 0]), torch.tensor([7, 4, 9])
+    _, state = model.step(model.start(SOURCE), torch.full((3,), ids.BOS))
+    logits, _ = model.step(interface.select(state, rows), tokens)
+    hidden = model.hidden(SOURCE[rows], torch.stack([torch.full_like(tokens, ids.BOS), tokens], dim=1))
+    close(logits, model.logits(hidden)[:, 1])
+
+
+def test_gradients_flow_to_every_parameter(model):
+    real = TARGET != ids.PAD
+    torch.autograd.backward(model.train().logits(model.hidden(SOURCE, TARGET))[real].logsumexp(1).sum())
+    still = [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]
+    assert still == []
+
+
+def test_bf16_is_near(model):
+    """Products in bf16, as training has them where `precision` says so, gradients included."""
+    expected = model.hidden(SOURCE, TARGET)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        hidden = model.train().hidden(SOURCE, TARGET)
+        logits = model.logits(hidden)
+    torch.testing.assert_close(hidden.float(), expected, rtol=0.1, atol=0.1)
+    torch.autograd.backward(logits.float().logsumexp(2).sum())
+    assert all(torch.isfinite(weight.grad).all() for weight in model.parameters())
+
+
+def test_attention_is_named_and_shaped_and_adds_up_to_one(model):
+    (rows, sources), targets = SOURCE.shape, TARGET.shape[1]
+    found = model.attention(SOURCE, TARGET)
+    columns = {"attention": sources, "encoder": sources, "decoder": targets, "cross": sources}
+    for name, weights in found.items():
+        kind = name.split()[0]
+        heights = sources if kind == "encoder" else targets
+        heads = 1 if kind == "attention" else 4
+        assert weights.shape == (rows, heads, heights, columns[kind]), name
+        assert not weights.requires_grad
+        seen = (SOURCE if columns[kind] == sources and kind != "decoder" else TARGET) != ids.PAD
+        if kind != "decoder":  # whose padding stands where no real position looks
+            assert not weights.masked_select(~seen[:, None, None]).any(), name
+        if not hasattr(getattr(model, "scope", None), "deviation"):  # local-p is not renormalised
+            close(weights.sum(3), torch.ones(weights.shape[:3]))
+    layers = {"encoder": 2, "decoder": 3, "cross": 3}
+    stacked = {f"{kind} {n}" for kind, number in layers.items() for n in range(1, number + 1)}
+    expected = stacked if hasattr(model, "positions") else {"attention"} if hasattr(model, "scoring") else set()
+    assert set(found) == expected
+
+
+@torch.no_grad()
+def test_watching_changes_nothing(model):
+    before = model.hidden(SOURCE, TARGET)
+    model.attention(SOURCE, TARGET)
+    assert torch.equal(model.hidden(SOURCE, TARGET), before)
 
 
 def test_select_repeats_reorders_and_drops():
@@ -36,15 +165,3 @@ def test_select_repeats_reorders_and_drops():
         "two": [30, 10, 30, 30],
     }
     assert state["two"].tolist() == [10, 20, 30]
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("name", NAMES)
-def test_rows_selected_go_on_as_they_would_have(name):
-    found = interface.find(name)
-    model = found.Model(found.Arch.model_validate(ARCH), source_size=9, target_size=10).eval()
-    rows, tokens = torch.tensor([2, 0, 0]), torch.tensor([7, 4, 9])
-    _, state = model.step(model.start(SOURCE), torch.tensor([2, 2, 2]))
-    logits, _ = model.step(interface.select(state, rows), tokens)
-    hidden = model.hidden(SOURCE[rows], torch.stack([torch.full_like(tokens, 2), tokens], dim=1))
-    torch.testing.assert_close(logits, model.logits(hidden)[:, 1], rtol=1e-5, atol=1e-5)

@@ -39,7 +39,7 @@ def test_faults_are_named(tmp_path):
         "encoder_layers: should be greater than 0, got 0",
         "heads: must divide width 16, got 6",
         "feed_forward: is missing",
-        "dropout: should be less than 1, got 1.0",
+        "dropout: should be less than or equal to 0.99, got 1.0",
         "tied_embeddings: should be 'none', 'output' or 'all', got 'both'",
         "feed_foward: unknown key; nearest is 'feed_forward'",
     ]

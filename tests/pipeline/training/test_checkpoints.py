@@ -44,11 +44,11 @@ def start(folder, seed=7, **kinds):
     return model, learning, learning.optimizer.build(model), checkpoints
 
 
-def follow(folder, *, kill_after=None, seed=7):
+def follow(folder, *, kill_after=None, seed=7, **kinds):
     """What the stage does: resume, train, judge, save; raises `Interrupt` once `kill_after` is done."""
-    model, learning, optimizer, checkpoints = start(folder, seed)
+    model, learning, optimizer, checkpoints = start(folder, seed, **kinds)
     record = checkpoints.resume(model, optimizer)
-    updates = updates_from(Plan(PART, SETTINGS), PART, record.next, SETTINGS.updates)
+    updates = updates_from(Plan(PART, SETTINGS, learning.batches), PART, record.next, SETTINGS.updates)
     steps = []
     for done in train(model, optimizer, updates, learning, width=16, seed=SETTINGS.seed):
         steps.append(done)
@@ -90,6 +90,27 @@ def test_resumed_is_uninterrupted_bit_for_bit(tmp_path, uninterrupted, kills):
         assert first.keys() == second.keys() == {"step", "exp_avg", "exp_avg_sq"}
         assert all(torch.equal(first[key], second[key]) for key in first)
     assert contents(tmp_path) == contents(folder)
+
+
+def test_the_recurrent_papers_way_resumes_bit_for_bit_too(tmp_path):
+    """Adadelta, whose rate comes from the schedule like any other's, and updates of so many sentences."""
+    kinds = {
+        "optimizer": {"kind": "adadelta", "rho": 0.95, "epsilon": 1e-6},
+        "schedule": {"kind": "constant", "learning_rate": 1.0},
+        "batches": {"kind": "sentences", "sentences_per_update": 6, "pool_pairs": 18},
+    }
+    model, optimizer, record, _ = follow(tmp_path / "whole", **kinds)
+    for kill in (1, 5, 9):
+        with pytest.raises(Interrupt):
+            follow(tmp_path / "killed", kill_after=kill, **kinds)
+    again_model, again_optimizer, again, steps = follow(tmp_path / "killed", **kinds)
+    assert (again, len(steps)) == (record, 5)
+    for ours, theirs in zip(model.parameters(), again_model.parameters(), strict=True):
+        first, second = optimizer.state[ours], again_optimizer.state[theirs]
+        assert first.keys() == second.keys() == {"step", "square_avg", "acc_delta"}
+        assert all(torch.equal(first[key], second[key]) for key in first)
+        assert (first["step"], first["step"].dtype) == (13, second["step"].dtype)
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
 def test_a_state_stands_for_weights_drawn_otherwise(tmp_path, uninterrupted):

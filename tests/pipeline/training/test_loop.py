@@ -122,7 +122,7 @@ def test_same_seeds_same_bits(precision):
     def trained(seed):
         part, settings = PART, toys.training(updates=6)
         model, learning = build(dropout=0.3), toys.learning(precision=precision)
-        steps = run(model, updates_from(Plan(part, settings), part, START, 6), learning, seed=seed)
+        steps = run(model, updates_from(Plan(part, settings, learning.batches), part, START, 6), learning, seed=seed)
         return steps, weights(model)
 
     first = trained(1)
@@ -172,7 +172,7 @@ def test_a_loss_that_is_no_number_is_named(value, said):
     with torch.no_grad():
         model.embeddings.bias[3] = value
     expected = (
-        f"update 2, micro-batch 0 (training pairs 0, ...): loss is {said}; expected a finite number: "
+        f"update 2, micro-batch 0 (training pairs 0): loss is {said}; expected a finite number: "
         "lower the learning rate or clip harder"
     )
     with pytest.raises(DivergedError, match=f"^{re.escape(expected)}$"):
@@ -191,11 +191,26 @@ def test_the_micro_batch_is_named():
         run(model, given, learning)
 
 
-def test_a_gradient_that_is_no_number_is_named():
+def test_five_pairs_are_all_there_are():
+    model, learning = build(), toys.learning()
+    with torch.no_grad():
+        model.embeddings.bias[3] = math.nan
+    with pytest.raises(
+        DivergedError, match=r"^update 1, micro-batch 0 \(training pairs 8, 0, 3, 1, 2\): loss is nan; "
+    ):
+        run(model, [(at(1), [batch(8, 0, 3, 1, 2)])], learning)
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan])
+def test_a_gradient_that_is_no_number_is_named(value):
+    """With every micro-batch, for it is the sum of theirs."""
     model, learning = build(), toys.learning()
     before = weights(model)
-    model.embeddings.bias.register_hook(lambda gradient: gradient * math.inf)
-    expected = r"^update 1: gradient norm is (inf|nan); expected a finite number$"
-    with pytest.raises(DivergedError, match=expected):
-        run(model, [(at(1), [batch(0)])], learning)
+    model.embeddings.bias.register_hook(lambda gradient: torch.full_like(gradient, value))
+    expected = (
+        "update 1, micro-batch 0 (training pairs 0), micro-batch 1 (training pairs 1, 2, 3, 4, 5, ...): "
+        f"gradient norm is {value}; expected a finite number: lower the learning rate or clip harder"
+    )
+    with pytest.raises(DivergedError, match=f"^{re.escape(expected)}$"):
+        run(model, [(at(1), [batch(0), batch(1, 2, 3, 4, 5, 6)])], learning)
     assert torch.equal(weights(model), before)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.training.optimizers import Adam
+from pipeline.training.optimizers import Adadelta, Adam
 
 BETA1, BETA2, EPSILON, RATE = 0.9, 0.98, 1e-9, 0.01
 
@@ -58,3 +58,31 @@ def test_without_a_rate_nothing_moves():
     layer(torch.ones(1, 2)).sum().backward()
     optimizer.step()
     assert torch.equal(layer.weight, before)
+
+
+def adadelta_by_hand(weight, gradients, rho, epsilon, rate):
+    """Zeiler 2012, algorithm 1: each step is as long as the steps before it were, by the gradients' lengths."""
+    squares, steps = np.zeros_like(weight), np.zeros_like(weight)
+    for gradient in gradients:
+        squares = rho * squares + (1 - rho) * gradient**2
+        step = -np.sqrt(steps + epsilon) / np.sqrt(squares + epsilon) * gradient
+        steps = rho * steps + (1 - rho) * step**2
+        weight = weight + rate * step
+    return weight
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_adadelta_by_hand(rate):
+    random = np.random.default_rng(2)
+    weight, gradients = random.normal(size=(4, 3)), random.normal(size=(5, 4, 3))
+    layer = nn.Linear(3, 4, bias=False)
+    layer.weight.data = torch.tensor(weight, dtype=torch.float32)
+    optimizer = Adadelta(kind="adadelta", rho=0.95, epsilon=1e-6).build(layer)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    for gradient in gradients:
+        layer.weight.grad = torch.tensor(gradient, dtype=torch.float32)
+        optimizer.step()
+    expected = adadelta_by_hand(weight, gradients, 0.95, 1e-6, rate)
+    assert np.abs(expected - weight).mean() > 3e-3 * rate
+    np.testing.assert_allclose(layer.weight.detach().numpy(), expected, rtol=0, atol=1e-6)

@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from pipeline import files, ids
 from pipeline.data.batching import collate, in_order
 from pipeline.models.transformer_prenorm import Arch, Model
-from pipeline.training.validation import Judge, mean_loss
+from pipeline.training.validation import Judge, token_scores
 from tests import toys
 
 CPU = torch.device("cpu")
@@ -77,7 +77,9 @@ def test_loss_by_hand(judge, sure):
 
 
 def test_a_perfect_copy_scores_100(judge):
-    assert judge()(Copier(9.0), CPU)["validation_bleu"] == pytest.approx(100)
+    scores = judge()(Copier(9.0), CPU)
+    assert scores["validation_bleu"] == pytest.approx(100)
+    assert scores["validation_accuracy"] == 1
 
 
 def test_each_translation_meets_its_own_reference(judge):
@@ -95,7 +97,11 @@ def test_the_first_sentences_only_are_translated(judge):
 
 def test_no_translations_where_none_are_asked(judge):
     model = Copier(9.0)
-    assert list(judge(validation_sentences=0)(model, CPU)) == ["validation_loss", "validation_perplexity"]
+    assert list(judge(validation_sentences=0)(model, CPU)) == [
+        "validation_loss",
+        "validation_perplexity",
+        "validation_accuracy",
+    ]
 
 
 def test_translations_are_as_long_as_training_sentences_at_most(judge):
@@ -116,19 +122,23 @@ def test_perplexity_stays_finite(judge):
 
 
 @pytest.mark.parametrize("tokens_per_batch", [1, 20, 1000])
-def test_mean_loss_is_torchs_whatever_the_batches(tokens_per_batch):
+def test_loss_and_accuracy_are_torchs_whatever_the_batches(tokens_per_batch):
     torch.manual_seed(1)
     part = toys.encoded(toys.sentences(20, seed=1), toys.sentences(20, seed=2))
     model = Model(Arch.model_validate(toys.ARCH), source_size=11, target_size=11).eval()
     batches = [collate(part, pairs) for pairs in in_order(part, tokens_per_batch)]
-    total = tokens = 0
+    total = right = tokens = 0
     with torch.no_grad():
         for pair in range(20):
             source = torch.tensor([[*part.source[pair].tolist(), ids.EOS]])
             target = [*part.target[pair].tolist(), ids.EOS]
             log_p = model.logits(model.hidden(source, torch.tensor([[ids.BOS, *target[:-1]]]))).log_softmax(dim=2)
             total -= sum(log_p[0, position, piece].item() for position, piece in enumerate(target))
+            right += sum(log_p[0, position].argmax().item() == piece for position, piece in enumerate(target))
             tokens += len(target)
-        assert mean_loss(model, batches, precision="fp32", device=CPU) == pytest.approx(total / tokens, rel=1e-5)
-        near = mean_loss(model, batches, precision="bf16", device=CPU)
+        loss, accuracy = token_scores(model, batches, precision="fp32", device=CPU)
+        near, _ = token_scores(model, batches, precision="bf16", device=CPU)
+    assert loss == pytest.approx(total / tokens, rel=1e-5)
+    assert accuracy == right / tokens
+    assert 0 < right < tokens
     assert near == pytest.approx(total / tokens, rel=0.02)

@@ -1,0 +1,124 @@
+"""`nmt anatomy`: the parts of training in pictures, their numbers computed by the functions that training uses."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+
+from pipeline import catalogue, ids
+from pipeline.commands.project import check_here
+from pipeline.evaluation.anatomy import Anatomy, Mask, write
+from pipeline.evaluation.panels import Array
+from pipeline.layers.positions import sinusoids
+from pipeline.models import interface
+from pipeline.params import PATH, read_yaml
+from pipeline.training.learning import Learning
+from pipeline.training.loss import Spread, masses, smoothed_cross_entropy
+
+# What is shown, none of which training sees.
+LENGTH, WIDTH, DIMENSIONS = 100, 128, [4, 5, 6, 7]
+UPDATES = [1, *range(20, 20_001, 20)]
+PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁the", "▁cat", "▁sleeps", "."]
+GOLD = ["▁the", "▁cat", "▁sleeps", ".", "</s>", "<pad>"]
+CONFIDENCE = np.concatenate([np.arange(1, 100) / 100, 1 - np.geomspace(0.009, 1e-4, 50)])
+SOURCES = [["▁le", "▁chat", "▁dort", "</s>"], ["▁oui", ".", "</s>", "<pad>"], ["▁non", "</s>", "<pad>", "<pad>"]]
+INPUT = ["<s>", "▁the", "▁cat", "▁sleeps", "."]
+
+
+def anatomy(
+    out: Annotated[Path, typer.Option(help="Folder of the page and the pictures.")] = Path("work/anatomy"),
+) -> None:
+    """Draw positions, learning rates, label smoothing and masks as a page (index.html, readable offline) and as PNGs.
+
+    Learning rates and label smoothing are those of every model and size in params.yaml.
+    """
+    check_here()
+    catalogue.check()
+    sections = list(learnings(read_yaml(PATH)["models"]))
+    smoothings = sorted({(learning.label_smoothing, learning.smoothing_spread) for _, _, learning in sections})
+    print(
+        write(
+            out,
+            Anatomy(
+                positions=sinusoids(LENGTH, WIDTH).numpy(),
+                dimensions=DIMENSIONS,
+                updates=UPDATES,
+                rates={name_schedule(name, one): rates(width, one) for name, width, one in sections},
+                pieces=PIECES,
+                gold=GOLD,
+                targets={name_smoothing(*smoothing): targets(*smoothing) for smoothing in smoothings},
+                confidence=CONFIDENCE,
+                penalties={name_smoothing(*smoothing): penalties(*smoothing) for smoothing in smoothings},
+                masks=masks(),
+            ),
+        )
+    )
+
+
+def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Learning]]:
+    """Name, width and section `learning` of every model of every size."""
+    for model, sizes in models.items():
+        for size, section in sizes.items():
+            arch = interface.find(model).Arch.model_validate(section["arch"])
+            yield f"{model} {size}", arch.width, Learning.model_validate(section["learning"])
+
+
+def name_schedule(name: str, learning: Learning) -> str:
+    """A model and its schedule in words; how high it goes is in the picture."""
+    values = learning.schedule.model_dump()
+    warmup = f", warmup {values['warmup']}" if "warmup" in values else ""
+    return f"{name}: {values['kind']}{warmup}"
+
+
+def rates(width: int, learning: Learning) -> Array:
+    """The learning rate at every one of `UPDATES`."""
+    return np.array([learning.schedule.rate(update, width) for update in UPDATES])
+
+
+def name_smoothing(smoothing: float, spread: Spread) -> str:
+    """A label smoothing in words."""
+    return f"{spread}, {smoothing:g}" if smoothing else "none"
+
+
+def targets(smoothing: float, spread: Spread) -> Array:
+    """What each token of `GOLD` is compared with, a row each; padding counts for nothing: (R, V)."""
+    gold, other, padding = masses(len(PIECES), smoothing, spread)
+    rows = np.zeros((len(GOLD), len(PIECES)))
+    for row, right in zip(rows, map(PIECES.index, GOLD), strict=True):
+        if right != ids.PAD:
+            row[:] = other
+            row[ids.PAD], row[right] = padding, gold
+    return rows
+
+
+def penalties(smoothing: float, spread: Spread) -> Array:
+    """The loss of one token at every one of `CONFIDENCE`, the rest of the probability spread evenly: (M,)."""
+    size, right = len(PIECES), torch.tensor([len(PIECES) - 1])
+    shares = ((1 - CONFIDENCE) / (size - 1))[:, None].repeat(size, axis=1)
+    shares[:, -1] = CONFIDENCE
+    log_p = torch.from_numpy(np.log(shares)).float()
+    return np.array(
+        [smoothed_cross_entropy(row[None], right, smoothing=smoothing, spread=spread).item() for row in log_p]
+    )
+
+
+def masks() -> dict[str, Mask]:
+    """Which positions a Transformer sees: where the weights of a random one that reads `SOURCES` are not 0."""
+    found = interface.find("transformer_prenorm")
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 1, "feed_forward": 8}
+    arch = found.Arch.model_validate(sizes | {"dropout": 0.0, "tied_embeddings": "none"})
+    torch.manual_seed(1)
+    model = found.Model(arch, source_size=len(PIECES), target_size=len(PIECES)).eval()
+    source = torch.tensor([[ids.PAD if piece == "<pad>" else ids.EOS for piece in row] for row in SOURCES])
+    target_input = torch.full((len(SOURCES), len(INPUT)), ids.BOS)
+    seen = {name: (heads[:, 0] > 0).numpy() for name, heads in model.attention(source, target_input).items()}
+    positions = [str(position) for position, _ in enumerate(SOURCES[0], 1)]
+    sentences = [f"sentence {row}" for row, _ in enumerate(SOURCES, 1)]
+    return {
+        "causal": Mask(INPUT, INPUT, seen["decoder 1"][0]),
+        "padding": Mask(sentences, positions, seen["encoder 1"][:, 0]),
+        "padding, sentence 2": Mask(INPUT, SOURCES[1], seen["cross 1"][1]),
+    }

@@ -1,0 +1,41 @@
+"""`nmt attention`: what a system looks at while it translates a sentence."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.commands import project, sentences
+from pipeline.decoding.attending import written
+from pipeline.evaluation import attention_pages
+from pipeline.evaluation.attended import Attended
+from pipeline.files import DataError
+from pipeline.progress import console
+
+
+def attention(
+    system: Annotated[str, typer.Option(help="Id of a built system: <corpus>-<vocabulary>-<model>-<size>.")],
+    sentence: Annotated[str, typer.Argument(help="The sentence.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the page and the pictures; work/attention/<system> without it.")
+    ] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam size, instead of decode.beam_size.")] = None,
+) -> None:
+    """Translate a sentence, draw the attention weights as a page (index.html, readable offline) and as PNG files."""
+    project.check_here()
+    decoding = project.decoding(beam, None)
+    line = next(sentences.decoded([" ".join(sentence.split()).encode(errors="surrogateescape")], "sentence"))
+    translator = project.load(system)
+    [source] = translator.read([line])
+    if not source.ids:
+        raise DataError(f"sentence: holds no text, got {sentence!r}; expected words to translate")
+    sentences.warn(translator, source, line, "sentence")
+    [[best]] = translator.search([source], decoding)
+    output = written(best.ids, decoding.max_length(len(source.ids)))
+    record = translator.attention(1, source, output)
+    if not record["weights"]:
+        model = system.split("-")[2]
+        raise DataError(f"--system: {model} has no attention to draw, got {system!r}; expected another model")
+    page = attention_pages.write(out or Path("work/attention", system), f"{system}: attention", [Attended.of(record)])
+    console.print(record["text"], markup=False, highlight=False)
+    print(page)

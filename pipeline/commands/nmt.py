@@ -1,0 +1,37 @@
+"""The command `nmt`: translate with what was built, and look inside."""
+
+import sys
+
+import typer
+
+from pipeline import cli
+from pipeline.commands.anatomy import anatomy
+from pipeline.commands.attention import attention
+from pipeline.commands.copy import copy
+from pipeline.commands.translate import translate
+
+commands = typer.Typer(
+    help="Translate with the systems that `dvc repro` built, and look inside them. Run it in the project's folder.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # which keeps the line breaks of docstrings
+)
+for command in (translate, attention, anatomy, copy):
+    commands.command()(command)
+
+
+def app() -> None:
+    """Run the command line: a user's mistake prints one message, a bug a traceback, as in stages."""
+    try:
+        commands(prog_name="nmt")
+    except Exception as error:
+        if message := cli.mistake(error):
+            sys.exit(f"error: {message}")
+        if isinstance(error, PermissionError | FileExistsError | NotADirectoryError | IsADirectoryError):
+            sys.exit(f"error: {error.filename}: {error.strerror}; expected a path of your own to read or to write")
+        raise
+
+
+if __name__ == "__main__":
+    app()

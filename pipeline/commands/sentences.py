@@ -1,0 +1,72 @@
+"""Sentences of the command line's: an argument, a file or standard input, and what is to be said about them."""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from pipeline import files
+from pipeline.translator import Source, Translator
+
+SHOWN_CHARACTERS = 60  # of a sentence in a warning
+
+
+class Lines(NamedTuple):
+    """Lines to translate."""
+
+    lines: Iterator[str]
+    origin: str  # what errors and warnings call it
+    together: int  # how many are read before the first answer
+    total: int | None = None  # how many there are, where that is known
+
+
+def lines(sentence: str | None, file: Path | None, together: int) -> Lines:
+    """The lines of the argument, or of the file, or else of standard input; a person at a terminal waits for none.
+
+    Raises: DataError where both are given or the file is not there.
+    """
+    if sentence is not None and file is not None:
+        raise files.DataError(f"--file: must stand without a sentence, got {sentence!r} too; expected one of the two")
+    if sentence is not None:
+        raw = os.fsencode(sentence).split(b"\n")
+        return Lines(decoded(raw, "sentence"), "sentence", together, len(raw))
+    if file is not None:
+        if not file.is_file() and not file.is_fifo():
+            raise files.DataError(f"--file: no such file, got {str(file)!r}; expected one sentence a line")
+        return Lines(files.read_lines(file), str(file), together, files.count_lines(file) if file.is_file() else None)
+    if sys.stdin.isatty():
+        print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
+        together = 1
+    return Lines(decoded(sys.stdin.buffer, "standard input"), "standard input", together)
+
+
+def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
+    """Lines of UTF-8 without their ends, as `files.read_lines` reads those of a file.
+
+    Raises: DataError naming the line that is none.
+    """
+    for number, line in enumerate(raw, 1):
+        try:
+            yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise files.DataError(
+                f"{origin} line {number}: invalid UTF-8, got byte 0x{line[error.start]:02x} at column "
+                f"{error.start + 1}; expected text in UTF-8"
+            ) from None
+
+
+def warn(translator: Translator, source: Source, line: str, where: str) -> None:
+    """Say on standard error what the translation of a line cannot be trusted for."""
+    if source.is_cut:
+        print(
+            f"warning: {where}: longer than in training, got {source.num_pieces} pieces; "
+            f"only the first {len(source.ids)} are translated",
+            file=sys.stderr,
+        )
+    if source.ids and not translator.knows(source):
+        shown = line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
+        print(
+            f"warning: {where}: only unknown pieces, got {shown!r}; expected text like that of the training part",
+            file=sys.stderr,
+        )

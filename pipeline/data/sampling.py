@@ -1,0 +1,15 @@
+"""Which pairs of the training part a vocabulary is made from."""
+
+import numpy as np
+
+from pipeline import seeding
+
+
+def sample(num_pairs: int, most: int, seed: int) -> np.ndarray:
+    """Whether each pair is chosen: all, or a seeded sample of `most` where there are more; a byte of memory a pair."""
+    chosen = np.ones(num_pairs, dtype=bool)
+    if num_pairs > most:
+        draw = seeding.generator(seed, "vocabulary")
+        chosen[:] = False
+        chosen[draw.choice(num_pairs, most, replace=False, shuffle=False)] = True
+    return chosen

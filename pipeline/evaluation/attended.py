@@ -1,0 +1,52 @@
+"""A translated sentence and what its model attended to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline import files
+
+START = "<s>"
+
+
+@dataclass(frozen=True)
+class Attended:
+    """One sentence, its translation in the order it was written, and the weights of every attention by name.
+
+    Shapes: weights (H, rows, columns) each. Row t of a target side is the step that writes target piece t.
+    """
+
+    line: int  # counted from 1
+    source: list[str]  # labels of the pieces, its end included
+    target: list[str]
+    text: str
+    weights: Mapping[str, NDArray[Any]]
+    part: str = ""  # the test part that the line is of, if any
+
+    def __post_init__(self) -> None:
+        for name, weights in self.weights.items():
+            expected = len(self.rows(name)), len(self.columns(name))
+            assert weights.shape[1:] == expected, (name, weights.shape, expected)
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any], part: str = "") -> Self:
+        """The sentence that a record of JSON values tells of."""
+        weights = {name: np.array(heads, dtype=float) for name, heads in record["weights"].items()}
+        return cls(**{**record, "weights": weights, "part": part})
+
+    def rows(self, name: str) -> list[str]:
+        """What each row of an attention asks for: a source piece in an encoder, else the target piece it writes."""
+        return self.source if name.startswith("encoder") else self.target
+
+    def columns(self, name: str) -> list[str]:
+        """What each column of an attention is: a target piece already read in a decoder, else a source piece."""
+        return [START, *self.target[:-1]] if name.startswith("decoder") else self.source
+
+
+def read(path: Path) -> list[Attended]:
+    """The sentences of one test part, which the file is called after."""
+    return [Attended.of(record, path.stem) for record in files.read_json(path)]

@@ -1,0 +1,120 @@
+"""The sections of the report, block by block, in Markdown."""
+
+from collections.abc import Iterator
+
+from pipeline import seeding
+from pipeline.evaluation import tables
+from pipeline.evaluation.results import Corpus, System
+from pipeline.evaluation.tables import TITLES, count, escape, markdown, share
+
+LEAKAGE = {"source": "same source", "target": "same target", "dropped": "dropped"}
+TOKENS = ("source tokens", "target tokens", "unknown in source", "unknown in target")
+ENDING = ("system", "stopped by", "updates", "best update", "validation loss", "validation BLEU", "padding", "averaged")
+
+
+def scores(corpus: Corpus) -> Iterator[str]:
+    """A table for each test part, and the figure over the source's length."""
+    for part in corpus.test_parts:
+        yield f"Test part `{part}`, {count(len(corpus.texts[part]))} sentences:\n"
+        yield tables.scores(corpus, part)
+    yield f"![BLEU of each system by the length of the source](scores_by_length-{corpus.name}.png)\n"
+
+
+def signatures(corpora: list[Corpus]) -> str:
+    """How sacrebleu computed the scores and compared them, each way once."""
+    found = [
+        (TITLES[metric], signature)
+        for corpus in corpora
+        for system in corpus.systems
+        for measured in system.scores.values()
+        for metric, signature in measured["signatures"].items()
+    ]
+    compared = [comparison.signature for corpus in corpora for comparison in corpus.comparisons.values()]
+    found += [(f"{TITLES['bleu']}, paired bootstrap", signature) for signature in compared]
+    lines = [f"- {what}: `{signature}`\n" for what, signature in dict.fromkeys(found)]
+    return f"sacreBLEU signatures, which say exactly how the scores were computed:\n\n{''.join(lines)}"
+
+
+def training(corpus: Corpus) -> Iterator[str]:
+    """The figure of the curves, and how each training ended."""
+    yield f"![Validation loss and validation BLEU of each system over its updates](learning_curves-{corpus.name}.png)\n"
+    if len(corpus.tokens) > 1:
+        yield "Losses per token compare only between systems with the same vocabulary: others count other tokens.\n"
+    yield markdown(ENDING, [ending(system) for system in corpus.systems], numbers=6)
+
+
+def ending(system: System) -> list[str]:
+    """How the training of a system ended."""
+    summary, best = system.training, system.training["best"]
+    greedy = best.get("validation_bleu")
+    return [
+        f"`{system.name}`",
+        escape(str(summary["stopped"])),
+        count(summary["updates"]),
+        count(best["update"]),
+        f"{best['validation_loss']:.3f}",
+        "–" if greedy is None else f"{greedy:.2f}",
+        share(summary["padding_share"], 1),
+        count(len(system.average["checkpoints"])),
+    ]
+
+
+def data(corpus: Corpus) -> Iterator[str]:
+    """What cleaning, encoding and splitting counted."""
+    cleaning, splitting = corpus.cleaning, corpus.splitting
+    counts = {"read": cleaning["read"]} | {f"dropped: `{rule}`": n for rule, n in cleaning["dropped"].items() if n}
+    counts["kept"] = cleaning["kept"]
+    yield "Cleaning of the training part, by the rules that dropped any pair:\n"
+    rows = [[what, count(n), share(n, cleaning["read"])] for what, n in counts.items()]
+    yield markdown(["", "pairs", "of those read"], rows, numbers=2)
+    for vocabulary, parts in corpus.tokens.items():
+        yield f"Parts after splitting, and their tokens in vocabulary `{vocabulary}`:\n"
+        yield markdown(["part", "pairs", *TOKENS], [part_row(part, parts[part]) for part in parts], numbers=5)
+    yield "Leakage: pairs of one part whose sentence stands in another part too, and how many of them were dropped:\n"
+    leaks = [[f"`{parts}`", *(count(found[k]) for k in LEAKAGE)] for parts, found in splitting["leakage"].items()]
+    yield markdown(["pairs of / found in", *LEAKAGE.values()], leaks, numbers=3)
+    if by_line := splitting.get("line_split"):
+        yield (
+            f"Had the parts been carved by line, {share(by_line['share'], 1)} of the {count(by_line['held_out'])} "
+            "pairs held out would share a sentence with a training pair.\n"
+        )
+
+
+def part_row(part: str, counts: dict[str, int]) -> list[str]:
+    """Pairs, tokens and unknown tokens of one part."""
+    sides = ("source", "target")
+    tokens = [count(counts[f"{side}_tokens"]) for side in sides]
+    unknown = [share(counts[f"{side}_unknown"], counts[f"{side}_tokens"]) for side in sides]
+    return [f"`{part}`", count(counts["pairs"]), *tokens, *unknown]
+
+
+def attention(corpus: Corpus) -> Iterator[str]:
+    """A link to the page of each system."""
+    yield "".join(f"- [`{system.name}`](attention/{system.id}/index.html)\n" for system in corpus.systems)
+
+
+def samples(corpus: Corpus, number: int, seed: int) -> Iterator[str]:
+    """Some lines of each test part: source, reference, and every system's translation, the best system first."""
+    for part, texts in corpus.texts.items():
+        draw = seeding.generator(seed, f"samples {corpus.name} {part}")
+        for line in sorted(draw.choice(len(texts), size=min(number, len(texts)), replace=False).tolist()):
+            source, reference = texts[line]
+            rows = {"source": source, "reference": reference}
+            systems = tables.best_first(corpus.systems, part)
+            rows |= {f"`{system.name}`": system.translations[part][line] for system in systems}
+            header = [f"`{part}`", f"line {line + 1}"]
+            yield markdown(header, [[name, escape(text) or "*(empty)*"] for name, text in rows.items()])
+
+
+def parameters(corpus: Corpus) -> Iterator[str]:
+    """The parameters that all systems share, then those that tell them apart."""
+    values = {system.name: {k: str(v) for k, v in system.training["params"].items()} for system in corpus.systems}
+    names = list(dict.fromkeys(name for params in values.values() for name in params))
+    rows = {name: [params.get(name, "–") for params in values.values()] for name in names}
+    same = [[f"`{name}`", escape(row[0])] for name, row in rows.items() if len(set(row)) == 1]
+    differ = [[f"`{name}`", *map(escape, row)] for name, row in rows.items() if len(set(row)) > 1]
+    if differ:
+        yield "Where the systems differ:\n"
+        yield markdown(["parameter", *(f"`{name}`" for name in values)], differ)
+        yield "The same for all of them:\n"
+    yield markdown(["parameter", "value"], same)

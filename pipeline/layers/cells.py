@@ -1,0 +1,51 @@
+"""Recurrent cells: what one step makes of its input and the state before it."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+ResetGate = Literal["before", "after"]
+
+
+class ResetBeforeCell(nn.Module):
+    """The GRU of Cho et al. 2014, whose reset gate acts on the state before the recurrent product.
+
+        r, z = sigmoid(W x + U h + b)      n = tanh(W_n x + U_n (r * h) + b_n)      h' = (1 - z) h + z n
+
+    Source: Cho et al. 2014, section 2.3, with z as in Bahdanau et al. 2015, appendix A.1.1; torch's cell
+        computes r * (U_n h) instead, and swaps z and 1 - z.
+    """
+
+    def __init__(self, input_size: int, width: int) -> None:
+        super().__init__()
+        self.width = width
+        self.input = nn.Linear(input_size, 3 * width)  # of r, z and n
+        self.gates = nn.Linear(width, 2 * width, bias=False)  # of r and z
+        self.candidate = nn.Linear(width, width, bias=False)
+
+    def forward(self, x: Tensor, state: Tensor) -> Tensor:
+        """Shapes: x (N, I), state (N, D) -> (N, D)."""
+        return self.advance(self.input(x), state)
+
+    def advance(self, product: Tensor, state: Tensor) -> Tensor:
+        """The state after an input whose product is known: (N, 3D), (N, D) -> (N, D)."""
+        gates, candidate = product.tensor_split((2 * self.width,), dim=1)
+        reset, update = torch.sigmoid(gates + self.gates(state)).chunk(2, dim=1)
+        return state + update * (torch.tanh(candidate + self.candidate(reset * state)) - state)
+
+
+def gru_cell(reset_gate: ResetGate, input_size: int, width: int) -> nn.Module:
+    """A GRU cell: torch's own where the reset gate acts after the recurrent product."""
+    return ResetBeforeCell(input_size, width) if reset_gate == "before" else nn.GRUCell(input_size, width)
+
+
+def orthogonal_blocks_(matrix: Tensor) -> None:
+    """Make each square block of a stack of recurrent matrices orthogonal, in place: (n * D, D)."""
+    for block in matrix.data.chunk(len(matrix) // matrix.shape[1]):
+        nn.init.orthogonal_(block)
+
+
+def is_recurrent(name: str) -> bool:
+    """Whether the weight called `name` is a stack of recurrent matrices, of one of these cells or of torch's."""
+    return "weight_hh" in name or name.endswith(("cell.gates.weight", "cell.candidate.weight"))

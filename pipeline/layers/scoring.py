@@ -1,0 +1,106 @@
+"""How well each source position fits the decoder's state: the attention scoring functions.
+
+Each has `remember`, what is computed of the source once a sentence, and `forward`, the scores at one step.
+"""
+
+import math
+from typing import Annotated, Literal
+
+import torch
+from pydantic import Field, PositiveInt
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from pipeline.params import Section
+
+
+class AdditiveScoring(Section):
+    """`size` is the number of units of the alignment model."""
+
+    kind: Literal["additive"]
+    size: PositiveInt
+
+
+class ProductScoring(Section):
+    """A product of state and source position, which needs no number."""
+
+    kind: Literal["general", "dot", "scaled_dot"]
+
+
+class LocationScoring(Section):
+    """`positions` is how many source positions can be attended to."""
+
+    kind: Literal["location"]
+    positions: PositiveInt
+
+
+Scoring = Annotated[AdditiveScoring | ProductScoring | LocationScoring, Field(discriminator="kind")]
+
+
+class Additive(nn.Module):
+    """v^T tanh(W s + U h + b). Source: Bahdanau et al. 2015, appendix A.1.2; `concat` in Luong et al. 2015."""
+
+    def __init__(self, state_size: int, memory_size: int, size: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(state_size, size)
+        self.key = nn.Linear(memory_size, size, bias=False)
+        self.v = nn.Parameter(torch.empty(size))
+        nn.init.uniform_(self.v, -1 / math.sqrt(size), 1 / math.sqrt(size))
+
+    def remember(self, memory: Tensor) -> Tensor:
+        """Shapes: memory (B, S, C) -> (B, S, A)."""
+        return self.key(memory)
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        """Shapes: state (N, D), keys (N, S, A) -> (N, S)."""
+        return torch.tanh(self.query(state)[:, None] + keys) @ self.v
+
+
+class Product(nn.Module):
+    """s^T h, its `scaled` form s^T h / sqrt(D), or with a matrix between them, s^T W h (`general`).
+
+    Source: Luong et al. 2015, section 3.1; Vaswani et al. 2017 for the scale.
+    """
+
+    def __init__(self, state_size: int, memory_size: int, kind: str) -> None:
+        super().__init__()
+        assert kind == "general" or state_size == memory_size, f"{kind} of widths {state_size} and {memory_size}"
+        self.key = nn.Linear(memory_size, state_size, bias=False) if kind == "general" else nn.Identity()
+        self.scale = state_size**-0.5 if kind == "scaled_dot" else 1.0
+
+    def remember(self, memory: Tensor) -> Tensor:
+        """Shapes: memory (B, S, C) -> (B, S, D)."""
+        return self.key(memory)
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        """Shapes: state (N, D), keys (N, S, D) -> (N, S)."""
+        return (keys @ (state * self.scale)[:, :, None]).squeeze(2)
+
+
+class Location(nn.Module):
+    """W s: a score a position, from the state alone; positions past the last one it knows are never attended to.
+
+    Source: Luong et al. 2015, equation 8.
+    """
+
+    def __init__(self, state_size: int, positions: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(state_size, positions)
+
+    def remember(self, memory: Tensor) -> Tensor:
+        """Only how many positions there are: (B, S, C) -> (B, S, 0)."""
+        return memory[:, :, :0]
+
+    def forward(self, state: Tensor, keys: Tensor) -> Tensor:
+        """Shapes: state (N, D), keys (N, S, 0) -> (N, S)."""
+        scores = self.query(state)[:, : keys.shape[1]]
+        return F.pad(scores, (0, keys.shape[1] - scores.shape[1]), value=-math.inf)
+
+
+def build(scoring: Scoring, state_size: int, memory_size: int) -> Additive | Product | Location:
+    """The scoring function of a section, for states and source positions of these widths."""
+    if isinstance(scoring, AdditiveScoring):
+        return Additive(state_size, memory_size, scoring.size)
+    if isinstance(scoring, LocationScoring):
+        return Location(state_size, scoring.positions)
+    return Product(state_size, memory_size, scoring.kind)

@@ -1,0 +1,78 @@
+"""A bidirectional LSTM encoder and an LSTM decoder that looks at the source by scaled dot products."""
+
+from typing import Annotated, Self
+
+import torch
+from pydantic import Field, PositiveInt, model_validator
+from torch import Tensor, nn
+
+from pipeline.layers.recurrent import Recurrent, State, mix
+from pipeline.layers.recurrent_encoder import LSTMEncoder
+from pipeline.layers.scope import Global
+from pipeline.layers.scoring import Product
+from pipeline.params import Section
+
+
+class Arch(Section):
+    """`encoder_width` is that of one direction, `width` the decoder's."""
+
+    embedding: PositiveInt
+    encoder_width: PositiveInt
+    width: PositiveInt
+    dropout: Annotated[float, Field(ge=0, le=0.99)]
+    teacher_forcing: Annotated[float, Field(ge=0, le=1)]
+
+    @model_validator(mode="after")
+    def match_widths(self) -> Self:
+        """The decoder starts from the encoder's mean states and is compared with them."""
+        if self.width != 2 * self.encoder_width:
+            raise ValueError(f"width: must be twice encoder_width {self.encoder_width}, got {self.width}")
+        return self
+
+
+class Model(Recurrent):
+    """a = softmax(s_{t-1}^T h_j / sqrt(D)); c = sum_j a_j h_j; s_t = LSTM([E y_{t-1}; c], s_{t-1}); W s_t without bias.
+
+    The decoder starts from the means over the real positions of the encoder's hidden and of its cell states.
+    All weights begin as torch's layers do, embeddings at N(0, 1).
+    """
+
+    def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
+        super().__init__(
+            source_size=source_size,
+            target_size=target_size,
+            embedding=arch.embedding,
+            dropout=arch.dropout,
+            teacher_forcing=arch.teacher_forcing,
+        )
+        self.encoder = LSTMEncoder(arch.embedding, arch.encoder_width)
+        self.scoring = Product(arch.width, arch.width, "scaled_dot")
+        self.scope = Global()
+        self.cell = nn.LSTMCell(arch.embedding + arch.width, arch.width)
+        self.output = nn.Linear(arch.width, target_size, bias=False)
+        for embedding in (self.source_embedding, self.target_embedding):
+            nn.init.normal_(embedding)
+
+    def start(self, source: Tensor) -> State:
+        """Encode once: the state before the first decode step, a row a sentence of (B, S)."""
+        x, real, lengths = self.read(source)
+        hiddens, cells = self.encoder(x, lengths)
+        share = (real / lengths[:, None])[:, :, None].to(x.dtype)  # (B, S, 1), 0 where there is padding
+        return {
+            "memory": hiddens,
+            "keys": self.scoring.remember(hiddens),
+            "real": real,
+            "s": (hiddens * share).sum(dim=1),
+            "cell": (cells * share).sum(dim=1),
+        }
+
+    def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
+        """s_t and the state after it: (N, E) -> (N, D)."""
+        weights = self.scope(self.scoring(state["s"], state["keys"]), state["s"], state["real"])
+        context = mix(weights, state["memory"])
+        s, cell = self.cell(torch.cat((y, context), dim=1), (state["s"], state["cell"]))
+        return s, state | {"s": s, "cell": cell, "weights": weights}
+
+    def read_out(self, x: Tensor) -> Tensor:
+        """All of it: (..., D) as it is."""
+        return x

@@ -1,0 +1,81 @@
+"""Neural Machine Translation by Jointly Learning to Align and Translate: RNNsearch."""
+
+from typing import Annotated
+
+import torch
+from pydantic import Field, PositiveInt
+from torch import Tensor, nn
+
+from pipeline.layers.cells import ResetGate, gru_cell, is_recurrent, orthogonal_blocks_
+from pipeline.layers.maxout import Maxout
+from pipeline.layers.recurrent import Recurrent, State, mix
+from pipeline.layers.recurrent_encoder import GRUEncoder
+from pipeline.layers.scope import Global
+from pipeline.layers.scoring import Additive
+from pipeline.params import Section
+
+
+class Arch(Section):
+    """`width` is that of the decoder and of each direction of the encoder, `alignment` that of the alignment model."""
+
+    embedding: PositiveInt
+    width: PositiveInt
+    alignment: PositiveInt
+    maxout: PositiveInt
+    reset_gate: ResetGate
+    dropout: Annotated[float, Field(ge=0, le=0.99)]
+    teacher_forcing: Annotated[float, Field(ge=0, le=1)]
+
+
+class Model(Recurrent):
+    """e_j = v^T tanh(W_a s_{t-1} + U_a h_j); s_t = GRU([E y_{t-1}; c], s_{t-1}); maxout of [s_{t-1}; E y_{t-1}; c].
+
+    s_0 = tanh(W_s h_1) of the backward direction alone. The output layer reads the state *before* the step.
+    Source: Bahdanau et al. 2015, appendices A and B.
+    """
+
+    def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
+        super().__init__(
+            source_size=source_size,
+            target_size=target_size,
+            embedding=arch.embedding,
+            dropout=arch.dropout,
+            teacher_forcing=arch.teacher_forcing,
+        )
+        embedding, width = arch.embedding, arch.width
+        self.encoder = GRUEncoder(embedding, width, reset_gate=arch.reset_gate, bidirectional=True)
+        self.begin = nn.Linear(width, width)
+        self.scoring = Additive(width, 2 * width, arch.alignment)
+        self.scope = Global()
+        self.cell = gru_cell(arch.reset_gate, embedding + 2 * width, width)
+        self.maxout = Maxout(width + embedding + 2 * width, arch.maxout)
+        self.output = nn.Linear(arch.maxout, target_size)
+        self.initialise()
+
+    def initialise(self) -> None:
+        """Recurrent matrices orthogonal, W_a and U_a N(0, 0.001^2), v and all biases 0, the rest N(0, 0.01^2)."""
+        for name, weight in self.named_parameters():
+            if is_recurrent(name):
+                orthogonal_blocks_(weight)
+            elif weight.dim() == 1:
+                nn.init.zeros_(weight)
+            else:
+                nn.init.normal_(weight, std=0.001 if name.startswith("scoring.") else 0.01)
+
+    def start(self, source: Tensor) -> State:
+        """Encode once: the state before the first decode step, a row a sentence of (B, S)."""
+        x, real, lengths = self.read(source)
+        memory = self.encoder(x, lengths)
+        s = torch.tanh(self.begin(memory[:, 0, self.encoder.width :]))
+        return {"memory": memory, "keys": self.scoring.remember(memory), "real": real, "s": s}
+
+    def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
+        """[s_{t-1}; E y_{t-1}; c_t] and the state after it: (N, E) -> (N, D + E + 2D)."""
+        weights = self.scope(self.scoring(state["s"], state["keys"]), state["s"], state["real"])
+        context = mix(weights, state["memory"])
+        s = self.cell(torch.cat((y, context), dim=1), state["s"])
+        return torch.cat((state["s"], y, context), dim=1), state | {"s": s, "weights": weights}
+
+    def read_out(self, x: Tensor) -> Tensor:
+        """Shapes: x (..., D + E + 2D) -> (..., maxout)."""
+        return self.maxout(x)

@@ -1,0 +1,67 @@
+"""A small network of every model, for what must hold of all of them."""
+
+from typing import Any
+
+import torch
+from torch import nn
+
+from pipeline import ids
+from pipeline.models import interface
+
+SOURCE_SIZE, TARGET_SIZE = 13, 11
+TRANSFORMER: dict[str, Any] = {
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "width": 16,
+    "heads": 4,
+    "feed_forward": 32,
+    "dropout": 0.0,
+    "tied_embeddings": "none",
+}
+ARCHS: dict[str, dict[str, Any]] = {
+    "rnn_encdec": {
+        "embedding": 6,
+        "width": 8,
+        "maxout": 5,
+        "reset_gate": "before",
+        "reverse_source": True,
+        "dropout": 0.0,
+        "teacher_forcing": 1.0,
+    },
+    "gru_attention": {
+        "embedding": 6,
+        "encoder_width": 7,
+        "bidirectional": False,
+        "width": 8,
+        "attention": {"kind": "additive", "size": 5},
+        "scope": {"kind": "global"},
+        "dropout": 0.0,
+        "teacher_forcing": 1.0,
+    },
+    "bilstm_attention": {"embedding": 6, "encoder_width": 4, "width": 8, "dropout": 0.0, "teacher_forcing": 1.0},
+    "rnnsearch": {
+        "embedding": 6,
+        "width": 8,
+        "alignment": 9,
+        "maxout": 5,
+        "reset_gate": "before",
+        "dropout": 0.0,
+        "teacher_forcing": 1.0,
+    },
+    "transformer_postnorm": TRANSFORMER,
+    "transformer_prenorm": TRANSFORMER,
+}
+# Sentences of 4, 2 and no pieces, with their EOS.
+SOURCE = torch.tensor([[5, 6, 7, 12, ids.EOS], [8, 4, ids.EOS, ids.PAD, ids.PAD], [ids.EOS] + [ids.PAD] * 4])
+TARGET = torch.tensor([[ids.BOS, 4, 5, 6, 7, 8], [ids.BOS, 9, 4, ids.PAD, ids.PAD, ids.PAD], [ids.BOS, 10, 9, 8, 7, 6]])
+
+
+def build(name: str, **changed: Any) -> Any:
+    """The model called `name`, with weights large enough that each of them matters, in `eval()`."""
+    found = interface.find(name)
+    torch.manual_seed(1)
+    arch = found.Arch.model_validate(ARCHS[name] | changed)
+    model = found.Model(arch, source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
+    for weight_name, weight in model.named_parameters():
+        nn.init.normal_(weight, mean=float("norm.weight" in weight_name), std=0.4)
+    return model.eval()

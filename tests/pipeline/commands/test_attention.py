@@ -1,0 +1,52 @@
+from pipeline.translator import Translator
+from tests import systems
+from tests.systems import SYSTEM
+
+
+def test_a_page_and_pictures(run, project):
+    said = run("attention", "--system", SYSTEM, "--out", "shown", "le chat noir")
+    assert (said.status, said.out) == (0, "shown/index.html\n")
+    page = (project / "shown/index.html").read_text()
+    assert SYSTEM in page
+    translator = Translator.load(SYSTEM)
+    [source] = translator.read(["le chat noir"])
+    for piece in translator.vocabulary.source_pieces(source.ids):
+        assert f"<code>{piece}</code>" in page
+    assert list((project / "shown").glob("*.png"))
+    translated = run("translate", "--system", SYSTEM, "le chat noir").out
+    assert said.err == translated
+
+
+def test_the_folder_without_out(run, project):
+    said = run("attention", "--system", SYSTEM, "--beam", "1", "le chat")
+    assert said.out == f"work/attention/{SYSTEM}/index.html\n"
+    first = (project / said.out.strip()).read_bytes()
+    run("attention", "--system", SYSTEM, "--beam", "1", "le chat")
+    assert (project / said.out.strip()).read_bytes() == first
+
+
+def test_files_of_others_in_the_folder_stay(run, project):
+    (project / "shown").mkdir()
+    (project / "shown/letter.txt").write_text("dear")
+    assert run("attention", "--system", SYSTEM, "--out", "shown", "le chat").status == 0
+    assert (project / "shown/letter.txt").read_text() == "dear"
+
+
+def test_a_model_without_attention_says_so(fails, project):
+    system = systems.lay_out(project, "rnn_encdec")
+    assert fails("attention", "--system", system, "le chat") == (
+        f"--system: rnn_encdec has no attention to draw, got {system!r}; expected another model"
+    )
+
+
+def test_no_text_is_refused(fails, project):
+    for sentence in ("", "  "):
+        assert fails("attention", "--system", SYSTEM, sentence) == (
+            f"sentence: holds no text, got {sentence!r}; expected words to translate"
+        )
+
+
+def test_warnings_are_those_of_translate(run, project):
+    said = run("attention", "--system", SYSTEM, systems.WORDS)
+    assert said.status == 0
+    assert said.err.startswith("warning: sentence: longer than in training, got ")

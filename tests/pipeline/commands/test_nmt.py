@@ -1,0 +1,97 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.systems import SYSTEM
+
+
+def test_every_command_is_there_and_explains_itself(run):
+    said = run("--help")
+    assert said.status == 0
+    for name in ("translate", "attention", "anatomy", "copy"):
+        assert name in said.out
+        helped = run(name, "--help")
+        assert (helped.status, helped.err) == (0, "")
+        assert "Usage: nmt" in helped.out
+
+
+def test_no_command_is_a_question_for_help(run):
+    assert run().status == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [
+        (["translate"], "Missing option '--system'"),
+        (["translate", "--system", SYSTEM, "--beam", "0"], "Invalid value for '--beam'"),
+        (["translate", "--system", SYSTEM, "--length-penalty", "-1"], "Invalid value for '--length-penalty'"),
+        (["trnslate"], "No such command 'trnslate'"),
+    ],
+)
+def test_a_wrong_option_is_named(run, project, arguments, fault):
+    said = run(*arguments)
+    assert (said.status, said.out) == (2, "")
+    assert fault in said.err
+
+
+def test_users_mistake_is_one_line(fails, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for arguments in (["translate", "--system", SYSTEM, "x"], ["attention", "--system", SYSTEM, "x"], ["anatomy"]):
+        assert fails(*arguments) == (
+            f"{tmp_path}: has no params.yaml; expected the project's folder, which nmt runs in"
+        )
+
+
+def test_folder_of_others_is_one_line(fails, project, run):
+    (project / "taken").write_text("")
+    said = run("attention", "--system", SYSTEM, "--out", "taken", "le chat")
+    assert said.status == 1
+    assert said.err.splitlines()[-1] == ("error: taken: File exists; expected a path of your own to read or to write")
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (OSError(28, "No space left on device"), "write: the disk is full; free some space and repeat the command"),
+        (
+            OSError(28, "No space left on device", "a.png"),
+            "a.png: the disk is full; free some space and repeat the command",
+        ),
+        (
+            PermissionError(13, "Permission denied", "a"),
+            "a: Permission denied; expected a path of your own to read or to write",
+        ),
+    ],
+)
+def test_system_errors_that_are_no_bugs_are_one_line(fails, monkeypatch, error, line):
+    def stumble(*_, **__):
+        raise error
+
+    monkeypatch.setattr("pipeline.training.copy_task.run", stumble)
+    assert fails("copy", "--model", "rnnsearch") == line
+
+
+def test_bug_is_a_traceback(run, monkeypatch):
+    def stumble(*_, **__):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("pipeline.training.copy_task.run", stumble)
+    with pytest.raises(OSError, match="Input/output error"):
+        run("copy", "--model", "rnnsearch")
+
+
+def test_as_a_command(project, project_root):
+    environment = os.environ | {"PYTHONPATH": str(project_root)}
+    command = [sys.executable, "-m", "pipeline.commands.nmt", "translate", "--system", "toy", "le chat"]
+    done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"error: --system: must be <corpus>-<vocabulary>-<model>-<size>, got 'toy'; expected one of {SYSTEM}\n"
+    )
+
+
+def test_the_script_is_declared(project_root: Path):
+    assert 'nmt = "pipeline.commands.nmt:app"' in (project_root / "pyproject.toml").read_text()

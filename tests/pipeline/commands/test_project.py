@@ -1,0 +1,108 @@
+import shutil
+
+import pytest
+
+from pipeline.commands import project as here
+from pipeline.files import DataError
+from pipeline.params import ParamsError
+from tests import systems
+from tests.systems import SYSTEM
+
+
+def refused(system):
+    """Why a system cannot be loaded."""
+    with pytest.raises(DataError) as caught:
+        here.load(system)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_built_system_is_loaded(project):
+    assert here.built() == [SYSTEM]
+    assert here.load(SYSTEM).max_pieces == systems.MAX_LENGTH - 1
+
+
+def test_elsewhere_is_named(project, monkeypatch):
+    monkeypatch.chdir(project / "data")
+    assert refused(SYSTEM) == (
+        f"{project / 'data'}: has no params.yaml; expected the project's folder, which nmt runs in"
+    )
+
+
+@pytest.mark.parametrize(
+    "system", ["transformer", "a-b-c", "a-b-c-d-e", "../../etc-b-c-d", "a--c-d", "", SYSTEM + "\n"]
+)
+def test_what_is_no_id_is_named(project, system):
+    begin = f"--system: must be <corpus>-<vocabulary>-<model>-<size>, got {system!r}; "
+    assert refused(system) in {f"{begin}expected one of {SYSTEM}", f"{begin}nearest is {SYSTEM!r}"}
+
+
+def test_what_is_no_id_where_nothing_is_built(project):
+    shutil.rmtree(project / "runs")
+    assert refused("gru") == (
+        "--system: must be <corpus>-<vocabulary>-<model>-<size>, got 'gru'; expected a system that `dvc repro` builds"
+    )
+
+
+@pytest.mark.parametrize(
+    ("system", "fault"),
+    [
+        ("tory-bpe_toy-rnn_encdec-tiny", "unknown corpus 'tory', got 'tory-bpe_toy-rnn_encdec-tiny'; nearest is 'toy'"),
+        (
+            "toy-words-rnn_encdec-tiny",
+            "unknown vocabulary 'words', got 'toy-words-rnn_encdec-tiny'; expected one of bpe_toy",
+        ),
+        (
+            "toy-bpe_toy-transformer_prenrm-tiny",
+            "unknown model 'transformer_prenrm', got 'toy-bpe_toy-transformer_prenrm-tiny'; "
+            "nearest is 'transformer_prenorm'",
+        ),
+        (
+            "toy-bpe_toy-transformer_prenorm-huge",
+            "unknown size 'huge', got 'toy-bpe_toy-transformer_prenorm-huge'; expected one of tiny",
+        ),
+    ],
+)
+def test_a_name_that_the_catalogue_lacks_is_named(project, system, fault):
+    assert refused(system) == f"--system: {fault}; built are {SYSTEM}"
+
+
+def test_what_is_not_built_says_how_to_build_it(project):
+    shutil.rmtree(project / "runs" / SYSTEM / "average")
+    assert here.built() == []
+    assert refused(SYSTEM) == f"--system: not built yet, got {SYSTEM!r}; run `dvc repro average@{SYSTEM}`"
+
+
+def test_what_is_not_chosen_says_how_to_choose_it(project):
+    system = "novel-bpe_toy-rnn_encdec-small"
+    assert refused(system) == (
+        f"--system: not built yet, got {system!r}; name corpora: novel, models: rnn_encdec, sizes: small in `build` of "
+        f"params.yaml, then run `dvc repro average@{system}`"
+    )
+
+
+def test_an_earlier_choice_stays_usable(project):
+    """What was built is used, whatever the catalogue says now."""
+    text = (project / "params.yaml").read_text()
+    (project / "params.yaml").write_text(text.replace("transformer_prenorm", "transformer_postnorm"))
+    here.load(SYSTEM)
+
+
+def test_section_decode_with_what_the_command_line_says(project):
+    assert here.decoding(None, None).beam_size == 3
+    found = here.decoding(7, 0.0)
+    assert (found.beam_size, found.length_penalty, found.max_length_offset) == (7, 0.0, 5)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_length_penalty_that_is_no_number_is_named(project, value):
+    with pytest.raises(DataError) as caught:
+        here.decoding(None, value)
+    assert str(caught.value) == f"--length-penalty: must be finite, got {value}; expected 0 or more, such as 0.6"
+
+
+def test_faults_of_params_yaml_are_named(project):
+    text = (project / "params.yaml").read_text()
+    (project / "params.yaml").write_text(text.replace("beam_size: 3", "beam_size: 0"))
+    with pytest.raises(ParamsError, match=r"^params.yaml: decode.beam_size: should be greater than 0, got 0$"):
+        here.decoding(None, None)

@@ -1,0 +1,77 @@
+import io
+import sys
+
+import pytest
+
+from pipeline.commands import sentences
+from pipeline.files import DataError
+
+
+def test_a_sentence_is_a_line_or_several():
+    for given, expected in (("le chat", ["le chat"]), ("", [""]), ("a\nb", ["a", "b"])):
+        found = sentences.lines(given, None, 200)
+        assert (list(found.lines), found.origin, found.total) == (expected, "sentence", len(expected))
+
+
+def test_a_file(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_bytes("où\n\nlà\r\nend".encode())
+    found = sentences.lines(None, path, 200)
+    assert (found.origin, found.together, found.total) == (str(path), 200, 4)
+    assert list(found.lines) == ["où", "", "là", "end"]
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("où\n\nlà\r\nend".encode())))
+    found = sentences.lines(None, None, 200)
+    assert (found.origin, found.together, found.total) == ("standard input", 200, None)
+    assert list(found.lines) == ["où", "", "là", "end"]
+
+
+def test_only_a_line_feed_ends_a_line():
+    assert list(sentences.decoded(["a\u2028b\x0bc\n".encode()], "x")) == ["a\u2028b\x0bc"]
+
+
+def test_two_origins_are_refused(tmp_path):
+    with pytest.raises(DataError) as caught:
+        sentences.lines("le chat", tmp_path / "text.txt", 200)
+    assert str(caught.value) == ("--file: must stand without a sentence, got 'le chat' too; expected one of the two")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    for path in (tmp_path / "text.txt", tmp_path):
+        with pytest.raises(DataError) as caught:
+            sentences.lines(None, path, 200)
+        assert str(caught.value) == f"--file: no such file, got {str(path)!r}; expected one sentence a line"
+
+
+def test_bytes_that_are_no_text_are_named():
+    found = sentences.lines("le chat\nle \udcff chat", None, 200)
+    with pytest.raises(DataError) as caught:
+        list(found.lines)
+    assert str(caught.value) == ("sentence line 2: invalid UTF-8, got byte 0xff at column 4; expected text in UTF-8")
+
+
+class Knowing:
+    """A translator that knows words."""
+
+    def knows(self, source):
+        return bool(source.ids) and 1 not in source.ids
+
+
+def test_warnings_name_the_line(capsys):
+    for source, line in (
+        (sentences.Source([5, 6], 2), "fine"),
+        (sentences.Source([], 0), ""),
+        (sentences.Source([5, 6], 9), "long"),
+        (sentences.Source([1], 1), "?"),
+        (sentences.Source([1], 3), "?" * 99),
+    ):
+        sentences.warn(Knowing(), source, line, "a.txt line 3")
+    assert capsys.readouterr().err.splitlines() == [
+        "warning: a.txt line 3: longer than in training, got 9 pieces; only the first 2 are translated",
+        "warning: a.txt line 3: only unknown pieces, got '?'; expected text like that of the training part",
+        "warning: a.txt line 3: longer than in training, got 3 pieces; only the first 1 are translated",
+        f"warning: a.txt line 3: only unknown pieces, got '{'?' * 60}...'; "
+        "expected text like that of the training part",
+    ]

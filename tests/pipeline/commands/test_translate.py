@@ -1,0 +1,210 @@
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.data.vocabulary import Vocabulary
+from pipeline.translator import Translator
+from stages.decode import main as decode
+from tests import systems
+from tests.networks import ARCHS
+from tests.systems import SYSTEM
+
+LINES = systems.PARTS["test"]
+TEXT = "".join(line + "\n" for line in LINES)
+
+
+@pytest.fixture
+def lines(run):
+    """What `nmt translate` writes, line by line."""
+
+    def lines_of(*arguments, given=""):
+        said = run("translate", "--system", SYSTEM, *arguments, given=given)
+        assert said.status == 0, said.err
+        return said.out.removesuffix("\n").split("\n")
+
+    return lines_of
+
+
+def test_a_sentence(project, lines):
+    [line] = lines("le chat noir")
+    translator = Translator.load(SYSTEM)
+    assert line != ""
+    assert lines("--", "le chat noir") == [line]
+    assert lines("le chat noir\ndort") == [line, *lines("dort")]
+    assert lines("") == [""]
+    assert translator.text(translator.vocabulary.encode_target([line])[0]) == line
+
+
+def test_a_file_and_standard_input_are_what_decode_writes(project, lines):
+    """One line out for each line in, in order, the empty ones too."""
+    text = (project / "params.yaml").read_text()
+    arch = ", ".join(f"{key}: {value}" for key, value in ARCHS["transformer_prenorm"].items())
+    (project / "params.yaml").write_text(
+        text.replace("transformer_prenorm: {tiny: {}}", f"transformer_prenorm: {{tiny: {{arch: {{{arch}}}}}}}")
+    )
+    decode("toy", "bpe_toy", "transformer_prenorm", "tiny")
+    expected = (project / "data/decode" / SYSTEM / "test.txt").read_text().split("\n")[:-1]
+    (project / "test.txt").write_text(TEXT)
+    short = [index for index, line in enumerate(LINES) if line != systems.WORDS]  # which decode reads whole
+    for found in (lines("--file", "test.txt"), lines(given=TEXT)):
+        assert len(found) == len(LINES)
+        assert found[1] == found[3] == ""
+        assert [found[index] for index in short] == [expected[index] for index in short]
+
+
+def test_a_last_line_without_an_end_and_dos_ends(lines, project):
+    expected = lines("le chat noir")
+    assert lines(given="le chat noir") == expected
+    assert lines(given="le chat noir\r\n") == expected
+
+
+def test_nothing_in_nothing_out(run, project):
+    said = run("translate", "--system", SYSTEM)
+    assert (said.status, said.out, said.err) == (0, "", "")
+
+
+def test_n_best_are_numbered_scored_and_ordered(lines, project):
+    plain = lines(given=TEXT)
+    rows = [row.split("\t") for row in lines("--n-best", "3", given=TEXT)]
+    assert {len(row) for row in rows} == {3}
+    assert [int(row[0]) for row in rows] == sorted(int(row[0]) for row in rows)
+    for number, line in enumerate(LINES, 1):
+        own = [row for row in rows if row[0] == str(number)]
+        scores = [float(score) for _, score, _ in own]
+        assert scores == sorted(scores, reverse=True)
+        assert own[0][2] == plain[number - 1]
+        assert len(own) == (3 if line.strip() else 1)
+    assert ["2", "0.0000", ""] in rows
+    assert [row.split("\t")[2] for row in lines("--n-best", "1", given=TEXT)] == plain
+
+
+def test_scores_stand_before_translations(lines, project):
+    first = lines("--n-best", "2", "le chat noir")[0].split("\t")[1:]
+    assert [row.split("\t") for row in lines("--scores", "le chat noir")] == [first]
+
+
+def test_pieces_are_those_read_and_written(lines, project):
+    vocabulary = Vocabulary.load(project / "data/vocabulary/toy-bpe_toy")
+    [row] = lines("--pieces", "le chat noir")
+    text, read, written = row.split("\t")
+    assert [text] == lines("le chat noir")
+    assert read.split(" ") == vocabulary.source_pieces(vocabulary.encode_source(["le chat noir"])[0])
+    assert written.replace(" ", "").replace("▁", " ").strip() == text
+    assert [len(row.split("\t")) for row in lines("--pieces", "--n-best", "2", "le chat")] == [5, 5]
+
+
+def test_the_command_line_says_how_to_search(lines, project):
+    section = (project / "params.yaml").read_text()
+    (project / "params.yaml").write_text(
+        section.replace("beam_size: 3, length_penalty: 0.6", "beam_size: 2, length_penalty: 0.0")
+    )
+    expected = lines("--scores", given=TEXT)
+    (project / "params.yaml").write_text(section)
+    assert lines("--scores", given=TEXT) != expected
+    assert lines("--scores", "--beam", "2", "--length-penalty", "0", given=TEXT) == expected
+    assert len(lines("--beam", "5", "--n-best", "5", "le chat")) == 5
+
+
+def test_a_long_line_is_translated_in_part_and_named(run, project):
+    said = run("translate", "--system", SYSTEM, given=f"le chat\n{systems.WORDS}\n")
+    vocabulary = Vocabulary.load(project / "data/vocabulary/toy-bpe_toy")
+    [pieces] = vocabulary.encode_source([systems.WORDS])
+    assert said.out.count("\n") == 2
+    assert said.err == (
+        f"warning: standard input line 2: longer than in training, got {len(pieces)} pieces; "
+        f"only the first {systems.MAX_LENGTH - 1} are translated\n"
+    )
+    shorter = vocabulary.source.decode(pieces[: systems.MAX_LENGTH - 1])
+    assert run("translate", "--system", SYSTEM, shorter).out == said.out.split("\n")[1] + "\n"
+
+
+def test_unknown_pieces_only_are_translated_and_named(run, project):
+    (project / "greek.txt").write_text(f"dort\nξένος\n{'ξ' * 70}\n")
+    said = run("translate", "--system", SYSTEM, "--file", "greek.txt")
+    assert said.out.count("\n") == 3
+    assert said.err.splitlines() == [
+        "warning: greek.txt line 2: only unknown pieces, got 'ξένος'; expected text like that of the training part",
+        f"warning: greek.txt line 3: only unknown pieces, got '{'ξ' * 60}...'; "
+        "expected text like that of the training part",
+    ]
+    assert run("translate", "--system", SYSTEM, "ξένος").err.startswith("warning: sentence line 1: only unknown pieces")
+
+
+def test_more_than_the_beam_finds_is_refused(fails, project):
+    asked = ("translate", "--system", SYSTEM, "--n-best", "4", "le chat")
+    assert fails(*asked) == "--n-best: must not exceed the beam size 3, got 4; expected fewer or --beam 4"
+    assert fails(*asked, "--beam", "2") == (
+        "--n-best: must not exceed the beam size 2, got 4; expected fewer or --beam 4"
+    )
+
+
+def test_lines_before_a_bad_one_are_translated(run, project, monkeypatch):
+    monkeypatch.setattr("pipeline.commands.translate.TOGETHER", 1)
+    said = run("translate", "--system", SYSTEM, given=b"le chat\nle \xff chat\n")
+    assert said.status == 1
+    assert said.out.count("\n") == 1
+    assert said.err == (
+        "error: standard input line 2: invalid UTF-8, got byte 0xff at column 4; expected text in UTF-8\n"
+    )
+
+
+def environment(project_root):
+    return os.environ | {"PYTHONPATH": str(project_root), "TERM": "xterm"}
+
+
+COMMAND = [sys.executable, "-m", "pipeline.commands.nmt", "translate", "--system", SYSTEM]
+
+
+def test_a_pipe_that_closes_is_no_fault(project, project_root):
+    """As `head` closes it: many lines are left unread."""
+    reader, writer = os.pipe()
+    running = subprocess.Popen(
+        COMMAND,
+        cwd=project,
+        env=environment(project_root),
+        stdin=subprocess.PIPE,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+    )
+    os.close(writer)
+    os.close(reader)
+    _, err = running.communicate(b"le chat noir\n" * 50)
+    assert err == b""
+    assert running.returncode == 1
+
+
+def test_a_bar_on_the_terminal_leaves_the_pipe_alone(project, project_root):
+    master, slave = pty.openpty()
+    done = subprocess.run(
+        COMMAND, cwd=project, env=environment(project_root), input=TEXT.encode(), stdout=subprocess.PIPE, stderr=slave
+    )
+    os.close(slave)
+    shown = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert done.returncode == 0
+    assert done.stdout.count(b"\n") == len(LINES)
+    assert b"\x1b" not in done.stdout
+    assert "translate" in shown
+    assert "warning: standard input line 7" in shown
+
+
+def test_a_person_has_each_answer_at_once(project, project_root):
+    master, slave = pty.openpty()
+    running = subprocess.Popen(
+        COMMAND, cwd=project, env=environment(project_root), stdin=slave, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    os.close(slave)
+    answers = []
+    for line in (b"le chat noir\n", b"dort\n"):
+        os.write(master, line)
+        answers.append(running.stdout.readline())
+    os.write(master, b"\x04")
+    out, err = running.communicate()
+    os.close(master)
+    assert running.returncode == 0
+    assert (len(answers), out) == (2, b"")
+    assert answers[0] != answers[1]
+    assert err == b"One sentence a line; Ctrl-D ends.\n"

@@ -1,0 +1,99 @@
+"""Sections of the report, one by one."""
+
+import re
+
+from pipeline.evaluation import sections
+
+
+def joined(blocks):
+    return "\n".join(blocks)
+
+
+def test_every_part_has_its_table(make_corpus):
+    shown = joined(sections.scores(make_corpus()))
+    assert shown.startswith("Test part `test`, 3 sentences:\n\n|  | system |")
+    assert shown.endswith("](scores_by_length-toy.png)\n")
+
+
+def test_every_system_has_a_page_of_attention(make_corpus):
+    assert joined(sections.attention(make_corpus())).splitlines() == [
+        "- [`bpe_2k-first_model-tiny`](attention/toy-bpe_2k-first_model-tiny/index.html)",
+        "- [`bpe_2k-second_model-tiny`](attention/toy-bpe_2k-second_model-tiny/index.html)",
+    ]
+
+
+def test_a_training_is_told_by_its_end(make_corpus):
+    row = "| `bpe_2k-first_model-tiny` | patience | 600 | 400 | 1.234 | 61.50 | 5.23 % | 2 |"
+    assert row in joined(sections.training(make_corpus()))
+
+
+def test_bleu_that_was_not_measured_is_a_dash(make_corpus, make_system):
+    system = make_system("first_model", 50.0)
+    del system.training["best"]["validation_bleu"]
+    assert "| 1.234 | – | 5.23 % |" in joined(sections.training(make_corpus(systems=[system])))
+
+
+def test_losses_of_two_vocabularies_are_said_not_to_compare(make_corpus):
+    one = make_corpus().tokens["bpe_2k"]
+    words = "Losses per token compare only between systems with the same vocabulary"
+    assert words in joined(sections.training(make_corpus(tokens={"bpe_2k": one, "bpe_8k": one})))
+    assert words not in joined(sections.training(make_corpus()))
+
+
+def test_data_counts_add_up_from_read_to_kept(make_corpus):
+    data = joined(sections.data(make_corpus()))
+    rows = [
+        "| read | 1,000 | 100.00 % |",
+        "| dropped: `length_ratio` | 20 | 2.00 % |",
+        "| dropped: `duplicate` | 30 | 3.00 % |",
+        "| kept | 950 | 95.00 % |",
+    ]
+    assert "\n".join(rows) in data
+    assert "| `train` | 900 | 9,000 | 8,000 | 0.10 % | 0.00 % |" in data
+    assert "| `train/test` | 1 | 12 | 12 |" in data
+    assert "by line" not in data
+
+
+def test_the_leakage_of_a_split_by_line_is_told(make_corpus):
+    splitting = make_corpus().splitting | {"line_split": {"held_out": 4000, "seen": 1201, "share": 0.30025}}
+    data = joined(sections.data(make_corpus(splitting=splitting)))
+    assert "Had the parts been carved by line, 30.03 % of the 4,000 pairs held out" in data
+
+
+def test_samples_show_source_reference_and_the_best_system_first(make_corpus):
+    samples = joined(sections.samples(make_corpus(), 9, 1))
+    assert (
+        "| `test` | line 1 |\n| :--- | :--- |\n| source | Le chat \\| dort. |\n| reference | The cat sleeps. |\n"
+        "| `bpe_2k-second_model-tiny` | second\\_model one |\n| `bpe_2k-first_model-tiny` | first\\_model one |\n"
+    ) in samples
+    assert "| source | Il \\*a\\* \\<b\\> |" in samples
+    assert samples.count("| *(empty)* |") == 2
+    assert samples.count("| `test` | line ") == 3
+
+
+def test_the_seed_chooses_the_samples(make_corpus):
+    corpus = make_corpus(texts={"test": [(f"s{i}", f"t{i}") for i in range(50)]})
+    for system in corpus.systems:
+        system.translations["test"] = [f"h{i}" for i in range(50)]
+
+    def lines(seed):
+        return re.findall(r"line (\d+) \|", joined(sections.samples(corpus, 5, seed)))
+
+    assert lines(1) == lines(1)
+    assert lines(1) == sorted(set(lines(1)), key=int)
+    assert len(lines(1)) == 5
+    assert lines(1) != lines(2)
+
+
+def test_parameters_that_differ_stand_apart(make_corpus):
+    parameters = joined(sections.parameters(make_corpus()))
+    differ, same = parameters.split("The same for all of them:")
+    assert "| parameter | `bpe_2k-first_model-tiny` | `bpe_2k-second_model-tiny` |" in differ
+    assert "| `arch.width` | 50 | 70 |" in differ
+    assert "| `training.updates` | 600 |" in same
+
+
+def test_one_system_has_one_table_of_parameters(make_corpus, make_system):
+    parameters = joined(sections.parameters(make_corpus(systems=[make_system("first_model", 50.0)])))
+    assert "Where the systems differ" not in parameters
+    assert "| `arch.width` | 50 |\n" in parameters

@@ -1,0 +1,54 @@
+"""Scheduled teacher forcing; everything else about the loop is tested with the models."""
+
+import pytest
+import torch
+
+from tests import networks
+from tests.networks import SOURCE, TARGET
+
+MODELS = ["rnn_encdec", "gru_attention", "bilstm_attention", "rnnsearch"]
+
+
+@torch.no_grad()
+def own_words(model):
+    """What the model reads if from the second step on it reads only its own words: (B, T)."""
+    state, tokens, read = model.start(SOURCE), TARGET[:, 0], []
+    for _ in range(TARGET.shape[1]):
+        read.append(tokens)
+        logits, state = model.step(state, tokens)
+        tokens = logits.argmax(dim=1)
+    return torch.stack(read, dim=1)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_without_teacher_it_reads_its_own_words(name):
+    model = networks.build(name, teacher_forcing=0.0)
+    expected = model.hidden(SOURCE, own_words(model))
+    torch.testing.assert_close(model.train().hidden(SOURCE, TARGET), expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_teacher_is_there_whenever_it_is_judged(name):
+    model = networks.build(name, teacher_forcing=0.0)
+    assert torch.equal(model.hidden(SOURCE, TARGET), networks.build(name).hidden(SOURCE, TARGET))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_some_steps_read_the_truth_and_the_draw_is_torchs(name):
+    model = networks.build(name, teacher_forcing=0.5).train()
+    found = []
+    for seed in (1, 1, 2, 3, 4, 5):
+        torch.manual_seed(seed)
+        found.append(model.hidden(SOURCE, TARGET))
+    assert torch.equal(found[0], found[1])
+    assert len({tuple(one.flatten().tolist()) for one in found}) > 2
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_dropout_falls_on_embeddings_and_on_what_the_output_reads(name):
+    model = networks.build(name, dropout=0.5).train()
+    hidden = model.hidden(SOURCE, TARGET)
+    assert not torch.equal(hidden, model.hidden(SOURCE, TARGET))
+    assert not torch.equal(model.logits(hidden), model.logits(hidden))
+    model.eval()
+    assert torch.equal(model.logits(hidden), model.logits(hidden))

@@ -1,0 +1,42 @@
+import math
+
+import pytest
+import torch
+
+from pipeline.layers.scope import Global, GlobalScope, LocalP, LocalScope, build
+
+REAL = torch.tensor([[True] * 4, [True, True, False, False]])
+
+
+def test_which_scope():
+    assert isinstance(build(GlobalScope(kind="global"), 3), Global)
+    local = build(LocalScope(kind="local_p", window=10, deviation=5.0), 3)
+    assert isinstance(local, LocalP)
+    assert (local.window, local.deviation) == (10, 5.0)
+
+
+def test_all_real_positions_share_the_weight():
+    weights = Global()(torch.tensor([[0.0, math.log(2), 0.0, 0.0], [1.0, 1.0, 9.0, 9.0]]), torch.zeros(2, 3), REAL)
+    torch.testing.assert_close(weights, torch.tensor([[0.2, 0.4, 0.2, 0.2], [0.5, 0.5, 0.0, 0.0]]))
+
+
+@torch.no_grad()
+def test_local_p_by_hand():
+    """Weights of 0 put the centre at S / 2: 2 of four positions, 1 of two."""
+    local = LocalP(3, window=1, deviation=0.5)
+    local.centre_out.weight.zero_()
+    weights = local(torch.zeros(2, 4), torch.randn(2, 3), REAL)
+    side = math.exp(-1 / (2 * 0.5**2))
+    expected = [[0.0, side / 3, 1 / 3, side / 3], [side / 2, 1 / 2, 0.0, 0.0]]
+    torch.testing.assert_close(weights, torch.tensor(expected))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("sign", [-100.0, 100.0])
+def test_a_centre_at_either_end_still_sees_a_position(sign):
+    local = LocalP(1, window=1, deviation=0.5)
+    local.centre_in.weight.fill_(100.0)
+    local.centre_out.weight.fill_(sign)
+    weights = local(torch.zeros(2, 4), torch.ones(2, 1), REAL)
+    assert torch.isfinite(weights).all()
+    assert (weights.sum(dim=1) > 0).all()

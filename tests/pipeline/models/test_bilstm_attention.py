@@ -1,0 +1,66 @@
+"""The attentional LSTM against its equations; the decoder starts from the means of the encoder's states."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.models.bilstm_attention import Arch, Model
+from pipeline.params import ParamsError
+from tests import networks
+from tests.networks import SOURCE, TARGET
+from tests.pipeline.models.readings import context, lstm, pieces, softmax, weights
+
+PARAMS = Path(__file__).parents[3] / "params.yaml"
+
+
+def reading(model, source, target):
+    """What the output projection reads and the weights of each step, from the equations."""
+    w = weights(model)
+
+    def way(name, words):
+        h, c, states = torch.zeros(4), torch.zeros(4), []
+        for word in words:
+            h, c = lstm(w, name, word, h, c)
+            states.append((h, c))
+        return states
+
+    x = [w["source_embedding"][piece] for piece in pieces(source)]
+    both = list(zip(way("encoder.forwards.cell", x), way("encoder.backwards.cell", x[::-1])[::-1], strict=True))
+    h, cells = ([torch.cat([ahead[k], back[k]]) for ahead, back in both] for k in (0, 1))
+    s, cell = sum(h) / len(h), sum(cells) / len(cells)
+    found, looked = [], []
+    for piece in pieces(target):
+        a = softmax([s @ state / 8**0.5 for state in h])
+        s, cell = lstm(w, "cell", torch.cat([w["target_embedding"][piece], context(a, h)]), s, cell)
+        found.append(s)
+        looked.append(torch.stack(a))
+    return torch.stack(found), torch.stack(looked)
+
+
+@torch.no_grad()
+def test_it_is_what_the_equations_say():
+    model = networks.build("bilstm_attention")
+    hidden, attention = model.hidden(SOURCE, TARGET), model.attention(SOURCE, TARGET)["attention"]
+    for row in range(len(SOURCE)):
+        expected, looked = reading(model, SOURCE[row], TARGET[row])
+        torch.testing.assert_close(hidden[row, : len(expected)], expected, rtol=1e-5, atol=1e-5)
+        height, width = looked.shape
+        torch.testing.assert_close(attention[row, 0, :height, :width], looked, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(model.logits(hidden), hidden @ weights(model)["output.weight"].T)
+
+
+def test_the_published_size():
+    """torch's LSTMs have two biases; embeddings of 64, 128 units each way, a decoder of 256, no bias at the output."""
+    model = Model(Arch.load("models.bilstm_attention.paper.arch", PARAMS), source_size=10_000, target_size=8_000)
+    encoder, decoder = 2 * 4 * 128 * (64 + 128 + 2), 4 * 256 * (64 + 256 + 256 + 2)
+    expected = 18_000 * 64 + encoder + decoder + 8_000 * 256
+    assert sum(weight.numel() for weight in model.parameters()) == expected == 3_990_528
+
+
+def test_the_decoder_is_as_wide_as_both_directions(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("arch: {embedding: 64, encoder_width: 128, width: 128, dropout: 0.0, teacher_forcing: 1.0}")
+    with pytest.raises(ParamsError) as caught:
+        Arch.load("arch", path)
+    assert str(caught.value) == f"{path}: arch.width: must be twice encoder_width 128, got 128"

@@ -1,0 +1,126 @@
+"""The attentional GRU against its equations, for every scoring function and scope."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.models.gru_attention import Arch, Model
+from pipeline.params import ParamsError
+from tests import networks
+from tests.networks import SOURCE, TARGET
+from tests.pipeline.models.readings import additive, context, gru_after, local, pieces, softmax, weights
+
+PARAMS = Path(__file__).parents[3] / "params.yaml"
+EQUAL = {"encoder_width": 8}
+KINDS = [
+    ({"kind": "additive", "size": 5}, {}),
+    ({"kind": "general"}, {}),
+    ({"kind": "dot"}, EQUAL),
+    ({"kind": "scaled_dot"}, EQUAL),
+    ({"kind": "location", "positions": 5}, {}),
+    ({"kind": "additive", "size": 5}, {"bidirectional": True}),
+    ({"kind": "dot"}, {"encoder_width": 4, "bidirectional": True}),
+]
+SCOPES = [{"kind": "global"}, {"kind": "local_p", "window": 1, "deviation": 0.5}]
+
+
+def scores(w, kind, s, h):
+    """One number a source position."""
+    match kind:
+        case "additive":
+            return additive(w, s, h)
+        case "general":
+            return [s @ w["scoring.key.weight"] @ state for state in h]
+        case "location":
+            return [w["scoring.query.weight"][j] @ s + w["scoring.query.bias"][j] for j in range(len(h))]
+    return [s @ state / (8**0.5 if kind == "scaled_dot" else 1) for state in h]
+
+
+def reading(model, arch, source, target):
+    """What the output projection reads and the weights of each step, from the equations."""
+    w = weights(model)
+
+    def way(name, words):
+        h, states = torch.zeros(arch.encoder_width), []
+        for word in words:
+            h = gru_after(w, f"{name}.fused", word, h, "_l0")
+            states.append(h)
+        return states
+
+    x = [w["source_embedding"][piece] for piece in pieces(source)]
+    h = way("encoder.forwards", x)
+    final = h[-1]
+    if arch.bidirectional:
+        back = way("encoder.backwards", x[::-1])
+        final = torch.cat([final, back[-1]])
+        h = [torch.cat(pair) for pair in zip(h, back[::-1], strict=True)]
+    s = w["begin.weight"] @ final + w["begin.bias"] if "begin.weight" in w else final
+    found, looked = [], []
+    for piece in pieces(target):
+        y, e = w["target_embedding"][piece], scores(w, arch.attention.kind, s, h)
+        a = softmax(e) if arch.scope.kind == "global" else local(w, e, s, arch.scope.window, arch.scope.deviation)
+        c = context(a, h)
+        s = gru_after(w, "cell", torch.cat([y, c]), s)
+        found.append(torch.cat([s, c, y]))
+        looked.append(torch.stack(a))
+    return torch.stack(found), torch.stack(looked)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope["kind"])
+@pytest.mark.parametrize(("attention", "widths"), KINDS, ids=str)
+def test_it_is_what_the_equations_say(attention, widths, scope):
+    changed = {"attention": attention, "scope": scope, **widths}
+    model = networks.build("gru_attention", **changed)
+    arch = Arch.model_validate(networks.ARCHS["gru_attention"] | changed)
+    hidden, seen = model.hidden(SOURCE, TARGET), model.attention(SOURCE, TARGET)["attention"]
+    for row in range(len(SOURCE)):
+        expected, looked = reading(model, arch, SOURCE[row], TARGET[row])
+        torch.testing.assert_close(hidden[row, : len(expected)], expected, rtol=1e-5, atol=1e-5)
+        height, width = looked.shape
+        torch.testing.assert_close(seen[row, 0, :height, :width], looked, rtol=1e-5, atol=1e-5)
+    w = weights(model)
+    torch.testing.assert_close(model.logits(hidden), hidden @ w["output.weight"].T + w["output.bias"])
+
+
+@pytest.mark.parametrize("kind", ["dot", "scaled_dot"])
+def test_products_need_equal_widths(tmp_path, kind):
+    path = tmp_path / "params.yaml"
+    path.write_text(
+        "arch: {embedding: 6, encoder_width: 7, bidirectional: true, width: 8, attention: {kind: " + kind + "}, "
+        "scope: {kind: global}, dropout: 0.0, teacher_forcing: 1.0}"
+    )
+    with pytest.raises(ParamsError) as caught:
+        Arch.load("arch", path)
+    assert str(caught.value) == (
+        f"{path}: arch.attention.kind: {kind} needs states of equal width, got 14 in the encoder and 8 in the decoder; "
+        "expected equal ones, or general"
+    )
+
+
+def test_faults_are_named(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text(
+        "arch: {embedding: 0, encoder_width: 7, bidirectional: 1, width: 8, attention: {kind: adaptive}, "
+        "scope: {kind: local_p, window: 2}, dropout: 1.0, teacher_forcing: 1.5}"
+    )
+    with pytest.raises(ParamsError) as caught:
+        Arch.load("arch", path)
+    assert [line.removeprefix(f"{path}: arch.") for line in str(caught.value).splitlines()] == [
+        "embedding: should be greater than 0, got 0",
+        "bidirectional: should be a valid boolean, got 1",
+        "attention.kind: unknown choice, got 'adaptive'; nearest is 'additive'",
+        "scope.deviation: is missing",
+        "dropout: should be less than or equal to 0.99, got 1.0",
+        "teacher_forcing: should be less than or equal to 1, got 1.5",
+    ]
+
+
+def test_the_tutorials_size():
+    """Embeddings of 256, GRUs of 512 with torch's two biases, an output of 512 + 512 + 256."""
+    model = Model(Arch.load("models.gru_attention.paper.arch", PARAMS), source_size=7_854, target_size=5_893)
+    encoder, decoder = 3 * 512 * (256 + 512 + 2), 3 * 512 * (256 + 512 + 512 + 2)
+    attention = 512 * 512 + 512 + 512 * 512 + 512  # W and b of the state, U of the source, v
+    expected = (7_854 + 5_893) * 256 + encoder + decoder + attention + 5_893 * (1280 + 1)
+    assert sum(weight.numel() for weight in model.parameters()) == expected == 14_745_349

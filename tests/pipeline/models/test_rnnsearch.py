@@ -1,0 +1,80 @@
+"""RNNsearch against its equations, its size against a count by hand, its initial weights as published."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from pipeline.models.rnnsearch import Arch, Model
+from tests import networks
+from tests.networks import SOURCE, TARGET
+from tests.pipeline.models.readings import additive, context, gru_after, gru_before, maxout, pieces, softmax, weights
+
+PARAMS = Path(__file__).parents[3] / "params.yaml"
+PAPER = Arch.load("models.rnnsearch.paper.arch", PARAMS)
+
+
+def reading(model, source, target, *, before):
+    """What the output projection reads and the weights of each step, from the equations."""
+    w = weights(model)
+    x = [w["source_embedding"][piece] for piece in pieces(source)]
+
+    def way(name, words):
+        h, states = torch.zeros(8), []
+        for word in words:
+            h = gru_before(w, f"{name}.cell", word, h) if before else gru_after(w, f"{name}.fused", word, h, "_l0")
+            states.append(h)
+        return states
+
+    forwards, backwards = way("encoder.forwards", x), way("encoder.backwards", x[::-1])[::-1]
+    h = [torch.cat(pair) for pair in zip(forwards, backwards, strict=True)]
+    s = torch.tanh(w["begin.weight"] @ backwards[0] + w["begin.bias"])
+    found, looked = [], []
+    for piece in pieces(target):
+        y = w["target_embedding"][piece]
+        a = softmax(additive(w, s, h))
+        c = context(a, h)
+        found.append(maxout(w, torch.cat([s, y, c])))
+        s = (gru_before if before else gru_after)(w, "cell", torch.cat([y, c]), s)
+        looked.append(torch.stack(a))
+    return torch.stack(found), torch.stack(looked)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("reset_gate", ["before", "after"])
+def test_it_is_what_the_equations_say(reset_gate):
+    model = networks.build("rnnsearch", reset_gate=reset_gate)
+    hidden, attention = model.hidden(SOURCE, TARGET), model.attention(SOURCE, TARGET)["attention"]
+    for row in range(len(SOURCE)):
+        expected, looked = reading(model, SOURCE[row], TARGET[row], before=reset_gate == "before")
+        torch.testing.assert_close(hidden[row, : len(expected)], expected, rtol=1e-5, atol=1e-5)
+        height, width = looked.shape
+        torch.testing.assert_close(attention[row, 0, :height, :width], looked, rtol=1e-5, atol=1e-5)
+    w = weights(model)
+    torch.testing.assert_close(model.logits(hidden), hidden @ w["output.weight"].T + w["output.bias"])
+
+
+def test_the_published_size():
+    """The decoder's GRU reads a word of 620 and a context of 2,000; the deep output reads the state as well."""
+    with torch.device("meta"):
+        model = Model(PAPER, source_size=30_004, target_size=30_004)
+    embeddings = 2 * 30_004 * 620
+    encoder, decoder = 2 * 3 * 1000 * (620 + 1000 + 1), 3 * 1000 * (620 + 2000 + 1000 + 1)
+    alignment = 1000 * 1000 + 1000 + 1000 * 2000 + 1000  # W_a and its bias, U_a, v
+    begin, deep, output = 1000 * 1001, 1000 * (1000 + 620 + 2000 + 1), 30_004 * 501
+    expected = embeddings + encoder + decoder + alignment + begin + deep + output
+    assert sum(weight.numel() for weight in model.parameters()) == expected == 80_449_964
+
+
+def test_the_published_initial_weights():
+    torch.manual_seed(3)
+    arch = PAPER.model_copy(update={"embedding": 62, "width": 100, "alignment": 100, "maxout": 50})
+    w = weights(Model(arch, source_size=300, target_size=300))
+    for name in ("encoder.backwards.cell.gates.weight", "cell.gates.weight", "cell.candidate.weight"):
+        for block in w[name].split(100):
+            torch.testing.assert_close(block @ block.T, torch.eye(100), atol=1e-5, rtol=0)
+    for name in ("scoring.query.weight", "scoring.key.weight"):
+        assert w[name].std() == pytest.approx(0.001, rel=0.05), name
+    for name in ("source_embedding", "cell.input.weight", "begin.weight", "maxout.units.weight", "output.weight"):
+        assert w[name].std() == pytest.approx(0.01, rel=0.05), name
+    assert not any(weight.any() for name, weight in w.items() if name.endswith("bias") or name == "scoring.v")

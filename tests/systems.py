@@ -1,0 +1,68 @@
+"""A system as `dvc repro` leaves it, small and with random weights, for what translates with one."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from pipeline import files
+from pipeline.data import subwords
+from pipeline.models import interface
+from pipeline.params import flatten
+from tests.networks import ARCHS
+from tests.toys import TRAINING
+
+SYSTEM = "toy-bpe_toy-transformer_prenorm-tiny"
+MAX_LENGTH = 16  # of a source in training, EOS counted
+WORDS = "le chat noir dort dans la maison blanche et mange une pomme rouge avec un ami"
+PARTS = {
+    "train": [WORDS[4 * i :] for i in range(12)],
+    "validation": ["le chat dort"],
+    "test": ["le chat noir", "", "une pomme rouge avec un ami", "   ", "dort", "le chat noir dort", "ξένος", WORDS],
+    "other": ["la maison blanche", "dort"],
+}
+SUBWORDS: dict[str, Any] = {
+    "kind": "bpe",
+    "size": 60,
+    "joint": True,
+    "byte_fallback": False,
+    "character_coverage": 1.0,
+    "sentences": 1000,
+    "seed": 1,
+}
+PARAMS = """\
+build: {corpora: [toy], vocabularies: [bpe_toy], models: [transformer_prenorm], sizes: [tiny]}
+corpora: {toy: {}, novel: {}}
+vocabularies: {bpe_toy: {}}
+models: {transformer_prenorm: {tiny: {}}, rnn_encdec: {tiny: {}, small: {}}}
+decode: {beam_size: 3, length_penalty: 0.6, max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 60}
+attend: {sentences: 3, min_words: 2, max_words: 6, max_length_offset: 7, seed: 1}
+"""
+
+
+def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
+    """Write params.yaml, the parts, a vocabulary and a random model of a name below `root`; the system's id."""
+    (root / "params.yaml").write_text(PARAMS)
+    split, pieces, system = root / "data/split/toy", root / "data/vocabulary/toy-bpe_toy", f"toy-bpe_toy-{model}-tiny"
+    if not split.exists():
+        for part, lines in PARTS.items():
+            for side in ("source", "target"):
+                files.write_lines(split / f"{part}.{side}.txt", lines)
+        source = split / "train.source.txt"
+        pieces.mkdir(parents=True)
+        subwords.train(subwords.Subwords.model_validate(SUBWORDS), source, source, pieces, "vocabularies.bpe_toy")
+    found = interface.find(model)
+    arch = found.Arch.model_validate(ARCHS[model])
+    torch.manual_seed(1)
+    net = found.Model(arch, source_size=60, target_size=60)
+    for name, weight in net.named_parameters():  # strong enough that sources differ in their translations
+        if weight.dim() > 1:
+            nn.init.normal_(weight, std=0.8 if "embed" in name else 0.4)
+    average = root / "runs" / system / "average"
+    average.mkdir(parents=True)
+    save_file(net.state_dict(), average / "model.safetensors")
+    sections = {"training": TRAINING | {"max_length": MAX_LENGTH}, "arch": arch.model_dump()}
+    files.write_json(root / "runs" / system / "train/training.json", {"fingerprint": "0", "params": flatten(sections)})
+    return system
