@@ -36,4 +36,4 @@ def test_one_sentence_an_update_is_enough(name):
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("reverse", [False, True], ids=["copy", "reverse"])
 def test_ten_digits_never_seen_come_out_exactly(name, reverse, trial):
-    assert_learns(name, enough=0.97, reverse=reverse, batch_size=80, updates=4000, length=10)
+    assert_learns(name, enough=0.95, reverse=reverse, batch_size=80, updates=4000, length=10)

@@ -145,7 +145,8 @@ def test_fault_of_a_choice(faults, key, value, said):
 
 def test_size_that_one_of_two_models_has(faults, whole):
     known = sorted(whole["models"]["transformer_prenorm"])
-    assert faults({"build.sizes": ["tutorial"]}) == [
+    both = ["transformer_prenorm", "transformer_postnorm"]
+    assert faults({"build.models": both, "build.sizes": ["tutorial"]}) == [
         "params.yaml: build.sizes: unknown size of transformer_prenorm, got 'tutorial'; "
         f"expected one of {', '.join(known)}"
     ]
