@@ -38,7 +38,7 @@ class Translator:
 
     @classmethod
     def load(cls, system: str) -> Self:
-        """The built system of this id, as it was trained: a later edit of params.yaml changes nothing.
+        """The built system of this id: its network as it was trained, its vocabulary as it stands.
 
         Raises: DataError where its files are missing or do not fit each other or this code.
         """

@@ -13,7 +13,7 @@ LEARNT = 0.99  # of unseen sentences, new ones at each look
 def copy(
     model: Annotated[str, typer.Option(help="A model, such as rnnsearch.")],
     reverse: Annotated[bool, typer.Option("--reverse", help="Say the digits backwards.")] = False,
-    batch_size: Annotated[int, typer.Option(min=1, help="Sentences an update.")] = 80,
+    batch_size: Annotated[int, typer.Option(min=1, max=copy_task.TRAINED, help="Sentences an update.")] = 80,
     updates: Annotated[int, typer.Option(min=1, help="Give up after so many.")] = 5000,
     seed: Annotated[int, typer.Option(min=0, help="Of the weights and the sentences.")] = 1,
 ) -> None:

@@ -29,12 +29,15 @@ def lines(sentence: str | None, file: Path | None, together: int) -> Lines:
     if sentence is not None and file is not None:
         raise files.DataError(f"--file: must stand without a sentence, got {sentence!r} too; expected one of the two")
     if sentence is not None:
-        raw = os.fsencode(sentence).split(b"\n")
+        raw = os.fsencode(sentence).removesuffix(b"\n").split(b"\n")
         return Lines(decoded(raw, "sentence"), "sentence", together, len(raw))
     if file is not None:
         if not file.is_file() and not file.is_fifo():
-            raise files.DataError(f"--file: no such file, got {str(file)!r}; expected one sentence a line")
+            what = "not a file" if file.exists() else "no such file"
+            raise files.DataError(f"--file: {what}, got {str(file)!r}; expected one sentence a line")
         return Lines(files.read_lines(file), str(file), together, files.count_lines(file) if file.is_file() else None)
+    if sys.stdin is None:
+        raise files.DataError("standard input: is closed; expected a sentence, --file, or lines on standard input")
     if sys.stdin.isatty():
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
         together = 1

@@ -20,7 +20,7 @@ class Recurrent(nn.Module):
     "weights" (N, S), where there is any.
 
     While training, each step but the first reads the true piece with probability `teacher_forcing`, and else the one
-    that the model itself finds likeliest (Bengio et al. 2015; one draw a step and micro-batch).
+    that the model itself, dropout included, finds likeliest (Bengio et al. 2015; one draw a step and micro-batch).
     Dropout is on the embeddings and on what the output projection reads.
     """
 

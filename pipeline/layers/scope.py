@@ -38,7 +38,8 @@ class Global(nn.Module):
 class LocalP(nn.Module):
     """softmax within p +- window, times exp(-(j - p)^2 / (2 deviation^2)), not renormalised.
 
-    The centre is p = S sigmoid(v^T tanh(W s)); j counts from 0 and S is the sentence's real length, EOS included.
+    The centre is p = S sigmoid(v^T tanh(W s)); j counts from 0 and S is the sentence's real length, EOS included,
+    as far as the scores know its positions.
     Source: Luong et al. 2015, section 3.2, local-p, with the state before the step.
     """
 
@@ -50,10 +51,11 @@ class LocalP(nn.Module):
 
     def forward(self, scores: Tensor, state: Tensor, real: Tensor) -> Tensor:
         """Shapes: scores (N, S), state (N, D), real (N, S) -> (N, S)."""
-        lengths = real.sum(dim=1, keepdim=True)
+        known = real & (scores > -math.inf)  # location knows only so many positions
+        lengths = known.sum(dim=1, keepdim=True)
         centre = lengths * torch.sigmoid(self.centre_out(torch.tanh(self.centre_in(state))))  # (N, 1)
         away = torch.arange(scores.shape[1], device=scores.device) - centre  # (N, S)
-        near = real & (away.abs() <= self.window)
+        near = known & (away.abs() <= self.window)
         weights = scores.masked_fill(~near, -math.inf).softmax(dim=1)
         return weights * torch.exp(-(away**2) / (2 * self.deviation**2))
 

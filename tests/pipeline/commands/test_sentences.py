@@ -39,10 +39,21 @@ def test_two_origins_are_refused(tmp_path):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    for path in (tmp_path / "text.txt", tmp_path):
+    for path, what in ((tmp_path / "text.txt", "no such file"), (tmp_path, "not a file")):
         with pytest.raises(DataError) as caught:
             sentences.lines(None, path, 200)
-        assert str(caught.value) == f"--file: no such file, got {str(path)!r}; expected one sentence a line"
+        assert str(caught.value) == f"--file: {what}, got {str(path)!r}; expected one sentence a line"
+
+
+def test_closed_standard_input_is_named(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(DataError) as caught:
+        sentences.lines(None, None, 200)
+    assert str(caught.value) == ("standard input: is closed; expected a sentence, --file, or lines on standard input")
+
+
+def test_the_end_of_a_line_adds_no_line():
+    assert list(sentences.lines("le chat\n", None, 200).lines) == ["le chat"]
 
 
 def test_bytes_that_are_no_text_are_named():

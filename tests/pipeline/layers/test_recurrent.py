@@ -45,6 +45,16 @@ def test_some_steps_read_the_truth_and_the_draw_is_torchs(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
+def test_gradients_flow_in_bf16_where_it_reads_its_own_words(name):
+    """Its own words are chosen without gradient, which must not take the gradient of the same weights elsewhere."""
+    model = networks.build(name, teacher_forcing=0.0).train()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        logits = model.logits(model.hidden(SOURCE, TARGET))
+    torch.autograd.backward(logits.float().logsumexp(2).sum())
+    assert [n for n, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()] == []
+
+
+@pytest.mark.parametrize("name", MODELS)
 def test_dropout_falls_on_embeddings_and_on_what_the_output_reads(name):
     model = networks.build(name, dropout=0.5).train()
     hidden = model.hidden(SOURCE, TARGET)

@@ -32,6 +32,18 @@ def test_local_p_by_hand():
 
 
 @torch.no_grad()
+def test_positions_without_a_score_are_never_the_only_ones_near():
+    """A location score of two positions, a sentence of 40: the centre stays among the two."""
+    local = LocalP(3, window=1, deviation=0.5)
+    scores = torch.full((2, 40), -math.inf)
+    scores[:, :2] = 0.0
+    weights = local(scores, torch.randn(2, 3), torch.ones(2, 40, dtype=torch.bool))
+    assert torch.isfinite(weights).all()
+    assert (weights[:, :2].sum(dim=1) > 0).all()
+    assert not weights[:, 2:].any()
+
+
+@torch.no_grad()
 @pytest.mark.parametrize("sign", [-100.0, 100.0])
 def test_a_centre_at_either_end_still_sees_a_position(sign):
     local = LocalP(1, window=1, deviation=0.5)
