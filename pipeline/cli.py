@@ -16,6 +16,11 @@ def run(main: Callable[..., Any]) -> None:
     """Parse the command line into `main`'s arguments and call it."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command()(main)
+    call(app)
+
+
+def call(app: Callable[[], Any]) -> None:
+    """Run a command line; a mistake of its user ends it with one message and exit status 1."""
     try:
         app()
     except Exception as error:

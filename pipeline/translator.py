@@ -9,7 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from pipeline import device, files, ids
-from pipeline.data.vocabulary import Vocabulary
+from pipeline.data.vocabulary import Vocabulary, digest
 from pipeline.decoding import attending
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding, n_best
@@ -38,13 +38,18 @@ class Translator:
 
     @classmethod
     def load(cls, system: str) -> Self:
-        """The built system of this id: its network as it was trained, its vocabulary as it stands.
+        """The built system of this id: its network as it was trained, and its vocabulary.
 
         Raises: DataError where its files are missing or do not fit each other or this code.
         """
         corpus, vocabulary, model, _ = system.split("-")
-        params = nested(read_training(system)["params"])
-        pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
+        training, folder = read_training(system), Path("data/vocabulary", f"{corpus}-{vocabulary}")
+        params, pieces = nested(training["params"]), Vocabulary.load(folder)
+        if digest(folder) != training["vocabulary"]:
+            raise files.DataError(
+                f"{folder}: not the vocabulary that {system} was trained with; "
+                f"expected what `dvc repro average@{system}` builds"
+            )
         found = interface.find(model)
         if faults := list(found.Arch.faults(params["arch"], "arch", training_path(system))):
             raise files.DataError(f"{'; '.join(faults)}; expected what `dvc repro average@{system}` builds")
@@ -106,7 +111,7 @@ def read_training(system: str) -> dict[str, Any]:
     path = training_path(system)
     try:
         summary = files.read_json(path)
-        summary["params"].items()
+        summary["params"].items(), summary["vocabulary"]
     except FileNotFoundError:
         raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system}` builds") from None
     except (ValueError, TypeError, KeyError, AttributeError):

@@ -12,7 +12,7 @@ from pipeline import cli, device, files, tracking
 from pipeline.data.batching import Plan, updates_from
 from pipeline.data.budget import Training
 from pipeline.data.shards import Encoded
-from pipeline.data.vocabulary import Vocabulary
+from pipeline.data.vocabulary import Vocabulary, digest
 from pipeline.fingerprint import fingerprint
 from pipeline.models import interface
 from pipeline.params import Reader, flatten
@@ -58,8 +58,8 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     done = record.next.update - 1
     with tracking.training_run(system, stage="train", fingerprint=trial.fingerprint, log=log, resumed_at=done) as run:
         run.params(trial.params)
-        digest = files.sha256(trial.data / "train/source.ids.npy", trial.data / "train/target.ids.npy")
-        run.dataset(trial.data.name, digest, trial.pairs)
+        sha256 = files.sha256(trial.data / "train/source.ids.npy", trial.data / "train/target.ids.npy")
+        run.dataset(trial.data.name, sha256, trial.pairs)
         record = follow(trial, record, run)
         out = Path("runs", system, "train")
         publish(trial, record, out)
@@ -145,6 +145,7 @@ def publish(trial: Trial, record: Record, out: Path) -> None:
         best = record.best(1)[0]
         summary = {
             "fingerprint": trial.fingerprint,
+            "vocabulary": digest(trial.pieces),
             "updates": record.next.update - 1,
             "stopped": "patience" if record.exhausted(trial.training.patience) else "updates",
             "best": next(row for row in record.history if row["update"] == best),

@@ -9,6 +9,7 @@ from torch import nn
 
 from pipeline import files
 from pipeline.data import subwords
+from pipeline.data.vocabulary import digest
 from pipeline.models import interface
 from pipeline.params import flatten
 from tests.networks import ARCHS
@@ -64,5 +65,6 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     average.mkdir(parents=True)
     save_file(net.state_dict(), average / "model.safetensors")
     sections = {"training": TRAINING | {"max_length": MAX_LENGTH}, "arch": arch.model_dump()}
-    files.write_json(root / "runs" / system / "train/training.json", {"fingerprint": "0", "params": flatten(sections)})
+    training = {"fingerprint": "0", "vocabulary": digest(pieces), "params": flatten(sections)}
+    files.write_json(root / "runs" / system / "train/training.json", training)
     return system

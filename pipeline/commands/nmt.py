@@ -1,7 +1,5 @@
 """The command `nmt`: translate with what was built, and look inside."""
 
-import sys
-
 import typer
 
 from pipeline import cli
@@ -9,6 +7,7 @@ from pipeline.commands.anatomy import anatomy
 from pipeline.commands.attention import attention
 from pipeline.commands.copy import copy
 from pipeline.commands.translate import translate
+from pipeline.files import DataError
 
 commands = typer.Typer(
     help="Translate with the systems that `dvc repro` built, and look inside them. Run it in the project's folder.",
@@ -23,14 +22,16 @@ for command in (translate, attention, anatomy, copy):
 
 def app() -> None:
     """Run the command line: a user's mistake prints one message, a bug a traceback, as in stages."""
+    cli.call(run)
+
+
+def run() -> None:
+    """The commands, whose paths the user gives: one that cannot be used is a mistake too."""
     try:
         commands(prog_name="nmt")
-    except Exception as error:
-        if message := cli.mistake(error):
-            sys.exit(f"error: {message}")
-        if isinstance(error, PermissionError | FileExistsError | NotADirectoryError | IsADirectoryError):
-            sys.exit(f"error: {error.filename}: {error.strerror}; expected a path of your own to read or to write")
-        raise
+    except (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
+        where, what = error.filename, error.strerror
+        raise DataError(f"{where}: {what}; expected a path of your own to read or to write") from error
 
 
 if __name__ == "__main__":

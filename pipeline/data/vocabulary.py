@@ -6,7 +6,7 @@ from typing import Literal, Protocol, Self
 
 from pydantic import ConfigDict
 
-from pipeline import ids
+from pipeline import files, ids
 from pipeline.data.subwords import Pieces
 from pipeline.data.words import WordList
 from pipeline.params import Section
@@ -34,6 +34,11 @@ class Side(Protocol):
 
     def piece(self, piece: int) -> str:
         """The piece with this id."""
+
+
+def digest(folder: Path) -> str:
+    """Hexadecimal SHA-256 of what the stage vocabulary wrote into `folder`, to tell it from any other."""
+    return files.sha256(*sorted(folder.iterdir()))
 
 
 class Vocabulary:

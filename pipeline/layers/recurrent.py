@@ -1,15 +1,26 @@
 """What the recurrent models share: embeddings, the way through the target, scheduled teacher forcing."""
 
 from abc import abstractmethod
+from typing import Annotated
 
 import torch
+from pydantic import Field, PositiveInt
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline import ids
 from pipeline.layers.dropout import Dropout
+from pipeline.params import Section
 
 State = dict[str, Tensor]
+
+
+class RecurrentArch(Section):
+    """What the `arch` of every recurrent model says, beside what is its own."""
+
+    embedding: PositiveInt
+    dropout: Annotated[float, Field(ge=0, le=0.99)]
+    teacher_forcing: Annotated[float, Field(ge=0, le=1)]
 
 
 class Recurrent(nn.Module):
@@ -26,14 +37,12 @@ class Recurrent(nn.Module):
 
     output: nn.Linear
 
-    def __init__(
-        self, *, source_size: int, target_size: int, embedding: int, dropout: float, teacher_forcing: float
-    ) -> None:
+    def __init__(self, arch: RecurrentArch, *, source_size: int, target_size: int) -> None:
         super().__init__()
-        self.source_embedding = nn.Parameter(torch.empty(source_size, embedding))
-        self.target_embedding = nn.Parameter(torch.empty(target_size, embedding))
-        self.dropout = Dropout(dropout)
-        self.teacher_forcing = teacher_forcing
+        self.source_embedding = nn.Parameter(torch.empty(source_size, arch.embedding))
+        self.target_embedding = nn.Parameter(torch.empty(target_size, arch.embedding))
+        self.dropout = Dropout(arch.dropout)
+        self.teacher_forcing = arch.teacher_forcing
 
     @abstractmethod
     def start(self, source: Tensor) -> State:

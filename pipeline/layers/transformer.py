@@ -1,8 +1,9 @@
 """The Transformer's two stacks; how a sub-layer is wrapped (`PostNorm` or `PreNorm`) is the model's choice."""
 
-from typing import TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import torch
+from pydantic import Field, PositiveInt, ValidationInfo, field_validator
 from torch import Tensor, nn
 
 from pipeline import ids
@@ -12,8 +13,30 @@ from pipeline.layers.embedding import Embeddings
 from pipeline.layers.feed_forward import FeedForward
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
+from pipeline.params import Section
 
 Residual = type[PostNorm] | type[PreNorm]
+
+
+class TransformerArch(Section):
+    """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too."""
+
+    encoder_layers: PositiveInt
+    decoder_layers: PositiveInt
+    width: PositiveInt
+    heads: PositiveInt
+    feed_forward: PositiveInt
+    dropout: Annotated[float, Field(ge=0, le=0.99)]
+    tied_embeddings: Literal["none", "output", "all"]
+
+    @field_validator("heads")
+    @classmethod
+    def divide_width(cls, heads: int, info: ValidationInfo) -> int:
+        """The heads share the width equally."""
+        width = info.data.get("width", heads)
+        if width % heads:
+            raise ValueError(f"must divide width {width}, got {heads}")
+        return heads
 
 
 class EncoderLayer(nn.Module):
@@ -83,31 +106,19 @@ class Transformer(nn.Module):
     Shapes: source (B, S) with EOS at each row's end and then padding, target_input (B, T) that begins with BOS.
     """
 
-    def __init__(
-        self,
-        residual: Residual,
-        *,
-        source_size: int,
-        target_size: int,
-        encoder_layers: int,
-        decoder_layers: int,
-        width: int,
-        heads: int,
-        feed_forward: int,
-        dropout: float,
-        tied: str,
-    ) -> None:
+    def __init__(self, residual: Residual, arch: TransformerArch, *, source_size: int, target_size: int) -> None:
         super().__init__()
+        width, heads, feed_forward, dropout = arch.width, arch.heads, arch.feed_forward, arch.dropout
 
         def layer(kind: type[L]) -> L:
             return kind(residual, width=width, heads=heads, feed_forward=feed_forward, dropout=dropout)
 
         self.width = width
-        self.embeddings = Embeddings(source_size, target_size, width, tied=tied)
+        self.embeddings = Embeddings(source_size, target_size, width, tied=arch.tied_embeddings)
         self.positions = Positions(width)
         self.dropout = Dropout(dropout)
-        self.encoder = nn.ModuleList(layer(EncoderLayer) for _ in range(encoder_layers))
-        self.decoder = nn.ModuleList(layer(DecoderLayer) for _ in range(decoder_layers))
+        self.encoder = nn.ModuleList(layer(EncoderLayer) for _ in range(arch.encoder_layers))
+        self.decoder = nn.ModuleList(layer(DecoderLayer) for _ in range(arch.decoder_layers))
         ends = residual is PreNorm  # a pre-norm stack's sum has not been normalised yet
         self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()

@@ -1,26 +1,22 @@
 """A bidirectional LSTM encoder and an LSTM decoder that looks at the source by scaled dot products."""
 
-from typing import Annotated, Self
+from typing import Self
 
 import torch
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import PositiveInt, model_validator
 from torch import Tensor, nn
 
-from pipeline.layers.recurrent import Recurrent, State, mix
+from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import LSTMEncoder
 from pipeline.layers.scope import Global
 from pipeline.layers.scoring import Product
-from pipeline.params import Section
 
 
-class Arch(Section):
+class Arch(RecurrentArch):
     """`encoder_width` is that of one direction, `width` the decoder's."""
 
-    embedding: PositiveInt
     encoder_width: PositiveInt
     width: PositiveInt
-    dropout: Annotated[float, Field(ge=0, le=0.99)]
-    teacher_forcing: Annotated[float, Field(ge=0, le=1)]
 
     @model_validator(mode="after")
     def match_widths(self) -> Self:
@@ -38,13 +34,7 @@ class Model(Recurrent):
     """
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
-        super().__init__(
-            source_size=source_size,
-            target_size=target_size,
-            embedding=arch.embedding,
-            dropout=arch.dropout,
-            teacher_forcing=arch.teacher_forcing,
-        )
+        super().__init__(arch, source_size=source_size, target_size=target_size)
         self.encoder = LSTMEncoder(arch.embedding, arch.encoder_width)
         self.scoring = Product(arch.width, arch.width, "scaled_dot")
         self.scope = Global()

@@ -1,28 +1,24 @@
 """A GRU encoder and a GRU decoder that looks at the source by a choice of scoring functions and scopes."""
 
-from typing import Annotated, Self
+from typing import Self
 
 import torch
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import PositiveInt, model_validator
 from torch import Tensor, nn
 
 from pipeline.layers import scope, scoring
-from pipeline.layers.recurrent import Recurrent, State, mix
+from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import GRUEncoder
-from pipeline.params import Section
 
 
-class Arch(Section):
+class Arch(RecurrentArch):
     """`encoder_width` is that of one direction, `width` the decoder's."""
 
-    embedding: PositiveInt
     encoder_width: PositiveInt
     bidirectional: bool
     width: PositiveInt
     attention: scoring.Scoring
     scope: scope.Scope
-    dropout: Annotated[float, Field(ge=0, le=0.99)]
-    teacher_forcing: Annotated[float, Field(ge=0, le=1)]
 
     @property
     def memory_width(self) -> int:
@@ -49,13 +45,7 @@ class Model(Recurrent):
     """
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
-        super().__init__(
-            source_size=source_size,
-            target_size=target_size,
-            embedding=arch.embedding,
-            dropout=arch.dropout,
-            teacher_forcing=arch.teacher_forcing,
-        )
+        super().__init__(arch, source_size=source_size, target_size=target_size)
         memory, width = arch.memory_width, arch.width
         self.encoder = GRUEncoder(
             arch.embedding, arch.encoder_width, reset_gate="after", bidirectional=arch.bidirectional

@@ -1,28 +1,22 @@
 """The encoder-decoder without attention: all that the decoder knows of the source is the encoder's last state."""
 
-from typing import Annotated
-
 import torch
-from pydantic import Field, PositiveInt
+from pydantic import PositiveInt
 from torch import Tensor, nn
 
-from pipeline.layers.cells import ResetGate, gru_cell, is_recurrent, orthogonal_blocks_
+from pipeline.layers.cells import ResetGate, gru_cell, initialise
 from pipeline.layers.maxout import Maxout
-from pipeline.layers.recurrent import Recurrent, State
+from pipeline.layers.recurrent import Recurrent, RecurrentArch, State
 from pipeline.layers.recurrent_encoder import GRUEncoder, reverse
-from pipeline.params import Section
 
 
-class Arch(Section):
+class Arch(RecurrentArch):
     """`reverse_source` reads the source's last word first (Sutskever et al. 2014), its EOS last all the same."""
 
-    embedding: PositiveInt
     width: PositiveInt
     maxout: PositiveInt
     reset_gate: ResetGate
     reverse_source: bool
-    dropout: Annotated[float, Field(ge=0, le=0.99)]
-    teacher_forcing: Annotated[float, Field(ge=0, le=1)]
 
 
 class Model(Recurrent):
@@ -32,13 +26,7 @@ class Model(Recurrent):
     """
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
-        super().__init__(
-            source_size=source_size,
-            target_size=target_size,
-            embedding=arch.embedding,
-            dropout=arch.dropout,
-            teacher_forcing=arch.teacher_forcing,
-        )
+        super().__init__(arch, source_size=source_size, target_size=target_size)
         embedding, width = arch.embedding, arch.width
         self.reverse_source = arch.reverse_source
         self.encoder = GRUEncoder(embedding, width, reset_gate=arch.reset_gate, bidirectional=False)
@@ -46,17 +34,7 @@ class Model(Recurrent):
         self.cell = gru_cell(arch.reset_gate, embedding + width, width)
         self.maxout = Maxout(width + embedding + width, arch.maxout)
         self.output = nn.Linear(arch.maxout, target_size)
-        self.initialise()
-
-    def initialise(self) -> None:
-        """Recurrent matrices orthogonal, biases 0, the rest N(0, 0.01^2)."""
-        for name, weight in self.named_parameters():
-            if is_recurrent(name):
-                orthogonal_blocks_(weight)
-            elif weight.dim() == 1:
-                nn.init.zeros_(weight)
-            else:
-                nn.init.normal_(weight, std=0.01)
+        initialise(self)
 
     def start(self, source: Tensor) -> State:
         """Encode once: the state before the first decode step, a row a sentence of (B, S)."""

@@ -1,30 +1,24 @@
 """Neural Machine Translation by Jointly Learning to Align and Translate: RNNsearch."""
 
-from typing import Annotated
-
 import torch
-from pydantic import Field, PositiveInt
+from pydantic import PositiveInt
 from torch import Tensor, nn
 
-from pipeline.layers.cells import ResetGate, gru_cell, is_recurrent, orthogonal_blocks_
+from pipeline.layers.cells import ResetGate, gru_cell, initialise
 from pipeline.layers.maxout import Maxout
-from pipeline.layers.recurrent import Recurrent, State, mix
+from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import GRUEncoder
 from pipeline.layers.scope import Global
 from pipeline.layers.scoring import Additive
-from pipeline.params import Section
 
 
-class Arch(Section):
+class Arch(RecurrentArch):
     """`width` is that of the decoder and of each direction of the encoder, `alignment` that of the alignment model."""
 
-    embedding: PositiveInt
     width: PositiveInt
     alignment: PositiveInt
     maxout: PositiveInt
     reset_gate: ResetGate
-    dropout: Annotated[float, Field(ge=0, le=0.99)]
-    teacher_forcing: Annotated[float, Field(ge=0, le=1)]
 
 
 class Model(Recurrent):
@@ -35,13 +29,7 @@ class Model(Recurrent):
     """
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
-        super().__init__(
-            source_size=source_size,
-            target_size=target_size,
-            embedding=arch.embedding,
-            dropout=arch.dropout,
-            teacher_forcing=arch.teacher_forcing,
-        )
+        super().__init__(arch, source_size=source_size, target_size=target_size)
         embedding, width = arch.embedding, arch.width
         self.encoder = GRUEncoder(embedding, width, reset_gate=arch.reset_gate, bidirectional=True)
         self.begin = nn.Linear(width, width)
@@ -50,17 +38,7 @@ class Model(Recurrent):
         self.cell = gru_cell(arch.reset_gate, embedding + 2 * width, width)
         self.maxout = Maxout(width + embedding + 2 * width, arch.maxout)
         self.output = nn.Linear(arch.maxout, target_size)
-        self.initialise()
-
-    def initialise(self) -> None:
-        """Recurrent matrices orthogonal, W_a and U_a N(0, 0.001^2), v and all biases 0, the rest N(0, 0.01^2)."""
-        for name, weight in self.named_parameters():
-            if is_recurrent(name):
-                orthogonal_blocks_(weight)
-            elif weight.dim() == 1:
-                nn.init.zeros_(weight)
-            else:
-                nn.init.normal_(weight, std=0.001 if name.startswith("scoring.") else 0.01)
+        initialise(self)
 
     def start(self, source: Tensor) -> State:
         """Encode once: the state before the first decode step, a row a sentence of (B, S)."""

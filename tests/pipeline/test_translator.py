@@ -122,13 +122,23 @@ def test_files_that_are_missing_are_named(project):
     assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: no such file; expected what {BUILD}"
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"params": 3}'])
+@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"params": 3}', '{"params": {}}'])
 def test_a_summary_that_is_none_is_named(project, text):
     (project / "runs" / systems.SYSTEM / "train/training.json").write_text(text)
     with pytest.raises(DataError) as caught:
         Translator.load(systems.SYSTEM)
     what = "not the summary of a training"
     assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: {what}; expected what {BUILD}"
+
+
+def test_a_vocabulary_of_another_training_is_named(project):
+    name = "data/vocabulary/toy-bpe_toy"
+    path = project / name / "joint.model"
+    path.write_bytes(path.read_bytes().replace(b"g", b"q"))
+    with pytest.raises(DataError) as caught:
+        Translator.load(systems.SYSTEM)
+    what = f"not the vocabulary that {systems.SYSTEM} was trained with"
+    assert str(caught.value) == f"{name}: {what}; expected what {BUILD}"
 
 
 def test_weights_that_do_not_fit_are_named(project):

@@ -164,6 +164,7 @@ def test_summary(uninterrupted):
     summary = files.read_json(out / "training.json")
     assert list(summary) == [
         "fingerprint",
+        "vocabulary",
         "updates",
         "stopped",
         "best",

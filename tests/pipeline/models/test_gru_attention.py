@@ -109,11 +109,11 @@ def test_faults_are_named(tmp_path):
         Arch.load("arch", path)
     assert [line.removeprefix(f"{path}: arch.") for line in str(caught.value).splitlines()] == [
         "embedding: should be greater than 0, got 0",
+        "dropout: should be less than or equal to 0.99, got 1.0",
+        "teacher_forcing: should be less than or equal to 1, got 1.5",
         "bidirectional: should be a valid boolean, got 1",
         "attention.kind: unknown choice, got 'adaptive'; nearest is 'additive'",
         "scope.deviation: is missing",
-        "dropout: should be less than or equal to 0.99, got 1.0",
-        "teacher_forcing: should be less than or equal to 1, got 1.5",
     ]
 
 

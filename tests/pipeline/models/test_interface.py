@@ -23,6 +23,7 @@ OPTIONS = {
         {"attention": {"kind": "location", "positions": 4}},
         {"scope": {"kind": "local_p", "window": 1, "deviation": 0.5}},
     ],
+    "transformer_postnorm": [{"tied_embeddings": "output"}],
     "transformer_prenorm": [{"tied_embeddings": "output"}],
 }
 CASES = [(name, changed) for name in networks.ARCHS for changed in [{}, *OPTIONS.get(name, [])]]
@@ -95,11 +96,14 @@ def test_padding_and_batch_mates_change_nothing(model):
 
 
 @torch.no_grad()
-def test_no_piece_sees_its_future(model):
-    changed = TARGET.clone()
-    changed[:, 3:] = 9
-    close(model.hidden(SOURCE, changed)[:, :3], model.hidden(SOURCE, TARGET)[:, :3])
-    assert not torch.allclose(model.hidden(SOURCE, changed)[0, 3:], model.hidden(SOURCE, TARGET)[0, 3:], atol=1e-3)
+def test_no_position_sees_its_future(model):
+    before = model.hidden(SOURCE, TARGET)
+    for position in range(1, TARGET.shape[1]):
+        changed = TARGET.clone()
+        changed[:, position:] = 9 - changed[:, position:] % 5
+        after = model.hidden(SOURCE, changed)
+        close(after[:, :position], before[:, :position])
+        assert not torch.allclose(after[:, position], before[:, position], atol=1e-3)
 
 
 @torch.no_grad()
