@@ -97,8 +97,8 @@ class Run:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        failed: Literal["KILLED", "FAILED"] = "KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED"
-        self.close("FINISHED" if kind is None else failed)
+        asked = isinstance(error, KeyboardInterrupt | SystemExit)
+        self.close("FINISHED" if kind is None else "KILLED" if asked else "FAILED")
 
     def _do(self, job: Callable[[Store], None]) -> None:
         if not self._off.is_set():
@@ -140,6 +140,22 @@ class Run:
             self._off.set()
         rest = f"the local log {self.log_path} goes on" if self.log_path else "the run goes on without it"
         print(f"tracking: {what}; {rest}", file=sys.stderr)
+
+
+class Silent(Run):
+    """A run that tracks nothing, for the processes of a training that do not lead."""
+
+    def __init__(self) -> None:
+        pass
+
+    def log(self, step: int, **metrics: float) -> None:
+        """Nothing."""
+
+    def close(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
+        """Nothing."""
+
+    def _do(self, job: Callable[[Store], None]) -> None:
+        pass
 
 
 class Log:

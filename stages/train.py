@@ -2,7 +2,9 @@
 
 import csv
 import resource
+import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,9 +20,11 @@ from pipeline.models import interface
 from pipeline.params import Reader, flatten
 from pipeline.progress import console, track
 from pipeline.seeding import seed_for
-from pipeline.training.checkpoints import Checkpoints, Record
+from pipeline.training import launch
+from pipeline.training.checkpoints import Checkpoints, Record, minutes
 from pipeline.training.learning import Learning
-from pipeline.training.loop import train
+from pipeline.training.loop import Step, train
+from pipeline.training.ranks import Ranks, join
 from pipeline.training.validation import Judge
 
 READS = ("corpora.{corpus}.training", "models.{model}.{size}.arch", "models.{model}.{size}.learning")
@@ -43,6 +47,7 @@ class Trial(NamedTuple):
     plan: Plan
     judge: Judge
     checkpoints: Checkpoints
+    ranks: Ranks
 
     @property
     def pairs(self) -> dict[str, int]:
@@ -52,23 +57,32 @@ class Trial(NamedTuple):
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Train `model` of `size` on `corpus`, going on from the newest checkpoint of the very same training if any."""
-    trial = prepare(corpus, vocabulary, model, size)
-    system, log = trial.system, Path("work/logs", trial.system, "train.jsonl")
-    record = trial.checkpoints.resume(trial.net, trial.optimizer)
-    done = record.next.update - 1
-    with tracking.training_run(system, stage="train", fingerprint=trial.fingerprint, log=log, resumed_at=done) as run:
-        run.params(trial.params)
-        sha256 = files.sha256(trial.data / "train/source.ids.npy", trial.data / "train/target.ids.npy")
-        run.dataset(trial.data.name, sha256, trial.pairs)
-        record = follow(trial, record, run)
-        out = Path("runs", system, "train")
-        publish(trial, record, out)
-        run.artifact(out / "curves.csv")
-        run.artifact(trial.pieces, "vocabulary")
-    trial.checkpoints.clear()
+    minutes()  # a fault of it is named before any work
+    if launch.is_due():
+        launch.launch("stages.train", (corpus, vocabulary, model, size))
+        return
+    with join() as ranks:
+        trial = prepare(corpus, vocabulary, model, size, ranks)
+        record = trial.checkpoints.resume(trial.net, trial.optimizer, ranks)
+        with start_run(trial, record) as run:
+            record = follow(trial, record, run)
+            if ranks.leads:
+                publish(trial, record, run)
 
 
-def prepare(corpus: str, vocabulary: str, model: str, size: str) -> Trial:
+def start_run(trial: Trial, record: Record) -> tracking.Run:
+    """The run that tracks the training on rank 0; on the others one that tracks nothing."""
+    if not trial.ranks.leads:
+        return tracking.Silent()
+    log, done = Path("work/logs", trial.system, "train.jsonl"), record.next.update - 1
+    run = tracking.training_run(trial.system, stage="train", fingerprint=trial.fingerprint, log=log, resumed_at=done)
+    run.params(trial.params)
+    sha256 = files.sha256(trial.data / "train/source.ids.npy", trial.data / "train/target.ids.npy")
+    run.dataset(trial.data.name, sha256, trial.pairs)
+    return run
+
+
+def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -> Trial:
     """The training as its sections and the stages before it say, before its first update."""
     read = Reader(READS, corpus=corpus, model=model, size=size)
     found = interface.find(model)
@@ -78,6 +92,7 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str) -> Trial:
     data, pieces = Path("data/encode", f"{corpus}-{vocabulary}"), Path("data/vocabulary", f"{corpus}-{vocabulary}")
     references = Path("data/split", corpus, "validation.target.txt")
     key = fingerprint([data / "train", data / "validation", pieces, references], sections.values(), system)
+    ranks.agree(key, "the fingerprint of code, data and parameters")
     device.bound_memory()
     device.be_deterministic(seed_for(training.seed, "weights"))
     words, encoded = Vocabulary.load(pieces), Encoded.open(data / "train")
@@ -98,63 +113,109 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str) -> Trial:
         plan=Plan(encoded, training, learning.batches),
         judge=Judge(Encoded.open(data / "validation"), references, words, training, learning.precision),
         checkpoints=Checkpoints(folder, last=training.last_checkpoints, best=training.best_checkpoints),
+        ranks=ranks,
     )
 
 
 def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
     """Train from where `record` stands to the end, validating, logging and saving; the record after the last update."""
-    training = trial.training
-    last = record.next.update - 1 if record.exhausted(training.patience) else training.updates
-    if record.next.update > 1:
-        console.print(f"{trial.system}: goes on at update {record.next.update}")
-    updates = updates_from(trial.plan, trial.encoded, record.next, last)
-    steps = train(trial.net, trial.optimizer, updates, trial.learning, width=trial.width, seed=training.seed)
-    shown = track(steps, f"train {trial.system}", total=training.updates, unit="updates", start=record.next.update - 1)
-    seconds, tokens, began = 0.0, 0, time.perf_counter()
-    for step in shown:
+    training, ranks = trial.training, trial.ranks
+    done, seconds, tokens, began = record.next.update - 1, 0.0, 0, time.perf_counter()
+    if done and ranks.leads:
+        console.print(f"{trial.system}: goes on at update {done + 1}")
+    for step in steps_from(trial, record):
         taken = time.perf_counter() - began
         seconds, tokens = seconds + taken, tokens + step.tokens
         record = record.after(step)
         run.log(step.update, **step.measures(), tokens_per_second=step.tokens / taken)
         if step.update % training.validation_interval == 0 or step.update == training.updates:
-            judged = trial.judge(trial.net, device.best())
-            record = record.judged(step, judged)
-            run.log(step.update, **judged)
-            console.print(", ".join(f"{name} {value:.4g}" for name, value in record.history[-1].items()))
-        if step.update % training.checkpoint_interval == 0 or step.update == training.updates:
-            record = trial.checkpoints.save(trial.net, trial.optimizer, record)
+            record = judge(trial, record, step, run)
+        record = save(trial, record)
         if record.exhausted(training.patience):
             break
         began = time.perf_counter()
-    if tokens:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        speed = tokens / seconds
+    if tokens and ranks.leads:
+        peak, speed = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, tokens / seconds
         run.log(record.next.update - 1, mean_tokens_per_second=speed, peak_memory_gib=peak)
         console.print(f"{trial.system}: {speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
     return record
 
 
-def publish(trial: Trial, record: Record, out: Path) -> None:
+def steps_from(trial: Trial, record: Record) -> Iterator[Step]:
+    """What each update from there on did, none where patience has run out; rank 0 shows how far they are."""
+    training, done = trial.training, record.next.update - 1
+    last = done if record.exhausted(training.patience) else training.updates
+    updates = updates_from(trial.plan, trial.encoded, record.next, last, trial.ranks.share)
+    steps = train(
+        trial.net,
+        trial.optimizer,
+        updates,
+        trial.learning,
+        width=trial.width,
+        seed=training.seed,
+        ranks=trial.ranks,
+    )
+    if not trial.ranks.leads:
+        return steps
+    return track(steps, f"train {trial.system}", total=training.updates, unit="updates", start=done)
+
+
+def judge(trial: Trial, record: Record, step: Step, run: tracking.Run) -> Record:
+    """Validate, log and say it; the record with that."""
+    judged = trial.judge(trial.net, device.best(), trial.ranks)
+    record = record.judged(step, judged)
+    run.log(step.update, **judged)
+    if trial.ranks.leads:
+        console.print(", ".join(f"{name} {value:.4g}" for name, value in record.history[-1].items()))
+    return record
+
+
+def save(trial: Trial, record: Record) -> Record:
+    """Save what is due after an update; the record with that.
+
+    Raises: SystemExit once all is saved, where a process was asked to end.
+    """
+    training, ranks, update = trial.training, trial.ranks, record.next.update - 1
+    keep = update % training.checkpoint_interval == 0 or update == training.updates
+    if keep or ranks.stopping or trial.checkpoints.is_overdue():
+        record = trial.checkpoints.save(trial.net, trial.optimizer, record, keep=keep, write=ranks.leads)
+    if ranks.stopping and update < training.updates:
+        trial.checkpoints.wait()
+        if ranks.leads:
+            console.print(f"{trial.system}: asked to end, saved at update {update}; repeat the command to go on")
+        raise SystemExit(128 + signal.SIGTERM)
+    return record
+
+
+def publish(trial: Trial, record: Record, run: tracking.Run) -> None:
     """Write what is finished: checkpoints, learning curves, a summary without times."""
+    out = Path("runs", trial.system, "train")
     with files.new_folder(out) as folder:
         trial.checkpoints.publish(folder / "checkpoints", record)
         with files.new_file(folder / "curves.csv") as file:
             table = csv.DictWriter(file, list(record.history[0]), lineterminator="\n")
             table.writeheader()
             table.writerows(record.history)
-        best = record.best(1)[0]
-        summary = {
-            "fingerprint": trial.fingerprint,
-            "vocabulary": digest(trial.pieces),
-            "updates": record.next.update - 1,
-            "stopped": "patience" if record.exhausted(trial.training.patience) else "updates",
-            "best": next(row for row in record.history if row["update"] == best),
-            "padding_share": record.padding_share(),
-            "num_parameters": sum(weight.numel() for weight in trial.net.parameters()),
-            **trial.pairs,
-            "params": trial.params,
-        }
-        files.write_json(folder / "training.json", summary)
+        files.write_json(folder / "training.json", summary(trial, record))
+    run.artifact(out / "curves.csv")
+    run.artifact(trial.pieces, "vocabulary")
+    trial.checkpoints.clear()
+
+
+def summary(trial: Trial, record: Record) -> dict[str, Any]:
+    """What there is to say of a training, without times."""
+    best = record.best(1)[0]
+    return {
+        "fingerprint": trial.fingerprint,
+        "vocabulary": digest(trial.pieces),
+        "updates": record.next.update - 1,
+        "stopped": "patience" if record.exhausted(trial.training.patience) else "updates",
+        "best": next(row for row in record.history if row["update"] == best),
+        "padding_share": record.padding_share(),
+        "num_parameters": sum(weight.numel() for weight in trial.net.parameters()),
+        **trial.pairs,
+        "params": trial.params,
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Length-sorted batches: what stands in micro-batch i of epoch e is a function of (seed, e) and nothing else."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,17 +24,6 @@ class Batch(NamedTuple):
     target_output: Tensor  # (B, T) int64, EOS at each row's end
     pairs: Indices  # which pairs of the part these are
 
-    @property
-    def tokens(self) -> int:
-        """Real target tokens, EOS included."""
-        return int((self.target_output != ids.PAD).sum())
-
-    @property
-    def positions(self) -> tuple[int, int]:
-        """(real, all) positions of source and target together, of which the model computes all."""
-        real = self.tokens + int((self.source != ids.PAD).sum())
-        return real, self.source.numel() + self.target_output.numel()
-
     def to(self, device: torch.device) -> "Batch":
         """The same batch on another device."""
         source, target_input, target_output, pairs = self
@@ -47,6 +36,16 @@ class Position(NamedTuple):
     update: int
     epoch: int
     offset: int
+
+
+class Update(NamedTuple):
+    """What one update is made of: of its micro-batches perhaps not all, but the counts are of all."""
+
+    position: Position
+    batches: dict[int, Batch]  # by number, from 0
+    tokens: int  # real target tokens, EOS included
+    real: int  # source and target positions that hold a piece
+    computed: int  # all source and target positions, padding included
 
 
 class Plan:
@@ -121,20 +120,33 @@ class Plan:
             pool = order[begin : begin + size]
             yield pool[np.lexsort((self.source[pool], self.target[pool]))]
 
+    def counts(self, batches: Sequence[Indices]) -> tuple[int, int, int]:
+        """Target tokens, positions that hold a piece, and all positions, of source and target together."""
+        tokens = real = computed = 0
+        for pairs in batches:
+            source, target = self.source[pairs], self.target[pairs]
+            tokens += int(target.sum())
+            real += int(source.sum() + target.sum())
+            computed += len(pairs) * int(source.max() + target.max())
+        return tokens, real, computed
+
     def cut(self, pairs: Indices) -> list[Indices]:
         """Pairs in micro-batches within `tokens_per_batch`."""
         longest = np.maximum(self.source[pairs], self.target[pairs])
         return [pairs[begin:end] for begin, end in cuts(longest, self.training.tokens_per_batch)]
 
 
-def updates_from(plan: Plan, encoded: Encoded, start: Position, last: int) -> Iterator[tuple[Position, list[Batch]]]:
-    """The updates from `start` to number `last`, each with its padded micro-batches, epoch after epoch."""
+def updates_from(
+    plan: Plan, encoded: Encoded, start: Position, last: int, share: slice = slice(None)
+) -> Iterator[Update]:
+    """The updates from `start` to number `last`, epoch after epoch, each with a share of its micro-batches, padded."""
     update, epoch, offset = start
     while update <= last:
         for pairs in plan.updates(epoch)[offset:]:
             if update > last:
                 return
-            yield Position(update, epoch, offset), [collate(encoded, batch) for batch in pairs]
+            batches = {index: collate(encoded, pairs[index]) for index in range(len(pairs))[share]}
+            yield Update(Position(update, epoch, offset), batches, *plan.counts(pairs))
             update, offset = update + 1, offset + 1
         epoch, offset = epoch + 1, 0
 

@@ -1,20 +1,45 @@
 """Checkpoints of a training under way: safe to read, whole or not there, enough to go on bit for bit."""
 
 import json
+import os
 import shutil
+import sys
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor, nn
 
 from pipeline.data.batching import Position
 from pipeline.files import new_file, write_json
 from pipeline.training.loop import Step
+from pipeline.training.ranks import Ranks
 
 START = Position(update=1, epoch=0, offset=0)
+MINUTES = "CHECKPOINT_MINUTES"  # at most between two states; the trained model does not depend on it
+
+
+class MinutesError(ValueError):
+    """No time to wait for."""
+
+
+def minutes() -> float:
+    """The environment variable `CHECKPOINT_MINUTES`, or 10.
+
+    Raises: MinutesError.
+    """
+    text = os.environ.get(MINUTES, "10")
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not found > 0:
+        raise MinutesError(f"environment variable {MINUTES}: must be a number above 0, got {text!r}")
+    return found
 
 
 class Record(NamedTuple):
@@ -62,40 +87,92 @@ class Record(NamedTuple):
 
 
 class Checkpoints:
-    """The folder of one training: `state.safetensors` to go on from, `update_<n>.safetensors` to average or keep."""
+    """The folder of one training: `state.safetensors` to go on from, `update_<n>.safetensors` to average or keep.
+
+    Files are written in the background, one checkpoint after the other, from a copy of the tensors; what goes wrong
+    there is raised by the next call.
+    """
 
     def __init__(self, folder: Path, *, last: int, best: int) -> None:
         self.folder, self.last, self.best = folder, last, best
+        self.state, self.previous = folder / "state.safetensors", folder / "previous.safetensors"
+        self.saved_at = time.monotonic()
+        self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
+        self.pending: Future[None] | None = None
 
-    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Record:
-        """Put model and optimizer where the newest state left them, or leave them as they are if there is none."""
-        for path in (self.folder / "state.safetensors", self.folder / "previous.safetensors"):
-            try:
-                tensors, text = read(path)
-            except (FileNotFoundError, SafetensorError):
-                continue
-            weights = {name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")}
-            model.load_state_dict(weights)
-            restore(optimizer, model, tensors)
-            return Record.of(json.loads(text))
-        return Record()
-
-    def save(self, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record) -> Record:
-        """Keep the weights of the update just made and the state after it; drop what no average can need any more."""
-        update = record.next.update - 1
-        record = record._replace(saved=(*(u for u in record.saved if u != update), update))
-        weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items()}
-        self.folder.mkdir(parents=True, exist_ok=True)
-        write(self.path(update), weights, {})
-        record = record._replace(saved=tuple(u for u in record.saved if u in self.kept(record)))
-        state = self.folder / "state.safetensors"
-        if state.exists():
-            state.replace(self.folder / "previous.safetensors")
-        write(state, weights | states(optimizer, model), {"record": json.dumps(record._asdict())})
-        for path in self.folder.glob("update_*.safetensors"):
-            if path not in map(self.path, record.saved):
-                path.unlink()
+    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> Record:
+        """Put model and optimizer where rank 0's newest state left them, or leave them as they are if there is none."""
+        data = ranks.tell(self.newest() if ranks.leads else None)
+        if data is None:
+            return Record()
+        tensors, record = read(data)
+        model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
+        restore(optimizer, model, tensors)
         return record
+
+    def newest(self) -> bytes | None:
+        """The newest state that is whole, None where there is none; one that is broken is said and removed."""
+        for path in (self.state, self.previous):
+            try:
+                data = path.read_bytes()
+                read(data)
+            except FileNotFoundError:
+                continue
+            except (SafetensorError, ValueError, KeyError) as error:
+                print(f"warning: {path}: broken ({error}); going on from the checkpoint before it", file=sys.stderr)
+                path.unlink()
+                continue
+            return data
+        return None
+
+    def save(
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record, *, keep: bool, write: bool
+    ) -> Record:
+        """Save the state after the update just made, and `keep` its weights; the record with that.
+
+        Weights that no average can need any more are dropped. Only the record changes where it is not to `write`.
+        """
+        self.wait()
+        self.saved_at = time.monotonic()
+        update = record.next.update - 1
+        if keep:
+            record = record._replace(saved=(*(u for u in record.saved if u != update), update))
+            record = record._replace(saved=tuple(u for u in record.saved if u in self.kept(record)))
+        if not write:
+            return record
+        weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
+        state = weights | states(optimizer, model)
+        metadata = {"record": json.dumps(record._asdict())}
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.pending = self.writer.submit(self.write, self.path(update) if keep else None, weights, state, metadata)
+        return record
+
+    def write(
+        self, path: Path | None, weights: dict[str, Tensor], state: dict[str, Tensor], metadata: dict[str, str]
+    ) -> None:
+        """What `save` does in the background: the weights, if they are kept, before the state that counts on them."""
+        if path:
+            write(path, weights, {})
+        if self.state.exists():
+            self.state.replace(self.previous)
+        write(self.state, state, metadata)
+        saved = Record.of(json.loads(metadata["record"])).saved
+        for old in self.folder.glob("update_*.safetensors"):
+            if old not in map(self.path, saved):
+                old.unlink()
+
+    def is_overdue(self) -> bool:
+        """Whether nothing has been saved for `CHECKPOINT_MINUTES`."""
+        return time.monotonic() - self.saved_at >= 60 * minutes()
+
+    def wait(self) -> None:
+        """Return once everything saved is on the disk.
+
+        Raises: what went wrong while it was written.
+        """
+        if self.pending:
+            self.pending.result()
+            self.pending = None
 
     def kept(self, record: Record) -> set[int]:
         """The last k saved updates and the best k."""
@@ -107,6 +184,7 @@ class Checkpoints:
 
     def publish(self, folder: Path, record: Record) -> None:
         """Copy the weights that were kept into `folder`, with `checkpoints.json` saying which are last and best."""
+        self.wait()
         folder.mkdir()
         for update in record.saved:
             shutil.copyfile(self.path(update), folder / self.path(update).name)
@@ -115,6 +193,7 @@ class Checkpoints:
 
     def clear(self) -> None:
         """Remove the folder: what was worth keeping has been published."""
+        self.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
@@ -124,16 +203,20 @@ def write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> N
         file.write(save(tensors, metadata))
 
 
-def read(path: Path) -> tuple[dict[str, Tensor], str]:
-    """The tensors of a state file and its record."""
-    with safe_open(path, framework="pt") as file:
-        return {name: file.get_tensor(name) for name in file.keys()}, file.metadata()["record"]  # noqa: SIM118 (no dict)
+def read(data: bytes) -> tuple[dict[str, Tensor], Record]:
+    """The tensors of a state file and its record.
+
+    Raises: SafetensorError, KeyError or ValueError where it is not whole.
+    """
+    tensors = load(data)
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])  # as the format lays it down
+    return tensors, Record.of(json.loads(header["__metadata__"]["record"]))
 
 
 def states(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
     """The optimizer's tensors by name: `optimizer/<key>/<weight>`."""
     return {
-        f"optimizer/{key}/{name}": value.detach().cpu()
+        f"optimizer/{key}/{name}": value.detach().to("cpu", copy=True)
         for name, parameter in model.named_parameters()
         for key, value in optimizer.state[parameter].items()
     }

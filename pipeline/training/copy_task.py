@@ -16,6 +16,7 @@ from pipeline.seeding import generator, seed_for
 from pipeline.training.checkpoints import START
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
+from pipeline.training.ranks import Ranks
 
 VOCABULARY, DIGITS = 11, range(4, 11)  # seven digits beside the four special pieces
 LENGTH = 10  # of a sentence
@@ -75,7 +76,8 @@ def run(
     part = sentences(TRAINED, length, reverse=reverse, seed=seed, look=0)
     plan = Plan(part, training_of(updates, batch_size, length, seed), learning.batches)
     steps = updates_from(plan, part, START, updates)
-    for step in train(model, learning.optimizer.build(model), steps, learning, width=arch.width, seed=seed):
+    optimizer = learning.optimizer.build(model)
+    for step in train(model, optimizer, steps, learning, width=arch.width, seed=seed, ranks=Ranks()):
         if step.update % interval == 0 or step.update == updates:
             asked = sentences(UNSEEN, length, reverse=reverse, seed=seed, look=step.update)
             answers = said(model, asked)

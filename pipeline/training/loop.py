@@ -9,11 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from pipeline import ids
-from pipeline.data.batching import Batch, Position
+from pipeline.data.batching import Batch, Position, Update
 from pipeline.models.interface import Model
 from pipeline.seeding import seed_for
 from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
+from pipeline.training.ranks import Ranks
 
 
 class DivergedError(ValueError):
@@ -51,38 +52,38 @@ class Step(NamedTuple):
 def train(
     model: Model,
     optimizer: torch.optim.Optimizer,
-    updates: Iterable[tuple[Position, list[Batch]]],
+    updates: Iterable[Update],
     learning: Learning,
     *,
     width: int,
     seed: int,
+    ranks: Ranks,
 ) -> Iterator[Step]:
     """Update `model` in place, yielding after each of `updates`, so that the caller may log, save or stop.
 
-    The gradient is that of the mean loss over all target tokens of the update, however they are cut into micro-batches;
-    dropout draws from (seed, update, micro-batch).
+    The gradient is that of the mean loss over all target tokens of the update, however they are cut into micro-batches
+    and whichever of the ranks did them; dropout draws from (seed, update, micro-batch).
     Raises: DivergedError naming update and micro-batches where loss or gradient is no finite number.
     """
     device = next(model.parameters()).device
-    for position, batches in updates:
+    for position, batches, tokens, real, computed in updates:
         update = position.update
         model.train()
-        tokens = sum(batch.tokens for batch in batches)
         loss = torch.zeros((), device=device)
-        for index, batch in enumerate(batches):
+        for index, batch in batches.items():
             torch.manual_seed(seed_for(seed, "dropout", update, index))
             part = batch_loss(model, batch.to(device), learning) / tokens
             refuse_infinite(part, "loss", update, {index: batch})
             torch.autograd.backward(part)
             loss += part.detach()
+        ranks.add_up(loss, model.parameters())
         rate = learning.schedule.rate(update, width)
         for group in optimizer.param_groups:
             group["lr"] = rate
         norm = nn.utils.clip_grad_norm_(model.parameters(), learning.clip)
-        refuse_infinite(norm, "gradient norm", update, dict(enumerate(batches)))
+        refuse_infinite(norm, "gradient norm", update, batches)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        real, computed = (sum(counts) for counts in zip(*(batch.positions for batch in batches), strict=True))
         yield Step(position, loss.item(), norm.item(), tokens, rate, real, computed)
 
 

@@ -1,7 +1,7 @@
 """What a training is judged by on its way: validation loss, and greedy translations of the first sentences."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from pipeline.evaluation.bleu import bleu
 from pipeline.files import read_lines
 from pipeline.models.interface import Model
 from pipeline.training.loop import autocast, real_logits
+from pipeline.training.ranks import Ranks
 
 
 class Judge:
@@ -29,39 +30,44 @@ class Judge:
         self.references = list(islice(read_lines(references), training.validation_sentences))
 
     @torch.inference_mode()
-    def __call__(self, model: Model, device: torch.device) -> dict[str, float]:
-        """validation_loss (nats per target token), _perplexity, _accuracy (of tokens), _bleu (greedy, 13a, cased)."""
+    def __call__(self, model: Model, device: torch.device, ranks: Ranks) -> dict[str, float]:
+        """validation_loss (nats per target token), _perplexity, _accuracy (of tokens), _bleu (greedy, 13a, cased).
+
+        The ranks share the micro-batches and all have the scores.
+        """
         model.eval()
-        batches = (collate(self.validation, p) for p in in_order(self.validation, self.training.tokens_per_batch))
-        loss, accuracy = token_scores(model, batches, precision=self.precision, device=device)
+        mine = in_order(self.validation, self.training.tokens_per_batch)[ranks.share]
+        batches = (collate(self.validation, pairs) for pairs in mine)
+        scored = ranks.collect(list(token_scores(model, batches, precision=self.precision, device=device)))
+        losses, right, tokens = (sum(numbers) for numbers in zip(*scored, strict=True))
+        loss, accuracy = losses / tokens, right / tokens
         scores = {"validation_loss": loss, "validation_perplexity": math.exp(min(loss, 700.0))}
         scores["validation_accuracy"] = accuracy
         if self.references:
-            scores["validation_bleu"] = bleu(self.translations(model, device), self.references)
+            scores["validation_bleu"] = bleu(self.translations(model, device, ranks), self.references)
         return scores
 
-    def translations(self, model: Model, device: torch.device) -> list[str]:
+    def translations(self, model: Model, device: torch.device, ranks: Ranks) -> list[str]:
         """Greedy translations of the first `validation_sentences`, at most as long as a training sentence may be."""
-        found: dict[int, list[int]] = {}
-        for pairs in in_order(self.validation, self.training.tokens_per_batch, first=len(self.references)):
+        mine: list[dict[int, list[int]]] = []
+        batches = in_order(self.validation, self.training.tokens_per_batch, first=len(self.references))
+        for pairs in batches[ranks.share]:
             source = collate(self.validation, pairs).source.to(device)
             pieces = greedy.decode(model, source, [self.training.max_length] * len(pairs))
-            found |= zip(pairs.tolist(), pieces, strict=True)
+            mine.append(dict(zip(pairs.tolist(), pieces, strict=True)))
+        found = {pair: pieces for some in ranks.collect(mine) for pair, pieces in some.items()}
         return self.vocabulary.decode_target(found[pair] for pair in sorted(found))
 
 
 def token_scores(
     model: Model, batches: Iterable[Batch], *, precision: str, device: torch.device
-) -> tuple[float, float]:
-    """Plain cross-entropy in nats per target token, whatever the training loss, and the share of them found likeliest.
+) -> Iterator[tuple[float, int, int]]:
+    """Of each micro-batch the cross-entropy in nats, how many target tokens were found likeliest, and how many are.
 
-    The true prefix is given, and the end of the sentence is a token.
+    The loss is plain, whatever the training's is; the true prefix is given, and the end of the sentence is a token.
     """
-    total, right, tokens = 0.0, 0, 0
     for batch in batches:
         with autocast(precision, device):
             logits, targets = real_logits(model, batch.to(device))
-        total += F.cross_entropy(logits.float(), targets, reduction="sum").item()
-        right += int((logits.argmax(dim=1) == targets).sum())
-        tokens += len(targets)
-    return total / tokens, right / tokens
+        loss = F.cross_entropy(logits.float(), targets, reduction="sum").item()
+        yield loss, int((logits.argmax(dim=1) == targets).sum()), len(targets)

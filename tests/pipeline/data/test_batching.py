@@ -199,7 +199,7 @@ def test_sentences_from_a_position_are_the_tail_of_all(part):
 
 
 def flat(found):
-    return [(position, [batch.pairs.tolist() for batch in batches]) for position, batches in found]
+    return [(update.position, [batch.pairs.tolist() for batch in update.batches.values()]) for update in found]
 
 
 def test_updates_from_a_position_are_the_tail_of_all(part):
@@ -219,6 +219,35 @@ def test_updates_hold_the_plans_pairs(part):
     plan = Plan(part, toys.training(), TOKENS)
     expected = [[batch.tolist() for batch in update] for epoch in (0, 1) for update in plan.updates(epoch)]
     assert [pairs for _, pairs in flat(updates_from(plan, part, START, len(expected)))] == expected
+
+
+def test_counts_by_hand():
+    """Sources of 4, 2 and 2 positions, targets of 2, 2 and 3, EOS included; pairs 2 and 0 make one micro-batch."""
+    part = toys.encoded([[5, 6, 7], [8], [9]], [[10], [4], [11, 12]])
+    plan = Plan(part, toys.training(), TOKENS)
+    assert plan.counts([np.array([2, 0])]) == (5, 5 + 6, 2 * 3 + 2 * 4)
+    assert plan.counts([np.array([2, 0]), np.array([1])]) == (7, 5 + 6 + 4, 2 * 3 + 2 * 4 + 4)
+
+
+def test_counts_are_those_of_the_padded_batches(part):
+    plan = Plan(part, toys.training(), TOKENS)
+    for update in updates_from(plan, part, START, 9):
+        batches = update.batches.values()
+        sides = [side for batch in batches for side in (batch.source, batch.target_output)]
+        assert update.tokens == sum(int((batch.target_output != ids.PAD).sum()) for batch in batches)
+        assert update.real == sum(int((side != ids.PAD).sum()) for side in sides)
+        assert update.computed == sum(side.numel() for side in sides)
+
+
+@pytest.mark.parametrize("size", [2, 3, 9])
+def test_shares_are_the_whole(part, size):
+    """However many take a share of each update, together they have its micro-batches, by the same numbers."""
+    plan = Plan(part, toys.training(), TOKENS)
+    shares = [list(updates_from(plan, part, START, 12, slice(rank, None, size))) for rank in range(size)]
+    for whole, *others in zip(updates_from(plan, part, START, 12), *shares, strict=True):
+        found = sorted((number, batch.pairs.tolist()) for other in others for number, batch in other.batches.items())
+        assert found == [(number, batch.pairs.tolist()) for number, batch in whole.batches.items()]
+        assert all((other.position, *other[2:]) == (whole.position, *whole[2:]) for other in others)
 
 
 def test_cuts_by_hand():
@@ -256,7 +285,6 @@ def test_collate_by_hand():
     assert batch.target_output.tolist() == [[11, 12, ids.EOS], [10, ids.EOS, ids.PAD]]
     assert batch.pairs.tolist() == [2, 0]
     assert {side.dtype for side in batch[:3]} == {torch.int64}
-    assert (batch.tokens, batch.positions) == (5, (5 + 6, 8 + 6))
     assert collate(part, np.array([1])).target_output.tolist() == [[ids.EOS]]
 
 

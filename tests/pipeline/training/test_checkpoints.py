@@ -11,6 +11,7 @@ from pipeline.data.batching import Plan, Position, updates_from
 from pipeline.models.transformer_postnorm import Arch, Model
 from pipeline.training.checkpoints import START, Checkpoints, Record
 from pipeline.training.loop import Step, train
+from pipeline.training.ranks import Ranks
 from tests import toys
 
 LINES = toys.sentences(40, seed=1)
@@ -47,18 +48,20 @@ def start(folder, seed=7, **kinds):
 def follow(folder, *, kill_after=None, seed=7, **kinds):
     """What the stage does: resume, train, judge, save; raises `Interrupt` once `kill_after` is done."""
     model, learning, optimizer, checkpoints = start(folder, seed, **kinds)
-    record = checkpoints.resume(model, optimizer)
+    record = checkpoints.resume(model, optimizer, Ranks())
     updates = updates_from(Plan(PART, SETTINGS, learning.batches), PART, record.next, SETTINGS.updates)
     steps = []
-    for done in train(model, optimizer, updates, learning, width=16, seed=SETTINGS.seed):
+    for done in train(model, optimizer, updates, learning, width=16, seed=SETTINGS.seed, ranks=Ranks()):
         steps.append(done)
         record = record.after(done)
         if done.update in LOSSES:
             record = record.judged(done, {"validation_loss": LOSSES[done.update]})
         if done.update % SETTINGS.checkpoint_interval == 0 or done.update == SETTINGS.updates:
-            record = checkpoints.save(model, optimizer, record)
+            record = checkpoints.save(model, optimizer, record, keep=True, write=True)
         if done.update == kill_after:
+            checkpoints.wait()
             raise Interrupt
+    checkpoints.wait()
     return model, optimizer, record, steps
 
 
@@ -122,14 +125,15 @@ def test_a_state_stands_for_weights_drawn_otherwise(tmp_path, uninterrupted):
 
 
 @pytest.mark.parametrize("left", [0, 5, 1000, -1])
-def test_a_broken_state_gives_way_to_the_one_before(tmp_path, uninterrupted, left):
+def test_a_broken_state_gives_way_to_the_one_before(tmp_path, uninterrupted, left, capsys):
     folder, (_, _, record, _) = uninterrupted
     with pytest.raises(Interrupt):
         follow(tmp_path, kill_after=11)
     state = tmp_path / "state.safetensors"
     state.write_bytes(state.read_bytes()[:left])
     model, _, optimizer, checkpoints = start(tmp_path)
-    assert checkpoints.resume(model, optimizer).next.update == 9
+    assert checkpoints.resume(model, optimizer, Ranks()).next.update == 9
+    assert capsys.readouterr().err.startswith(f"warning: {state}: broken (")
     assert follow(tmp_path)[2] == record
     assert contents(tmp_path) == contents(folder)
 
@@ -150,8 +154,8 @@ def test_without_any_whole_state_it_starts_afresh(tmp_path):
     (tmp_path / "previous.safetensors").write_bytes(b"half a header")
     model, _, optimizer, checkpoints = start(tmp_path)
     before = [weight.clone() for weight in model.parameters()]
-    assert checkpoints.resume(model, optimizer) == Record()
-    assert Checkpoints(tmp_path / "nowhere", last=1, best=1).resume(model, optimizer) == Record()
+    assert checkpoints.resume(model, optimizer, Ranks()) == Record()
+    assert Checkpoints(tmp_path / "nowhere", last=1, best=1).resume(model, optimizer, Ranks()) == Record()
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert not optimizer.state
 
@@ -201,7 +205,7 @@ def test_publish_copies_what_was_kept_and_says_which(tmp_path, uninterrupted):
 def test_clear_removes_the_folder(tmp_path):
     checkpoints = Checkpoints(tmp_path / "work", last=1, best=0)
     model, _, optimizer, _ = start(tmp_path)
-    checkpoints.save(model, optimizer, Record().after(step(1)))
+    checkpoints.save(model, optimizer, Record().after(step(1)), keep=True, write=True)
     assert (tmp_path / "work").is_dir()
     checkpoints.clear()
     checkpoints.clear()
@@ -210,15 +214,17 @@ def test_clear_removes_the_folder(tmp_path):
 
 def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     model, _, optimizer, checkpoints = start(tmp_path)
-    checkpoints.save(model, optimizer, Record().after(step(1)))
+    checkpoints.save(model, optimizer, Record().after(step(1)), keep=True, write=True)
+    checkpoints.wait()
     before = (tmp_path / "state.safetensors").read_bytes()
 
     def full(tensors, metadata):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("pipeline.training.checkpoints.save", full)
+    checkpoints.save(model, optimizer, Record().after(step(2)), keep=True, write=True)
     with pytest.raises(OSError, match="No space left") as caught:
-        checkpoints.save(model, optimizer, Record().after(step(2)))
+        checkpoints.wait()
     assert caught.value.filename == str(tmp_path / "update_00000002.safetensors")
     assert sorted(contents(tmp_path)) == ["state.safetensors", "update_00000001.safetensors"]
     assert (tmp_path / "state.safetensors").read_bytes() == before

@@ -7,10 +7,11 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.data.batching import Plan, Position, collate, updates_from
+from pipeline.data.batching import Plan, Position, Update, collate, updates_from
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.checkpoints import START
 from pipeline.training.loop import DivergedError, Step, batch_loss, train
+from pipeline.training.ranks import Ranks
 from tests import toys
 
 LINES = toys.sentences(30, seed=1)
@@ -27,13 +28,16 @@ def batch(*pairs):
     return collate(PART, torch.tensor(pairs).numpy())
 
 
+def made_of(update, *batches):
+    """The update with this number, of these micro-batches."""
+    plan = Plan(PART, toys.training(), toys.learning().batches)
+    counts = plan.counts([given.pairs for given in batches])
+    return Update(Position(update, 0, update - 1), dict(enumerate(batches)), *counts)
+
+
 def run(model, updates, learning, *, seed=1):
     """The steps of a training; the optimizer starts afresh."""
-    return list(train(model, learning.optimizer.build(model), updates, learning, width=WIDTH, seed=seed))
-
-
-def at(update):
-    return Position(update, 0, update - 1)
+    return list(train(model, learning.optimizer.build(model), updates, learning, width=WIDTH, seed=seed, ranks=Ranks()))
 
 
 def weights(model):
@@ -43,8 +47,8 @@ def weights(model):
 def test_micro_batches_add_up_to_one_batch():
     whole, cut = build(), build()
     learning = toys.learning(schedule={"kind": "constant", "learning_rate": 0.01})
-    [one] = run(whole, [(at(1), [batch(*range(12))])], learning)
-    [many] = run(cut, [(at(1), [batch(0, 1), batch(2), batch(*range(3, 12))])], learning)
+    [one] = run(whole, [made_of(1, batch(*range(12)))], learning)
+    [many] = run(cut, [made_of(1, batch(0, 1), batch(2), batch(*range(3, 12)))], learning)
     assert one.tokens == many.tokens == sum(len(line) + 1 for line in LINES[:12])
     assert many.loss == pytest.approx(one.loss, rel=1e-5)
     assert many.grad_norm == pytest.approx(one.grad_norm, rel=1e-5)
@@ -63,8 +67,8 @@ def test_gradient_is_that_of_the_mean_and_clipped(clip):
         lambda *_: seen.append(torch.cat([weight.grad.flatten() for weight in model.parameters()]))
     )
     given = batch(*range(8))
-    [step] = list(train(model, optimizer, [(at(1), [given])], learning, width=WIDTH, seed=1))
-    (batch_loss(plain, given, learning) / given.tokens).backward()
+    [step] = list(train(model, optimizer, [made_of(1, given)], learning, width=WIDTH, seed=1, ranks=Ranks()))
+    (batch_loss(plain, given, learning) / made_of(1, given).tokens).backward()
     expected = torch.cat([weight.grad.flatten() for weight in plain.parameters()])
     norm = expected.norm().item()
     assert step.grad_norm == pytest.approx(norm, rel=1e-5)  # before clipping
@@ -76,27 +80,27 @@ def test_loss_is_per_token_and_smoothed_as_trained():
     logits = model.logits(model.hidden(given.source, given.target_input)).flatten(0, 1)
     gold = given.target_output.flatten()
     expected = nn.functional.cross_entropy(logits, gold, ignore_index=0, label_smoothing=0.1)
-    [step] = run(model, [(at(1), [given])], toys.learning())
+    [step] = run(model, [made_of(1, given)], toys.learning())
     assert step.loss == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_twice_the_same_pairs_is_the_same_loss_and_gradient():
-    [once] = run(build(), [(at(1), [batch(0, 1, 2)])], toys.learning())
-    [twice] = run(build(), [(at(1), [batch(0, 1, 2), batch(0, 1, 2)])], toys.learning())
+    [once] = run(build(), [made_of(1, batch(0, 1, 2))], toys.learning())
+    [twice] = run(build(), [made_of(1, batch(0, 1, 2), batch(0, 1, 2))], toys.learning())
     assert (twice.loss, twice.grad_norm) == pytest.approx((once.loss, once.grad_norm), rel=1e-5)
     assert twice.tokens == 2 * once.tokens
 
 
 def test_the_rate_is_the_schedules():
     schedule = {"kind": "noam", "factor": 2.0, "warmup": 4}
-    given = [(Position(update, 3, 5), [batch(0)]) for update in (1, 4, 40)]
+    given = [made_of(update, batch(0))._replace(position=Position(update, 3, 5)) for update in (1, 4, 40)]
     steps = run(build(), given, toys.learning(schedule=schedule))
     assert [step.learning_rate for step in steps] == pytest.approx([2 / 4 / 8, 2 / 4 / 2, 2 / 4 / 40**0.5])
-    assert [(step.update, step.position) for step in steps] == [(p.update, p) for p, _ in given]
+    assert [(step.update, step.position) for step in steps] == [(p.update, p) for p, *_ in given]
 
 
 def test_what_a_step_counts():
-    [step] = run(build(), [(at(1), [batch(0, 1, 2), batch(3)])], toys.learning())
+    [step] = run(build(), [made_of(1, batch(0, 1, 2), batch(3))], toys.learning())
     lengths = [len(line) + 1 for line in LINES[:4]]
     assert step.tokens == sum(lengths)
     assert step.real == 2 * sum(lengths)
@@ -104,7 +108,7 @@ def test_what_a_step_counts():
 
 
 def test_what_is_logged_of_a_step():
-    step = Step(at(3), loss=2.0, grad_norm=0.5, tokens=9, learning_rate=0.1, real=15, computed=20)
+    step = Step(Position(3, 0, 2), loss=2.0, grad_norm=0.5, tokens=9, learning_rate=0.1, real=15, computed=20)
     assert step.update == 3
     assert step.measures() == {
         "train_loss": 2.0,
@@ -135,25 +139,25 @@ def test_same_seeds_same_bits(precision):
 
 
 def test_bf16_learns_nearly_the_same():
-    [exact] = run(build(), [(at(1), [batch(*range(8))])], toys.learning())
-    [near] = run(build(), [(at(1), [batch(*range(8))])], toys.learning(precision="bf16"))
+    [exact] = run(build(), [made_of(1, batch(*range(8)))], toys.learning())
+    [near] = run(build(), [made_of(1, batch(*range(8)))], toys.learning(precision="bf16"))
     assert near.loss != exact.loss
     assert (near.loss, near.grad_norm) == pytest.approx((exact.loss, exact.grad_norm), rel=0.05)
 
 
 def test_dropout_draws_anew_for_each_update_and_micro_batch():
     learning = toys.learning(schedule={"kind": "constant", "learning_rate": 1e-30})  # weights stay where they are
-    steps = run(build(dropout=0.5), [(at(1), [batch(0)]), (at(2), [batch(0)])], learning)
+    steps = run(build(dropout=0.5), [made_of(1, batch(0)), made_of(2, batch(0))], learning)
     assert steps[0].loss != steps[1].loss
-    losses = [run(build(dropout=0.5), [(at(1), [batch(0)] * n)], learning)[0].loss for n in (1, 2)]
+    losses = [run(build(dropout=0.5), [made_of(1, *[batch(0)] * n)], learning)[0].loss for n in (1, 2)]
     assert losses[0] == steps[0].loss != losses[1]
 
 
 def test_the_caller_may_judge_in_between():
     """A step puts the model back into training, and leaves no gradient behind."""
     model, learning = build(dropout=0.5), toys.learning()
-    optimizer, given = learning.optimizer.build(model), [(at(1), [batch(0)]), (at(2), [batch(0)])]
-    steps = train(model, optimizer, given, learning, width=WIDTH, seed=1)
+    optimizer, given = learning.optimizer.build(model), [made_of(1, batch(0)), made_of(2, batch(0))]
+    steps = train(model, optimizer, given, learning, width=WIDTH, seed=1, ranks=Ranks())
     next(steps)
     assert all(weight.grad is None for weight in model.parameters())
     model.eval()
@@ -164,9 +168,9 @@ def test_the_caller_may_judge_in_between():
 @pytest.mark.parametrize(("value", "said"), [(math.nan, "nan"), (math.inf, "nan")])
 def test_a_loss_that_is_no_number_is_named(value, said):
     model = build()
-    given = [(at(1), [batch(0), batch(1)]), (at(2), [batch(0), batch(3, 1, 4, 5, 9, 2)])]
+    given = [made_of(1, batch(0), batch(1)), made_of(2, batch(0), batch(3, 1, 4, 5, 9, 2))]
     learning = toys.learning()
-    steps = train(model, learning.optimizer.build(model), given, learning, width=WIDTH, seed=1)
+    steps = train(model, learning.optimizer.build(model), given, learning, width=WIDTH, seed=1, ranks=Ranks())
     next(steps)
     before = weights(model)
     with torch.no_grad():
@@ -185,7 +189,7 @@ def test_the_micro_batch_is_named():
     with torch.no_grad():
         model.embeddings.source[LINES[7][0]] = math.nan
     fine = [pair for pair, line in enumerate(LINES) if LINES[7][0] not in line]
-    given = [(at(12), [batch(*fine[:2]), batch(7, *fine[:5])])]
+    given = [made_of(12, batch(*fine[:2]), batch(7, *fine[:5]))]
     text = f"update 12, micro-batch 1 (training pairs 7, {', '.join(map(str, fine[:4]))}, ...): loss is nan; expected"
     with pytest.raises(DivergedError, match=f"^{re.escape(text)}"):
         run(model, given, learning)
@@ -198,7 +202,7 @@ def test_five_pairs_are_all_there_are():
     with pytest.raises(
         DivergedError, match=r"^update 1, micro-batch 0 \(training pairs 8, 0, 3, 1, 2\): loss is nan; "
     ):
-        run(model, [(at(1), [batch(8, 0, 3, 1, 2)])], learning)
+        run(model, [made_of(1, batch(8, 0, 3, 1, 2))], learning)
 
 
 @pytest.mark.parametrize("value", [math.inf, math.nan])
@@ -212,5 +216,5 @@ def test_a_gradient_that_is_no_number_is_named(value):
         f"gradient norm is {value}; expected a finite number: lower the learning rate or clip harder"
     )
     with pytest.raises(DivergedError, match=f"^{re.escape(expected)}$"):
-        run(model, [(at(1), [batch(0), batch(1, 2, 3, 4, 5, 6)])], learning)
+        run(model, [made_of(1, batch(0), batch(1, 2, 3, 4, 5, 6))], learning)
     assert torch.equal(weights(model), before)

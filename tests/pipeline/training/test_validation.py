@@ -10,6 +10,7 @@ from torch.nn import functional as F
 from pipeline import files, ids
 from pipeline.data.batching import collate, in_order
 from pipeline.models.transformer_prenorm import Arch, Model
+from pipeline.training.ranks import Ranks
 from pipeline.training.validation import Judge, token_scores
 from tests import toys
 
@@ -70,14 +71,14 @@ def judge(tmp_path):
 @pytest.mark.parametrize("sure", [0.0, 1.0, 4.0])
 def test_loss_by_hand(judge, sure):
     """Every token, EOS included, has the probability e^sure / (e^sure + 29)."""
-    scores = judge()(Copier(sure), CPU)
+    scores = judge()(Copier(sure), CPU, Ranks())
     expected = math.log(1 + 29 * math.exp(-sure))
     assert scores["validation_loss"] == pytest.approx(expected, rel=1e-6)
     assert scores["validation_perplexity"] == pytest.approx(1 + 29 * math.exp(-sure), rel=1e-6)
 
 
 def test_a_perfect_copy_scores_100(judge):
-    scores = judge()(Copier(9.0), CPU)
+    scores = judge()(Copier(9.0), CPU, Ranks())
     assert scores["validation_bleu"] == pytest.approx(100)
     assert scores["validation_accuracy"] == 1
 
@@ -85,19 +86,19 @@ def test_a_perfect_copy_scores_100(judge):
 def test_each_translation_meets_its_own_reference(judge):
     """They are made in order of length; two references swapped, and it is no perfect copy any more."""
     swapped = [text(LINES[row]) for row in (1, 0, 2, 3, 4, 5)]
-    assert judge(swapped)(Copier(9.0), CPU)["validation_bleu"] < 70
+    assert judge(swapped)(Copier(9.0), CPU, Ranks())["validation_bleu"] < 70
 
 
 def test_the_first_sentences_only_are_translated(judge):
     found = judge(validation_sentences=2)
-    assert found.translations(Copier(9.0), CPU) == [text(line) for line in LINES[:2]]
+    assert found.translations(Copier(9.0), CPU, Ranks()) == [text(line) for line in LINES[:2]]
     wrong = [*(text(line) for line in LINES[:2]), "of", "no", "account", "here"]
-    assert judge(wrong, validation_sentences=2)(Copier(9.0), CPU)["validation_bleu"] == pytest.approx(100)
+    assert judge(wrong, validation_sentences=2)(Copier(9.0), CPU, Ranks())["validation_bleu"] == pytest.approx(100)
 
 
 def test_no_translations_where_none_are_asked(judge):
     model = Copier(9.0)
-    assert list(judge(validation_sentences=0)(model, CPU)) == [
+    assert list(judge(validation_sentences=0)(model, CPU, Ranks())) == [
         "validation_loss",
         "validation_perplexity",
         "validation_accuracy",
@@ -105,18 +106,18 @@ def test_no_translations_where_none_are_asked(judge):
 
 
 def test_translations_are_as_long_as_training_sentences_at_most(judge):
-    found = judge(max_length=3).translations(Copier(9.0), CPU)
+    found = judge(max_length=3).translations(Copier(9.0), CPU, Ranks())
     assert found == [text(line[:3]) for line in LINES]
 
 
 def test_the_model_is_judged_without_dropout(judge):
     model = Copier(1.0).train()
-    judge()(model, CPU)
+    judge()(model, CPU, Ranks())
     assert set(model.modes) == {False}
 
 
 def test_perplexity_stays_finite(judge):
-    scores = judge(validation_sentences=0)(Copier(-1e6), CPU)
+    scores = judge(validation_sentences=0)(Copier(-1e6), CPU, Ranks())
     assert scores["validation_loss"] > 700
     assert scores["validation_perplexity"] == math.exp(700)
 
@@ -136,9 +137,10 @@ def test_loss_and_accuracy_are_torchs_whatever_the_batches(tokens_per_batch):
             total -= sum(log_p[0, position, piece].item() for position, piece in enumerate(target))
             right += sum(log_p[0, position].argmax().item() == piece for position, piece in enumerate(target))
             tokens += len(target)
-        loss, accuracy = token_scores(model, batches, precision="fp32", device=CPU)
-        near, _ = token_scores(model, batches, precision="bf16", device=CPU)
-    assert loss == pytest.approx(total / tokens, rel=1e-5)
-    assert accuracy == right / tokens
+        scored = list(token_scores(model, batches, precision="fp32", device=CPU))
+        near = list(token_scores(model, batches, precision="bf16", device=CPU))
+    assert len(scored) == len(batches)
+    assert sum(loss for loss, _, _ in scored) == pytest.approx(total, rel=1e-5)
+    assert [sum(found) for found in list(zip(*scored, strict=True))[1:]] == [right, tokens]
     assert 0 < right < tokens
-    assert near == pytest.approx(total / tokens, rel=0.02)
+    assert sum(loss for loss, _, _ in near) == pytest.approx(total, rel=0.02)

@@ -1,0 +1,61 @@
+"""Starting as many processes of a training as there are GPUs, or as an environment variable says."""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+import torch
+from torch.distributed import run as torchrun
+from torch.distributed.elastic.multiprocessing.api import SignalException
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
+PROCESSES = "TRAIN_PROCESSES"  # on this machine; the trained model does not depend on it
+
+
+class ProcessesError(ValueError):
+    """A number of processes that cannot be started."""
+
+
+def is_due() -> bool:
+    """Whether this process is to start others rather than to train: not where torchrun started it, or for one alone."""
+    return "RANK" not in os.environ and (processes() > 1 or "PET_NNODES" in os.environ)
+
+
+def processes() -> int:
+    """How many train on this machine: `TRAIN_PROCESSES`, or one a GPU, or one on a CPU.
+
+    Raises: ProcessesError where the variable is no number, or more than there are GPUs.
+    """
+    gpus = torch.cuda.device_count()
+    text = os.environ.get(PROCESSES, str(max(gpus, 1)))
+    number = int(text) if text.isdecimal() else 0
+    if not number or 0 < gpus < number:
+        most = f"1 to {gpus}, the number of GPUs" if gpus else "1 or more"
+        raise ProcessesError(f"environment variable {PROCESSES}: must be a number, {most}, got {text!r}")
+    return number
+
+
+def launch(module: str, arguments: Sequence[str]) -> None:
+    """Run `python -m module arguments` as `processes()` ranks; returns once all have ended well.
+
+    torchrun's own options may come from its environment variables, so `PET_NNODES`, `PET_RDZV_BACKEND` and
+    `PET_RDZV_ENDPOINT` on each of several machines make one training of them.
+    Raises: SystemExit with the status of the first rank that failed, which has said why.
+    """
+    logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)
+    number = processes()
+    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // number)))
+    several = [] if "PET_NNODES" in os.environ else ["--standalone"]
+    options = torchrun.parse_args([*several, f"--nproc-per-node={number}", "-m", module, *arguments])  # type: ignore[no-untyped-call]
+    try:
+        torchrun.run(options)  # type: ignore[no-untyped-call]
+    except SignalException as ended:
+        sys.exit(128 + ended.sigval)
+    except ChildFailedError as failed:
+        rank, failure = failed.get_first_failure()
+        if failure.exitcode < 0:
+            name = signal.Signals(-failure.exitcode).name
+            print(f"error: rank {rank} was ended by {name}; repeat the command to go on", file=sys.stderr)
+        sys.exit(failure.exitcode if failure.exitcode > 0 else 128 - failure.exitcode)

@@ -1,0 +1,151 @@
+"""The processes of one training: who does which micro-batch, and what they add up, decide once and tell each other."""
+
+import os
+import signal
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, distributed, nn
+from torch.distributed.rendezvous import rendezvous
+
+T = TypeVar("T")
+
+TIMEOUT = timedelta(hours=2)  # longer than rank 0 alone takes over a checkpoint or a vocabulary
+
+
+class LostRankError(ValueError):
+    """Another process of the training has ended."""
+
+
+class UnlikeRanksError(ValueError):
+    """Processes that do not compute the same training."""
+
+
+class Ranks:
+    """The processes of one training, this one being number `rank` of `size`; rank 0 leads: it logs and it writes.
+
+    What every rank computes is the same function of the training's files, but for the micro-batches that it shares
+    out: so nothing but their losses, their gradients and what validation found has to travel.
+    """
+
+    def __init__(self, rank: int = 0, size: int = 1) -> None:
+        self.rank, self.size = rank, size
+        self.interrupted = False  # whether this process was asked to end
+        self.stopping = False  # whether any was, and all know
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process logs and writes."""
+        return self.rank == 0
+
+    @property
+    def share(self) -> slice:
+        """Which of a list of micro-batches are this rank's."""
+        return slice(self.rank, None, self.size)
+
+    def add_up(self, loss: Tensor, weights: Iterable[nn.Parameter]) -> None:
+        """Replace the loss and every weight's gradient by their sums over all ranks; all learn of an interruption.
+
+        The order of the sum depends on the number of ranks, and so do the last bits of it.
+        """
+        if self.size == 1:
+            self.stopping = self.interrupted
+            return
+        given = list(weights)
+        for weight in given:
+            if weight.grad is None:  # this rank had no micro-batch
+                weight.grad = torch.zeros_like(weight)
+        tensors = [loss, *(weight.grad for weight in given if weight.grad is not None)]
+        flag = torch.full((1,), float(self.interrupted), device=loss.device)
+        flat = torch.cat([flag, *(tensor.reshape(-1) for tensor in tensors)])
+        with losing_peers():
+            distributed.all_reduce(flat)
+        for tensor, total in zip(tensors, torch.split(flat[1:], [tensor.numel() for tensor in tensors]), strict=True):
+            tensor.copy_(total.view_as(tensor))
+        self.stopping = bool(flat[0].item() > 0)
+
+    def collect(self, mine: Sequence[T]) -> list[T]:
+        """What all ranks made of their shares of a list, in the list's order."""
+        if self.size == 1:
+            self.stopping = self.interrupted
+            return list(mine)
+        parts: list[Any] = [None] * self.size
+        with losing_peers():
+            distributed.all_gather_object(parts, (self.interrupted, list(mine)))
+        self.stopping = any(interrupted for interrupted, _ in parts)
+        shares = [iter(share) for _, share in parts]
+        return [next(shares[index % self.size]) for index in range(sum(len(share) for _, share in parts))]
+
+    def tell(self, data: bytes | None) -> bytes | None:
+        """What rank 0 has, on every rank; the others' `data` is not looked at."""
+        if self.size == 1:
+            return data
+        told = [data]
+        with losing_peers():
+            distributed.broadcast_object_list(told, src=0)
+        return told[0]
+
+    def agree(self, value: str, what: str) -> None:
+        """Nothing, where all ranks have the same value.
+
+        Raises: ValueError that names the ranks which have another one than rank 0.
+        """
+        values = self.collect([value])
+        if others := [str(rank) for rank, got in enumerate(values) if got != values[0]]:
+            raise UnlikeRanksError(
+                f"ranks {', '.join(others)}: {what} differs from rank 0's, got {value!r} on rank {self.rank}; "
+                "expected the same files and the same versions on every machine"
+            )
+
+
+@contextmanager
+def losing_peers() -> Iterator[None]:
+    """A collective operation, which fails where a process has ended."""
+    try:
+        yield
+    except RuntimeError as error:
+        first = next(iter(str(error).splitlines()), "")
+        raise LostRankError(
+            f"another process of this training has ended ({first[:120]}); expected all of them to the end: "
+            "repeat the command, which goes on from the newest checkpoint"
+        ) from error
+
+
+@contextmanager
+def join() -> Iterator[Ranks]:
+    """This process's place among those that torchrun started, or alone where it did not.
+
+    SIGTERM asks all of them to end after the update under way. Where one fails all do, and the first to fail alone
+    says why.
+    """
+    alone = "RANK" not in os.environ
+    ranks = Ranks() if alone else Ranks(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+    before = signal.signal(signal.SIGTERM, lambda *_: setattr(ranks, "interrupted", True))
+    try:
+        if alone:
+            yield ranks
+        else:
+            yield from joined(ranks)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def joined(ranks: Ranks) -> Iterator[Ranks]:
+    """The ranks, once all of them have met."""
+    if torch.cuda.is_available():
+        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+    store, _, _ = next(rendezvous("env://"))
+    backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
+    distributed.init_process_group(backend, store=store, rank=ranks.rank, world_size=ranks.size, timeout=TIMEOUT)
+    try:
+        yield ranks
+        with losing_peers():
+            distributed.barrier()
+    except Exception:
+        if store.add("failed", 1) > 1:
+            os._exit(1)  # without a word, and without waiting for what no rank will answer
+        raise
+    distributed.destroy_process_group()

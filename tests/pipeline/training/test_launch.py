@@ -1,0 +1,84 @@
+"""Starting the processes of a training, and how they end where one of them fails."""
+
+import os
+import shutil
+import signal
+
+import pytest
+
+from pipeline.training import launch
+from tests.trainings import edit, lay_out, start, start_and_save
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A folder with all that a training reads."""
+    root = tmp_path_factory.mktemp("prepared")
+    lay_out(root)
+    return root
+
+
+def test_what_fails_on_all_is_said_once(tmp_path, prepared):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path, "peak_rate: 1e-2", "peak_rate: 1e30")
+    process = start(tmp_path, TRAIN_PROCESSES="2")
+    said = process.communicate()[1]
+    assert process.returncode == 1
+    assert said.count("error: ") == 1, said
+    assert "expected a finite number" in said
+    assert "Traceback" not in said
+
+
+def test_where_one_is_killed_all_end(tmp_path, prepared):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    process = start_and_save(tmp_path, processes="2")
+    children = f"/proc/{process.pid}/task/{process.pid}/children"
+    with open(children, encoding="utf-8") as file:
+        first = int(file.read().split()[0])
+    os.kill(first, signal.SIGKILL)
+    said = process.communicate()[1]
+    assert process.returncode in (1, 128 + signal.SIGKILL)
+    assert "Traceback" not in said
+    assert "error: " in said
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("TRAIN_PROCESSES", "two", "must be a number, 1 or more, got 'two'"),
+        ("TRAIN_PROCESSES", "0", "must be a number, 1 or more, got '0'"),
+        ("CHECKPOINT_MINUTES", "-1", "must be a number above 0, got '-1'"),
+    ],
+)
+def test_a_variable_that_says_no_number_is_one_line(tmp_path, name, value, expected):
+    process = start(tmp_path, CUDA_VISIBLE_DEVICES="", **{name: value})
+    said = process.communicate()[1]
+    assert (process.returncode, said) == (1, f"error: environment variable {name}: {expected}\n")
+
+
+@pytest.mark.parametrize(
+    ("environment", "gpus", "processes", "due"),
+    [
+        ({}, 0, 1, False),
+        ({}, 1, 1, False),
+        ({}, 8, 8, True),
+        ({"TRAIN_PROCESSES": "3"}, 0, 3, True),
+        ({"TRAIN_PROCESSES": "1"}, 8, 1, False),
+        ({"RANK": "0"}, 8, 8, False),  # torchrun has started this one
+        ({"PET_NNODES": "2"}, 1, 1, True),
+    ],
+)
+def test_how_many_are_started(monkeypatch, environment, gpus, processes, due):
+    monkeypatch.setattr(launch.torch.cuda, "device_count", lambda: gpus)
+    for name in ("TRAIN_PROCESSES", "RANK", "PET_NNODES"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert (launch.processes(), launch.is_due()) == (processes, due)
+
+
+def test_no_more_than_there_are_gpus(monkeypatch):
+    monkeypatch.setattr(launch.torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setenv("TRAIN_PROCESSES", "3")
+    with pytest.raises(launch.ProcessesError, match=r"must be a number, 1 to 2, the number of GPUs, got '3'$"):
+        launch.processes()

@@ -1,0 +1,89 @@
+"""The processes of a training: one, two or three, asked to end or not, have the same batches, masks and losses."""
+
+import json
+import shutil
+import signal
+
+import pytest
+
+from pipeline.training.ranks import Ranks
+from tests.trainings import SYSTEM, edit, end, finish, lay_out, outs
+
+EXACT = ("tokens", "padding_share", "learning_rate")  # which every number of ranks has to the bit
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """A folder with all that a training of 200 updates reads, most of them of two or three micro-batches."""
+    root = tmp_path_factory.mktemp("prepared")
+    lay_out(root)
+    edit(root, "updates: 24", "updates: 200")
+    return root
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory, prepared):
+    """A folder where one process trained to the end."""
+    root = tmp_path_factory.mktemp("alone")
+    shutil.copytree(prepared, root, dirs_exist_ok=True)
+    finish(root, TRAIN_PROCESSES="1")
+    return root
+
+
+def logged(root):
+    """What was logged of each update, and of each validation."""
+    lines = (root / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [row for row in rows if "train_loss" in row], [row for row in rows if "validation_loss" in row]
+
+
+def alike(left, right):
+    """Nothing, where two trainings had the same batches and, but for the order of sums, the same numbers."""
+    (steps, validations), (others, other_validations) = logged(left), logged(right)
+    assert len(steps) == len(others) == 200
+    for one, other in zip(steps, others, strict=True):
+        assert [one[name] for name in EXACT] == [other[name] for name in EXACT]
+        assert other["train_loss"] == pytest.approx(one["train_loss"], rel=1e-4)
+    for one, other in zip(validations, other_validations, strict=True):
+        assert other["validation_loss"] == pytest.approx(one["validation_loss"], abs=5e-4)
+
+
+@pytest.mark.parametrize("processes", ["2", "3"])
+def test_any_number_of_processes_trains_the_same_model(tmp_path, prepared, alone, processes):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    said = finish(tmp_path, TRAIN_PROCESSES=processes)
+    assert sum("target tokens/s without padding" in line for line in said.splitlines()) == 1  # rank 0's alone
+    alike(alone, tmp_path)
+
+
+@pytest.mark.parametrize("processes", ["1", "2"])
+def test_asked_to_end_it_saves_and_the_repeated_goes_on(tmp_path, prepared, alone, processes):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    status, said = end(tmp_path, processes=processes)
+    assert status == 128 + signal.SIGTERM
+    [saved] = [line for line in said.splitlines() if "asked to end, saved at update " in line]
+    update = int(saved.split("saved at update ")[1].split(";")[0])
+    assert f"goes on at update {update + 1}" in finish(tmp_path, TRAIN_PROCESSES="1")
+    alike(alone, tmp_path)
+    if processes == "1":
+        assert outs(tmp_path) == outs(alone)
+
+
+def test_a_training_goes_on_by_other_processes(tmp_path, prepared, alone):
+    """Killed with one, it goes on with two, is killed again and ends with one."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    assert end(tmp_path, by=signal.SIGKILL)[0] == -signal.SIGKILL
+    assert end(tmp_path, processes="2")[0] == 128 + signal.SIGTERM
+    finish(tmp_path, TRAIN_PROCESSES="1")
+    alike(alone, tmp_path)
+
+
+def test_alone_there_is_nobody_to_ask():
+    ranks = Ranks()
+    assert (ranks.leads, ranks.share, ranks.tell(b"x")) == (True, slice(0, None, 1), b"x")
+    assert ranks.collect([3, 1, 2]) == [3, 1, 2]
+    ranks.agree("a", "what")
+    assert not ranks.stopping
+    ranks.interrupted = True
+    ranks.collect([])
+    assert ranks.stopping
