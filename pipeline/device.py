@@ -10,6 +10,14 @@ def best() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
+def has_bf16(where: torch.device) -> bool:
+    """Whether matrix products in bf16 have instructions of their own there, so that they are the quicker ones."""
+    if where.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
 def be_deterministic(seed: int) -> None:
     """The same bits on the same machine: deterministic kernels, torch's generator at `seed`."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

@@ -23,7 +23,7 @@ from pipeline.seeding import seed_for
 from pipeline.training import launch
 from pipeline.training.checkpoints import Checkpoints, Record, minutes
 from pipeline.training.learning import Learning
-from pipeline.training.loop import Step, train
+from pipeline.training.loop import Step, resolved, train
 from pipeline.training.ranks import Ranks, join
 from pipeline.training.validation import Judge
 
@@ -211,6 +211,7 @@ def summary(trial: Trial, record: Record) -> dict[str, Any]:
         "updates": record.next.update - 1,
         "stopped": "patience" if record.exhausted(trial.training.patience) else "updates",
         "best": next(row for row in record.history if row["update"] == best),
+        "precision": resolved(trial.learning.precision, device.best()),
         "padding_share": record.padding_share(),
         "num_parameters": sum(weight.numel() for weight in trial.net.parameters()),
         **trial.pairs,

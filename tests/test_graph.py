@@ -32,6 +32,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "data.budget",
         "data.shards",
         "data.vocabulary",
+        "device",
         "evaluation.bleu",
         "decoding.greedy",
         "params",

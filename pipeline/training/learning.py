@@ -12,7 +12,10 @@ from pipeline.training.schedules import Schedule
 
 
 class Learning(Section):
-    """`clip` is the largest norm of the gradient of the mean loss per token."""
+    """`clip` is the largest norm of the gradient of the mean loss per token.
+
+    `precision` is that of matrix products; `auto` is bf16 where the machine has instructions for it, else fp32.
+    """
 
     batches: Batches
     optimizer: Optimizer
@@ -20,4 +23,4 @@ class Learning(Section):
     label_smoothing: Annotated[float, Field(ge=0, lt=1)]
     smoothing_spread: Spread
     clip: PositiveFloat
-    precision: Literal["fp32", "bf16"]
+    precision: Literal["auto", "fp32", "bf16"]

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from pipeline import ids
 from pipeline.data.batching import Batch, Position, Update
+from pipeline.device import has_bf16
 from pipeline.models.interface import Model
 from pipeline.seeding import seed_for
 from pipeline.training.learning import Learning
@@ -102,7 +103,14 @@ def real_logits(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[None]:
     """Matrix products in bf16 where `precision` says so."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=resolved(precision, device) == "bf16")
+
+
+def resolved(precision: str, device: torch.device) -> str:
+    """`fp32` or `bf16`; of `auto`, which of them is the quicker one there."""
+    if precision == "auto":
+        return "bf16" if has_bf16(device) else "fp32"
+    return precision
 
 
 def refuse_infinite(value: Tensor, what: str, update: int, batches: dict[int, Batch]) -> None:

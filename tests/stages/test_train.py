@@ -90,6 +90,7 @@ def test_summary(uninterrupted):
         "updates",
         "stopped",
         "best",
+        "precision",
         "padding_share",
         "num_parameters",
         "pairs",

@@ -43,7 +43,7 @@ def test_faults_are_named(tmp_path):
         "label_smoothing: should be less than 1, got 1.0",
         "smoothing_spread: should be 'all' or 'others', got 'other'",
         "clip: should be greater than 0, got 0.0",
-        "precision: should be 'fp32' or 'bf16', got 'fp16'",
+        "precision: should be 'auto', 'fp32' or 'bf16', got 'fp16'",
     ]
 
 

@@ -10,7 +10,7 @@ from torch import nn
 from pipeline.data.batching import Plan, Position, Update, collate, updates_from
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.checkpoints import START
-from pipeline.training.loop import DivergedError, Step, batch_loss, train
+from pipeline.training.loop import DivergedError, Step, batch_loss, resolved, train
 from pipeline.training.ranks import Ranks
 from tests import toys
 
@@ -136,6 +136,25 @@ def test_same_seeds_same_bits(precision):
     assert torch.equal(first[1], again[1])
     assert not torch.equal(first[1], other[1])
     assert len(first[0]) == 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "capabilities", "expected"),
+    [
+        ("cpu", {"avx512_bf16": True, "amx_bf16": False}, "bf16"),
+        ("cpu", {"avx512_bf16": False, "amx_bf16": True}, "bf16"),
+        ("cpu", {"avx512_bf16": False, "avx2": True}, "fp32"),
+        ("cpu", {}, "fp32"),
+        ("cuda", True, "bf16"),
+        ("cuda", False, "fp32"),
+    ],
+)
+def test_auto_is_bf16_where_the_machine_has_it(monkeypatch, kind, capabilities, expected):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: capabilities)
+    where = torch.device(kind)
+    assert resolved("auto", where) == expected
+    assert [resolved(precision, where) for precision in ("fp32", "bf16")] == ["fp32", "bf16"]
 
 
 def test_bf16_learns_nearly_the_same():
