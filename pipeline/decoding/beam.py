@@ -19,7 +19,7 @@ class Beam:
     A slot for which there was no beginning left (a vocabulary smaller than the beam) has log P of minus infinity.
     """
 
-    state: interface.State  # N = B * W rows, sentence by sentence
+    state: interface.State  # of B * W rows, sentence by sentence
     pieces: Tensor  # (B, W, length)
     log_p: Tensor  # (B, W)
     sentence: Tensor  # (B,) which sentence of the source
@@ -101,8 +101,9 @@ def advance(beam: Beam, logits: Tensor, beam_size: int, alpha: float, found: lis
     log_p, parents = log_p.gather(1, going_on), parents.gather(1, going_on)
     alive = ~full & (log_p[:, 0] / length_penalty(beam.longest, alpha) > best[:, -1])
     rows = parents + width * torch.arange(len(parents), device=parents.device)[:, None]
+    sentences = None if bool(alive.all()) else alive.nonzero().flatten()
     return Beam(
-        state=interface.select(beam.state, rows[alive].flatten()),
+        state=interface.select(beam.state, rows[alive].flatten(), sentences),
         pieces=take(pieces, going_on)[alive],
         log_p=log_p[alive],
         sentence=beam.sentence[alive],

@@ -36,5 +36,5 @@ def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequenc
                 results[row].append(piece)
         alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()
         if len(alive) < len(sentence):
-            state, tokens, sentence = interface.select(state, alive), tokens[alive], sentence[alive]
+            state, tokens, sentence = interface.select(state, alive, alive), tokens[alive], sentence[alive]
     return results

@@ -50,7 +50,10 @@ class Recurrent(nn.Module):
 
     @abstractmethod
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
-        """What the output is made of after one more piece, and the state after it: (N, E) -> (N, O)."""
+        """What the output is made of after one more piece, and the state after it: (N, E) -> (N, O).
+
+        What the state holds of the source has a row for each of y's.
+        """
 
     @abstractmethod
     def read_out(self, x: Tensor) -> Tensor:
@@ -91,9 +94,12 @@ class Recurrent(nn.Module):
         return self.output(self.dropout(hidden))
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Scores of the piece that follows `tokens`: (N,) -> (N, V), and the state after it."""
-        out, state = self.advance(self.embed_target(tokens), state)
-        return self.logits(self.read_out(out)), state
+        """Scores of the piece that follows `tokens`: (B * W,) -> (B * W, V), and the state after it."""
+        source = {name: tensor for name, tensor in state.items() if name.startswith("source.")}
+        width = len(tokens) // len(next(iter(source.values())))
+        spread = {name: tensor.repeat_interleave(width, dim=0) for name, tensor in source.items()} if width > 1 else {}
+        out, after = self.advance(self.embed_target(tokens), state | spread)
+        return self.logits(self.read_out(out)), after | source
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:

@@ -76,9 +76,9 @@ class DecoderLayer(nn.Module):
         return self.finish(x, *self.cross_attention.remember(memory), mask)
 
     def step(self, x: Tensor, state: dict[str, Tensor], name: str) -> tuple[Tensor, dict[str, Tensor]]:
-        """One new position, and what this layer, called `name`, keeps of it in the state.
+        """One new position of W rows a sentence, and what this layer, called `name`, keeps of it in the state.
 
-        Shapes: x (N, 1, D) -> (N, 1, D).
+        Shapes: x (B * W, 1, D) -> (B * W, 1, D).
         """
         kept = {}
 
@@ -88,8 +88,9 @@ class DecoderLayer(nn.Module):
             return out
 
         x = self.self_residual(x, attend)
-        x = self.finish(x, state[f"{name}.source_keys"], state[f"{name}.source_values"], state["mask"])
-        return x, kept
+        keys, values = state[f"source.{name}.keys"], state[f"source.{name}.values"]
+        together = x.view(len(keys), -1, x.shape[2])  # (B, W, D): the rows of a sentence look at one source
+        return self.finish(together, keys, values, state["source.mask"]).view_as(x), kept
 
     def finish(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """The two sub-layers after self-attention."""
@@ -164,11 +165,11 @@ class Transformer(nn.Module):
     def start(self, source: Tensor) -> dict[str, Tensor]:
         """Encode once: the state before the first decode step, a row a sentence."""
         memory, mask = self.encode(source)
-        state = {"mask": mask}
+        state = {"source.mask": mask}
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
             keys, values = layer.cross_attention.remember(memory)
-            state |= {f"{index}.source_keys": keys, f"{index}.source_values": values}
+            state |= {f"source.{index}.keys": keys, f"source.{index}.values": values}
             state |= {f"{index}.keys": keys[:, :, :0], f"{index}.values": values[:, :, :0]}
         return state
 

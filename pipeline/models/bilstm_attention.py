@@ -49,17 +49,17 @@ class Model(Recurrent):
         hiddens, cells = self.encoder(x, lengths)
         share = (real / lengths[:, None])[:, :, None].to(x.dtype)  # (B, S, 1), 0 where there is padding
         return {
-            "memory": hiddens,
-            "keys": self.scoring.remember(hiddens),
-            "real": real,
+            "source.memory": hiddens,
+            "source.keys": self.scoring.remember(hiddens),
+            "source.real": real,
             "s": (hiddens * share).sum(dim=1),
             "cell": (cells * share).sum(dim=1),
         }
 
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
         """s_t and the state after it: (N, E) -> (N, D)."""
-        weights = self.scope(self.scoring(state["s"], state["keys"]), state["s"], state["real"])
-        context = mix(weights, state["memory"])
+        weights = self.scope(self.scoring(state["s"], state["source.keys"]), state["s"], state["source.real"])
+        context = mix(weights, state["source.memory"])
         s, cell = self.cell(torch.cat((y, context), dim=1), (state["s"], state["cell"]))
         return s, state | {"s": s, "cell": cell, "weights": weights}
 

@@ -63,12 +63,12 @@ class Model(Recurrent):
         x, real, lengths = self.read(source)
         memory = self.encoder(x, lengths)
         s = self.begin(self.encoder.final(memory, lengths))
-        return {"memory": memory, "keys": self.scoring.remember(memory), "real": real, "s": s}
+        return {"source.memory": memory, "source.keys": self.scoring.remember(memory), "source.real": real, "s": s}
 
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
         """[s_t; c; E y_{t-1}] and the state after it: (N, E) -> (N, D + C + E)."""
-        weights = self.scope(self.scoring(state["s"], state["keys"]), state["s"], state["real"])
-        context = mix(weights, state["memory"])
+        weights = self.scope(self.scoring(state["s"], state["source.keys"]), state["s"], state["source.real"])
+        context = mix(weights, state["source.memory"])
         s = self.cell(torch.cat((y, context), dim=1), state["s"])
         return torch.cat((s, context, y), dim=1), state | {"s": s, "weights": weights}
 

@@ -7,7 +7,9 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-State = dict[str, Tensor]  # of a search: dimension 0 of every tensor is the row
+# Of a search: dimension 0 of a tensor is the row, or the sentence where its name begins with `source.`. Each of the B
+# sentences has W rows, sentence by sentence, so that what it keeps of its source need not be copied for each.
+State = dict[str, Tensor]
 
 
 class Model(Protocol):
@@ -35,7 +37,7 @@ class Model(Protocol):
         ...
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Scores of the piece that follows each row's last one: (N,) -> (N, V), and the state after it."""
+        """Scores of the piece that follows each row's last one: (B * W,) -> (B * W, V), and the state after it."""
         ...
 
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
@@ -52,9 +54,16 @@ def find(name: str) -> ModuleType:
     return import_module(f"pipeline.models.{name}")
 
 
-def select(state: State, rows: Tensor) -> State:
-    """The state with row i taken from row `rows[i]`: repeats, reorders and drops rows.
+def select(state: State, rows: Tensor, sentences: Tensor | None = None) -> State:
+    """The state with row i taken from row `rows[i]`, and of the sentences those given, all of them where none are.
 
-    Shapes: rows (N,).
+    Rows may be repeated, reordered and dropped, but each sentence that stays has as many as any other.
+
+    Shapes: rows (N,), sentences (B,).
     """
-    return {name: tensor.index_select(0, rows) for name, tensor in state.items()}
+    return {
+        name: (tensor if sentences is None else tensor.index_select(0, sentences))
+        if name.startswith("source.")
+        else tensor.index_select(0, rows)
+        for name, tensor in state.items()
+    }

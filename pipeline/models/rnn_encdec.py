@@ -41,11 +41,11 @@ class Model(Recurrent):
         x, _, lengths = self.read(source)
         x = reverse(x, lengths - 1) if self.reverse_source else x
         context = self.encoder.final(self.encoder(x, lengths), lengths)
-        return {"context": context, "s": torch.tanh(self.begin(context))}
+        return {"source.context": context, "s": torch.tanh(self.begin(context))}
 
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
         """[s_t; E y_{t-1}; c] and the state after it: (N, E) -> (N, D + E + D)."""
-        context = state["context"]
+        context = state["source.context"]
         s = self.cell(torch.cat((y, context), dim=1), state["s"])
         return torch.cat((s, y, context), dim=1), state | {"s": s}
 

@@ -45,12 +45,12 @@ class Model(Recurrent):
         x, real, lengths = self.read(source)
         memory = self.encoder(x, lengths)
         s = torch.tanh(self.begin(memory[:, 0, self.encoder.width :]))
-        return {"memory": memory, "keys": self.scoring.remember(memory), "real": real, "s": s}
+        return {"source.memory": memory, "source.keys": self.scoring.remember(memory), "source.real": real, "s": s}
 
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
         """[s_{t-1}; E y_{t-1}; c_t] and the state after it: (N, E) -> (N, D + E + 2D)."""
-        weights = self.scope(self.scoring(state["s"], state["keys"]), state["s"], state["real"])
-        context = mix(weights, state["memory"])
+        weights = self.scope(self.scoring(state["s"], state["source.keys"]), state["s"], state["source.real"])
+        context = mix(weights, state["source.memory"])
         s = self.cell(torch.cat((y, context), dim=1), state["s"])
         return torch.cat((state["s"], y, context), dim=1), state | {"s": s, "weights": weights}
 

@@ -107,12 +107,22 @@ def test_no_position_sees_its_future(model):
 
 
 @torch.no_grad()
-def test_rows_selected_go_on_as_they_would_have(model):
-    rows, tokens = torch.tensor([2, 0, 0]), torch.tensor([7, 4, 9])
+@pytest.mark.parametrize("sentences", [[0, 1, 2], [2, 0]])
+@pytest.mark.parametrize("width", [1, 2, 3])
+def test_rows_selected_go_on_as_they_would_have(model, sentences, width):
+    """Each of some sentences has `width` rows, that begin otherwise and are then mixed up."""
+    rows = torch.tensor(sentences).repeat_interleave(width)
+    first = torch.arange(len(rows)) % 3 + 7
+    mixed = torch.arange(len(rows)).view(-1, width).flip(1).flatten()
+    then = 12 - first
     _, state = model.step(model.start(SOURCE), torch.full((3,), ids.BOS))
-    logits, _ = model.step(interface.select(state, rows), tokens)
-    hidden = model.hidden(SOURCE[rows], torch.stack([torch.full_like(tokens, ids.BOS), tokens], dim=1))
-    close(logits, model.logits(hidden)[:, 1])
+    _, state = model.step(interface.select(state, rows, torch.tensor(sentences)), first)
+    logits, after = model.step(interface.select(state, mixed), then)
+    bos = torch.full_like(first, ids.BOS)
+    hidden = model.hidden(SOURCE[rows], torch.stack([bos, first[mixed], then], dim=1))
+    close(logits, model.logits(hidden)[:, 2])
+    for name, tensor in after.items():
+        assert len(tensor) == (len(sentences) if name.startswith("source.") else len(rows)), name
 
 
 def test_gradients_flow_to_every_parameter(model):
@@ -162,10 +172,11 @@ def test_watching_changes_nothing(model):
 
 
 def test_select_repeats_reorders_and_drops():
-    state = {"one": torch.tensor([[1], [2], [3]]), "two": torch.tensor([10, 20, 30])}
-    found = interface.select(state, torch.tensor([2, 0, 2, 2]))
+    state = {"one": torch.tensor([[1], [2], [3]]), "source.two": torch.tensor([10, 20, 30])}
+    rows, sentences = torch.tensor([2, 0, 2, 2]), torch.tensor([2, 0])
+    found = interface.select(state, rows, sentences)
     assert {name: tensor.tolist() for name, tensor in found.items()} == {
         "one": [[3], [1], [3], [3]],
-        "two": [30, 10, 30, 30],
+        "source.two": [30, 10],
     }
-    assert state["two"].tolist() == [10, 20, 30]
+    assert interface.select(state, rows)["source.two"].tolist() == [10, 20, 30] == state["source.two"].tolist()
