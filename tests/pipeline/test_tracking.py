@@ -148,8 +148,23 @@ def test_exception_marks_the_run(client: Any, tmp_path: Path) -> None:
         broken(KeyError())
     with pytest.raises(KeyboardInterrupt):
         broken(KeyboardInterrupt())
+    with pytest.raises(SystemExit):
+        broken(SystemExit(143))  # asked to end by SIGTERM
     assert runs(client, "KeyError()")[0].info.status == "FAILED"
     assert runs(client, "KeyboardInterrupt()")[0].info.status == "KILLED"
+    assert runs(client, "SystemExit(143)")[0].info.status == "KILLED"
+
+
+def test_a_silent_run_tracks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = threading.active_count()
+    with tracking.Silent() as run:
+        run.log(1, loss=2.0)
+        run.params({"a": 1})
+        run.dataset("data", "f00d", {"pairs": 3})
+        run.artifact(tmp_path / "nowhere")
+        run.tags(a="b")
+    assert (list(tmp_path.iterdir()), threading.active_count()) == ([], before)
 
 
 def test_each_scoring_is_a_child_of_the_newest_training(client: Any, tmp_path: Path) -> None:
