@@ -5,6 +5,7 @@ import resource
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,10 +22,11 @@ from pipeline.params import Reader, flatten
 from pipeline.progress import console, track
 from pipeline.seeding import seed_for
 from pipeline.training import launch
-from pipeline.training.checkpoints import Checkpoints, Record, minutes
+from pipeline.training.checkpoints import Checkpoints, minutes
 from pipeline.training.learning import Learning
 from pipeline.training.loop import Step, resolved, train
 from pipeline.training.ranks import Ranks, join
+from pipeline.training.record import Record
 from pipeline.training.validation import Judge
 
 READS = ("corpora.{corpus}.training", "models.{model}.{size}.arch", "models.{model}.{size}.learning")
@@ -58,16 +60,21 @@ class Trial(NamedTuple):
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Train `model` of `size` on `corpus`, going on from the newest checkpoint of the very same training if any."""
     minutes()  # a fault of it is named before any work
+    launch.end_with_parent()
     if launch.is_due():
         launch.launch("stages.train", (corpus, vocabulary, model, size))
         return
     with join() as ranks:
         trial = prepare(corpus, vocabulary, model, size, ranks)
-        record = trial.checkpoints.resume(trial.net, trial.optimizer, ranks)
-        with start_run(trial, record) as run:
-            record = follow(trial, record, run)
-            if ranks.leads:
-                publish(trial, record, run)
+        with trial.checkpoints.alone() if ranks.leads else nullcontext():
+            record = trial.checkpoints.resume(trial.net, trial.optimizer, ranks)
+            with start_run(trial, record) as run:
+                try:
+                    record = follow(trial, record, run)
+                finally:
+                    trial.checkpoints.wait()
+                if ranks.leads:
+                    publish(trial, record, run)
 
 
 def start_run(trial: Trial, record: Record) -> tracking.Run:
@@ -91,7 +98,8 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     data, pieces = Path("data/encode", f"{corpus}-{vocabulary}"), Path("data/vocabulary", f"{corpus}-{vocabulary}")
     references = Path("data/split", corpus, "validation.target.txt")
-    key = fingerprint([data / "train", data / "validation", pieces, references], sections.values(), system)
+    inputs, precision = [data / "train", data / "validation", pieces, references], resolved_precision(learning)
+    key = fingerprint(inputs, sections.values(), system, precision)
     ranks.agree(key, "the fingerprint of code, data and parameters")
     device.bound_memory()
     device.be_deterministic(seed_for(training.seed, "weights"))
@@ -115,6 +123,11 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
         checkpoints=Checkpoints(folder, last=training.last_checkpoints, best=training.best_checkpoints),
         ranks=ranks,
     )
+
+
+def resolved_precision(learning: Learning) -> str:
+    """What `auto` is on this machine: a training does not go on, nor have ranks, in another."""
+    return resolved(learning.precision, device.best())
 
 
 def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
@@ -181,6 +194,7 @@ def save(trial: Trial, record: Record) -> Record:
         record = trial.checkpoints.save(trial.net, trial.optimizer, record, keep=keep, write=ranks.leads)
     if ranks.stopping and update < training.updates:
         trial.checkpoints.wait()
+        ranks.tell(None)  # until rank 0 has written: where one ends, torchrun ends all
         if ranks.leads:
             console.print(f"{trial.system}: asked to end, saved at update {update}; repeat the command to go on")
         raise SystemExit(128 + signal.SIGTERM)
@@ -211,7 +225,7 @@ def summary(trial: Trial, record: Record) -> dict[str, Any]:
         "updates": record.next.update - 1,
         "stopped": "patience" if record.exhausted(trial.training.patience) else "updates",
         "best": next(row for row in record.history if row["update"] == best),
-        "precision": resolved(trial.learning.precision, device.best()),
+        "precision": resolved_precision(trial.learning),
         "padding_share": record.padding_share(),
         "num_parameters": sum(weight.numel() for weight in trial.net.parameters()),
         **trial.pairs,

@@ -1,5 +1,6 @@
 """A training of the stage train that takes seconds: what it reads, how it is started, what it leaves."""
 
+import contextlib
 import itertools
 import os
 import signal
@@ -66,7 +67,13 @@ def lay_out(root):
 def start(folder, *axes: str, **environment: str) -> subprocess.Popen[str]:
     """Start the stage in a folder; nothing can be tracked."""
     uri = "sqlite:////dev/null/mlflow.db"
-    changed = {"PYTHONPATH": str(ROOT), "MLFLOW_TRACKING_URI": uri, "OMP_NUM_THREADS": "1", **environment}
+    changed = {
+        "CUDA_VISIBLE_DEVICES": "",
+        "PYTHONPATH": str(ROOT),
+        "MLFLOW_TRACKING_URI": uri,
+        "OMP_NUM_THREADS": "1",
+        **environment,
+    }
     command = [sys.executable, "-m", "stages.train", *(axes or ("toy", "joint", "transformer_prenorm", "tiny"))]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=folder, env=os.environ | changed, stdout=pipe, stderr=pipe, text=True)
@@ -75,7 +82,7 @@ def start(folder, *axes: str, **environment: str) -> subprocess.Popen[str]:
 def finish(folder, **environment: str) -> str:
     """Run the stage to its end, which is to be a good one; what it said."""
     process = start(folder, **environment)
-    _, said = process.communicate()
+    _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
     return said
 
@@ -95,8 +102,10 @@ def edit(project, old, new):
 
 def state_of(root):
     """Where the newest state of the training below `root` is, and when it was written; (None, 0) before the first."""
-    found = [(path, path.stat().st_mtime_ns) for path in (root / "work").glob("train/*/state.safetensors")]
-    return found[0] if found else (None, 0)
+    for path in (root / "work").glob("train/*/state.safetensors"):
+        with contextlib.suppress(FileNotFoundError):  # it may be renamed just now
+            return path, path.stat().st_mtime_ns
+    return None, 0
 
 
 def start_and_save(root, *, processes):
@@ -104,7 +113,7 @@ def start_and_save(root, *, processes):
     before = state_of(root)
     process = start(root, TRAIN_PROCESSES=processes)
     while state_of(root)[1] <= before[1]:
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, process.communicate(timeout=300)
         time.sleep(0.001)
     return process
 
@@ -113,5 +122,5 @@ def end(root, *, processes="1", by=signal.SIGTERM):
     """Have a training end as soon as it has saved once; its exit status and what it said."""
     process = start_and_save(root, processes=processes)
     process.send_signal(by)
-    said = process.communicate()[1]
+    said = process.communicate(timeout=300)[1]
     return process.returncode, said

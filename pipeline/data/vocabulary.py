@@ -38,7 +38,7 @@ class Side(Protocol):
 
 def digest(folder: Path) -> str:
     """Hexadecimal SHA-256 of what the stage vocabulary wrote into `folder`, to tell it from any other."""
-    return files.sha256(*sorted(folder.iterdir()))
+    return files.sha256(*sorted(path for path in folder.iterdir() if not path.name.startswith(".")))
 
 
 class Vocabulary:

@@ -1,30 +1,35 @@
 """Checkpoints of a training under way: safe to read, whole or not there, enough to go on bit for bit."""
 
+import fcntl
 import json
 import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from pipeline.data.batching import Position
 from pipeline.files import new_file, write_json
-from pipeline.training.loop import Step
 from pipeline.training.ranks import Ranks
+from pipeline.training.record import Record
 
-START = Position(update=1, epoch=0, offset=0)
 MINUTES = "CHECKPOINT_MINUTES"  # at most between two states; the trained model does not depend on it
 
 
 class MinutesError(ValueError):
     """No time to wait for."""
+
+
+class InUseError(ValueError):
+    """Another process trains the same."""
 
 
 def minutes() -> float:
@@ -40,50 +45,6 @@ def minutes() -> float:
     if not found > 0:
         raise MinutesError(f"environment variable {MINUTES}: must be a number above 0, got {text!r}")
     return found
-
-
-class Record(NamedTuple):
-    """All of a training that is not weights."""
-
-    next: Position = START  # what the next update is
-    real: int = 0  # positions computed so far that held a piece
-    computed: int = 0  # positions computed so far
-    history: tuple[dict[str, float], ...] = ()  # a row a validation, in order
-    saved: tuple[int, ...] = ()  # updates whose weights are kept, in order
-
-    @classmethod
-    def of(cls, values: dict[str, Any]) -> "Record":
-        """The record whose `_asdict` went through JSON."""
-        lists = {key: tuple(values[key]) for key in ("history", "saved")}
-        return cls(**values | lists | {"next": Position(*values["next"])})
-
-    def after(self, step: Step) -> "Record":
-        """The record once `step` is done."""
-        update, epoch, offset = step.position
-        after = Position(update + 1, epoch, offset + 1)
-        return self._replace(next=after, real=self.real + step.real, computed=self.computed + step.computed)
-
-    def judged(self, step: Step, scores: dict[str, float]) -> "Record":
-        """The record with one validation more."""
-        measures = step.measures()
-        row = {"update": step.update, **{key: measures[key] for key in ("train_loss", "learning_rate", "grad_norm")}}
-        return self._replace(history=(*self.history, row | scores))
-
-    def best(self, count: int) -> list[int]:
-        """The updates of the `count` lowest validation losses, the best first; the earlier of two equal."""
-        ranked = sorted(self.history, key=lambda row: (row["validation_loss"], row["update"]))
-        return [int(row["update"]) for row in ranked[:count]]
-
-    def exhausted(self, patience: int) -> bool:
-        """Whether the last `patience` validations brought no new best; never where `patience` is 0."""
-        if not patience or not self.history:
-            return False
-        best = [row["update"] for row in self.history].index(self.best(1)[0])
-        return len(self.history) - 1 - best >= patience
-
-    def padding_share(self) -> float:
-        """Share of the positions computed that held padding."""
-        return 1 - self.real / self.computed
 
 
 class Checkpoints:
@@ -109,6 +70,20 @@ class Checkpoints:
         model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
         restore(optimizer, model, tensors)
         return record
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Nobody else writes into the folder meanwhile.
+
+        Raises: InUseError where somebody does, such as a training whose `dvc repro` was killed.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise InUseError(f"{self.folder}: another process trains this; expected none, end it first") from None
+            yield
 
     def newest(self) -> bytes | None:
         """The newest state that is whole, None where there is none; one that is broken is said and removed."""

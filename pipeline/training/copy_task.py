@@ -13,10 +13,10 @@ from pipeline.decoding import greedy
 from pipeline.models import interface
 from pipeline.params import nearest
 from pipeline.seeding import generator, seed_for
-from pipeline.training.checkpoints import START
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
+from pipeline.training.record import START
 
 VOCABULARY, DIGITS = 11, range(4, 11)  # seven digits beside the four special pieces
 LENGTH = 10  # of a sentence

@@ -1,5 +1,6 @@
 """Starting as many processes of a training as there are GPUs, or as an environment variable says."""
 
+import ctypes
 import logging
 import os
 import signal
@@ -11,7 +12,8 @@ from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-PROCESSES = "TRAIN_PROCESSES"  # on this machine; the trained model does not depend on it
+PROCESSES = "TRAIN_PROCESSES"  # on this machine; the trained model depends on it in its last bits only
+PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 
 
 class ProcessesError(ValueError):
@@ -37,17 +39,27 @@ def processes() -> int:
     return number
 
 
+def end_with_parent() -> None:
+    """On Linux, have SIGTERM come where what started this training dies: torchrun's launcher, or `dvc repro`.
+
+    A training of its own in a terminal is left alone.
+    """
+    if sys.platform == "linux" and {"DVC_STAGE", "RANK"} & os.environ.keys():
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+
+
 def launch(module: str, arguments: Sequence[str]) -> None:
     """Run `python -m module arguments` as `processes()` ranks; returns once all have ended well.
 
-    torchrun's own options may come from its environment variables, so `PET_NNODES`, `PET_RDZV_BACKEND` and
-    `PET_RDZV_ENDPOINT` on each of several machines make one training of them.
+    torchrun's own options may come from its environment variables, so `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR`
+    and `PET_MASTER_PORT` on each of several machines make one training of them.
     Raises: SystemExit with the status of the first rank that failed, which has said why.
     """
     logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)
     number = processes()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // number)))
-    several = [] if "PET_NNODES" in os.environ else ["--standalone"]
+    os.environ.setdefault("PET_SHUTDOWN_TIMEOUT", "3600")  # seconds; in its 30 no validation ends and no state is saved
+    several = [] if "PET_NNODES" in os.environ else ["--standalone", "--local-addr=localhost"]
     options = torchrun.parse_args([*several, f"--nproc-per-node={number}", "-m", module, *arguments])  # type: ignore[no-untyped-call]
     try:
         torchrun.run(options)  # type: ignore[no-untyped-call]

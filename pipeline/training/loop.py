@@ -82,7 +82,9 @@ def train(
         for group in optimizer.param_groups:
             group["lr"] = rate
         norm = nn.utils.clip_grad_norm_(model.parameters(), learning.clip)
-        refuse_infinite(norm, "gradient norm", update, batches)
+        if not torch.isfinite(norm):  # on all ranks alike, and of all their micro-batches
+            batches = dict(enumerate(ranks.collect(list(batches.values()))))
+            refuse_infinite(norm, "gradient norm", update, batches)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         yield Step(position, loss.item(), norm.item(), tokens, rate, real, computed)

@@ -106,6 +106,8 @@ def losing_peers() -> Iterator[None]:
     """A collective operation, which fails where a process has ended."""
     try:
         yield
+    except torch.OutOfMemoryError:
+        raise
     except RuntimeError as error:
         first = next(iter(str(error).splitlines()), "")
         raise LostRankError(
@@ -144,8 +146,19 @@ def joined(ranks: Ranks) -> Iterator[Ranks]:
         yield ranks
         with losing_peers():
             distributed.barrier()
+    except SystemExit:  # which all ranks have agreed on
+        distributed.destroy_process_group()
+        raise
     except Exception:
-        if store.add("failed", 1) > 1:
+        if not is_first_to_fail(store):
             os._exit(1)  # without a word, and without waiting for what no rank will answer
         raise
     distributed.destroy_process_group()
+
+
+def is_first_to_fail(store: distributed.Store) -> bool:
+    """Whether no other rank has failed, as far as is known."""
+    try:
+        return int(store.add("failed", 1)) == 1
+    except RuntimeError:  # the launcher that held it has gone too
+        return True

@@ -46,10 +46,10 @@ def killed(tmp_path_factory, prepared):
     shutil.copytree(prepared, root, dirs_exist_ok=True)
     process = start(root)
     while not list((root / "work").glob("train/*/state.safetensors")):
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, process.communicate(timeout=300)
         time.sleep(0.001)
     process.kill()
-    process.communicate()
+    process.communicate(timeout=300)
     assert process.returncode == -signal.SIGKILL
     assert not (root / "runs").exists()
     return root
@@ -156,7 +156,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing(tmp_path, prepared):
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     edit(tmp_path, "heads: 2", "heads: 3")
     process = start(tmp_path)
-    _, said = process.communicate()
+    _, said = process.communicate(timeout=300)
     section = "models.transformer_prenorm.tiny.arch"
     assert (process.returncode, said) == (1, f"error: params.yaml: {section}.heads: must divide width 16, got 3\n")
     assert not (tmp_path / "runs").exists()

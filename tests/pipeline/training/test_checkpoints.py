@@ -1,7 +1,5 @@
 """A training that was stopped goes on bit for bit, whatever stopped it and wherever."""
 
-import json
-
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -9,9 +7,10 @@ from safetensors.torch import load_file
 from pipeline import files
 from pipeline.data.batching import Plan, Position, updates_from
 from pipeline.models.transformer_postnorm import Arch, Model
-from pipeline.training.checkpoints import START, Checkpoints, Record
+from pipeline.training.checkpoints import Checkpoints, InUseError, minutes
 from pipeline.training.loop import Step, train
 from pipeline.training.ranks import Ranks
+from pipeline.training.record import Record
 from tests import toys
 
 LINES = toys.sentences(40, seed=1)
@@ -27,14 +26,6 @@ class Interrupt(Exception):
 
 def step(update, *, real=15, computed=20):
     return Step(Position(update, 0, update - 1), 2.0, 0.5, 9, 0.1, real, computed)
-
-
-def judged(losses):
-    """A record whose validations, one each two updates, had these losses."""
-    record = Record()
-    for number, loss in enumerate(losses, 1):
-        record = record.judged(step(2 * number), {"validation_loss": loss})
-    return record
 
 
 def start(folder, seed=7, **kinds):
@@ -230,55 +221,36 @@ def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     assert (tmp_path / "state.safetensors").read_bytes() == before
 
 
-def test_a_record_goes_through_json(uninterrupted):
-    record = uninterrupted[1][2]
-    assert record.history
-    assert Record.of(json.loads(json.dumps(record._asdict()))) == record
-    assert Record.of(json.loads(json.dumps(Record()._asdict()))) == Record()
+def test_one_training_at_a_time(tmp_path):
+    first, second = (Checkpoints(tmp_path / "work", last=1, best=0) for _ in range(2))
+    with first.alone():
+        with pytest.raises(InUseError) as caught, second.alone():
+            pass
+        assert str(caught.value) == f"{tmp_path / 'work'}: another process trains this; expected none, end it first"
+    with second.alone():
+        second.clear()
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_a_record_counts():
-    record = Record().after(step(1)).after(step(2, real=5, computed=20))
-    assert record.next == Position(update=3, epoch=0, offset=2)
-    assert (record.real, record.computed, record.padding_share()) == (20, 40, 0.5)
-    assert Record().next == START == Position(1, 0, 0)
+def test_a_state_is_overdue_after_so_many_minutes(tmp_path, monkeypatch):
+    model, _, optimizer, checkpoints = start(tmp_path)
+    monkeypatch.setenv("CHECKPOINT_MINUTES", "2")
+    now = checkpoints.saved_at
+    monkeypatch.setattr("pipeline.training.checkpoints.time.monotonic", lambda: now)
+    now += 119
+    assert not checkpoints.is_overdue()
+    now += 1
+    assert checkpoints.is_overdue()
+    record = checkpoints.save(model, optimizer, Record().after(step(1)), keep=False, write=True)
+    checkpoints.wait()
+    assert not checkpoints.is_overdue()
+    assert (record.saved, sorted(contents(tmp_path))) == ((), ["state.safetensors"])
+    assert checkpoints.resume(model, optimizer, Ranks()) == record
 
 
-def test_a_validation_is_a_row():
-    record = Record().judged(step(4), {"validation_loss": 1.5, "validation_bleu": 20.0})
-    assert record.history == (
-        {
-            "update": 4,
-            "train_loss": 2.0,
-            "learning_rate": 0.1,
-            "grad_norm": 0.5,
-            "validation_loss": 1.5,
-            "validation_bleu": 20.0,
-        },
-    )
-
-
-def test_best_by_hand():
-    record = judged([3.0, 1.0, 2.0, 1.0, 5.0])  # updates 2, 4, 6, 8, 10
-    assert record.best(1) == [4]
-    assert record.best(3) == [4, 8, 6]
-    assert record.best(0) == []
-    assert record.best(9) == [4, 8, 6, 2, 10]
-    assert Record().best(2) == []
-
-
-@pytest.mark.parametrize(
-    ("losses", "patience", "exhausted"),
-    [
-        ([], 1, False),
-        ([3.0], 1, False),
-        ([3.0, 2.0], 1, False),
-        ([3.0, 3.0], 1, True),  # as good is no better
-        ([3.0, 4.0], 2, False),
-        ([3.0, 4.0, 3.5], 2, True),
-        ([3.0, 4.0, 2.0], 2, False),
-        ([3.0, 4.0, 5.0, 6.0], 0, False),
-    ],
-)
-def test_exhausted_by_hand(losses, patience, exhausted):
-    assert judged(losses).exhausted(patience) is exhausted
+@pytest.mark.parametrize(("text", "expected"), [(None, 10.0), ("0.5", 0.5)])
+def test_minutes(monkeypatch, text, expected):
+    monkeypatch.delenv("CHECKPOINT_MINUTES", raising=False)
+    if text:
+        monkeypatch.setenv("CHECKPOINT_MINUTES", text)
+    assert minutes() == expected

@@ -9,9 +9,9 @@ from torch import nn
 
 from pipeline.data.batching import Plan, Position, Update, collate, updates_from
 from pipeline.models.transformer_prenorm import Arch, Model
-from pipeline.training.checkpoints import START
 from pipeline.training.loop import DivergedError, Step, batch_loss, resolved, train
 from pipeline.training.ranks import Ranks
+from pipeline.training.record import START
 from tests import toys
 
 LINES = toys.sentences(30, seed=1)

@@ -3,11 +3,13 @@
 import json
 import shutil
 import signal
+import socket
 
 import pytest
+import torch
 
-from pipeline.training.ranks import Ranks
-from tests.trainings import SYSTEM, edit, end, finish, lay_out, outs
+from pipeline.training.ranks import LostRankError, Ranks, UnlikeRanksError, losing_peers
+from tests.trainings import SYSTEM, edit, end, finish, lay_out, outs, start
 
 EXACT = ("tokens", "padding_share", "learning_rate")  # which every number of ranks has to the bit
 
@@ -87,3 +89,37 @@ def test_alone_there_is_nobody_to_ask():
     ranks.interrupted = True
     ranks.collect([])
     assert ranks.stopping
+
+
+def test_ranks_that_do_not_compute_the_same_are_named(monkeypatch):
+    ranks = Ranks(rank=2, size=3)
+    monkeypatch.setattr(ranks, "collect", lambda mine: ["a", "a", *mine])
+    with pytest.raises(UnlikeRanksError) as caught:
+        ranks.agree("b", "the data")
+    assert str(caught.value) == (
+        "ranks 2: the data differs from rank 0's, got 'b' on rank 2; "
+        "expected the same files and the same versions on every machine"
+    )
+
+
+def test_what_is_lost_is_one_line():
+    with pytest.raises(LostRankError) as caught, losing_peers():
+        raise RuntimeError("Connection closed by peer\nmore")
+    assert str(caught.value).startswith("another process of this training has ended (Connection closed by peer); ")
+    with pytest.raises(torch.OutOfMemoryError), losing_peers():
+        raise torch.OutOfMemoryError
+
+
+def test_two_machines_train_the_same_model(tmp_path, prepared, alone):
+    """Two launchers with torchrun's variables, here on one machine."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    common = {"PET_NNODES": "2", "PET_MASTER_ADDR": "localhost", "PET_MASTER_PORT": port, "TRAIN_PROCESSES": "1"}
+    first, second = (start(tmp_path, PET_NODE_RANK=rank, **common) for rank in ("0", "1"))
+    said = [process.communicate(timeout=300)[1] for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), said
+    assert "target tokens/s without padding" in said[0]
+    assert said[1] == ""
+    alike(alone, tmp_path)
