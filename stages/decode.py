@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from safetensors.torch import load_file
-from torch import nn
 
 from pipeline import cli, ctranslate2_export, device, files
 from pipeline.data import parts
@@ -34,9 +34,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
         files.write_json(folder / "decode.json", decoding.model_dump())
 
 
-def search(
-    net: nn.Module, pieces: Vocabulary, sources: Sequence[Source], decoding: Decoding, what: str
-) -> list[list[int]]:
+def search(net: Any, pieces: Vocabulary, sources: Sequence[Source], decoding: Decoding, what: str) -> list[list[int]]:
     """The pieces of each source's translation, found by the engine that section `decode` names."""
     if decoding.engine == "torch":
         return translate(net.to(device.best()).eval(), sources, decoding, device.best(), what)
