@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from pipeline import models
+from pipeline import ctranslate2_export, models
 from pipeline.build import Build, Name
 from pipeline.data.budget import Training
 from pipeline.data.cleaning import Cleaning
@@ -88,6 +88,8 @@ def choice_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
             if name not in known:
                 one = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model"}[section]
                 yield f"{path}: build.{section}: unknown {one}, got {name!r}{nearest(name, map(str, known))}"
+    if mapping(node, "decode").get("engine") == "ctranslate2":
+        yield from engine_faults([name for name in build.models if name in model_names()], path)
     for model in filter(catalogue["models"].__contains__, build.models):
         known = mapping(catalogue["models"], model)
         for name in build.sizes:
@@ -95,6 +97,15 @@ def choice_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
                 yield f"{path}: build.sizes: unknown size of {model}, got {name!r}{nearest(name, map(str, known))}"
             elif mapping(known, name, "arch").get("tied_embeddings") == "all":
                 yield from tie_faults(f"{model} {name}", build.vocabularies, catalogue["vocabularies"], path)
+
+
+def engine_faults(chosen: list[str], path: Path) -> Iterator[str]:
+    """Chosen models that CTranslate2 does not run."""
+    if refused := [name for name in chosen if not ctranslate2_export.is_exportable(interface.find(name).Model)]:
+        yield (
+            f"{path}: decode.engine: ctranslate2 runs Transformers only, got {', '.join(refused)} in build.models; "
+            "expected torch, or Transformers alone"
+        )
 
 
 def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any], path: Path) -> Iterator[str]:

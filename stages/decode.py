@@ -1,13 +1,17 @@
 """Translate the test parts with one system: runs/<system>/average/ -> data/decode/<system>/."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from safetensors.torch import load_file
 
-from pipeline import cli, device, files
+from pipeline import cli, ctranslate2_export, device, files
 from pipeline.data import parts
 from pipeline.data.vocabulary import Vocabulary
-from pipeline.decoding.translate import Decoding, translate
+from pipeline.decoding import ctranslate2_search
+from pipeline.decoding.translate import Decoding, Source, translate
 from pipeline.models import interface
 from pipeline.params import Reader
 
@@ -22,13 +26,22 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
     net = found.Model(read(found.Arch, READS[1]), source_size=pieces.source_size, target_size=pieces.target_size)
     net.load_state_dict(load_file(Path("runs", system, "average/model.safetensors")))
-    net.to(device.best()).eval()
     with files.new_folder(Path("data/decode", system)) as folder:
         for part in filter(parts.is_test, parts.names(split)):
             sources = pieces.encode_source(list(files.read_lines(parts.paths(split, part)[0])))
-            translations = translate(net, sources, decoding, device.best(), f"decode {part}")
+            translations = search(net, pieces, sources, decoding, f"decode {part}")
             files.write_lines(folder / f"{part}.txt", pieces.decode_target(translations))
         files.write_json(folder / "decode.json", decoding.model_dump())
+
+
+def search(net: Any, pieces: Vocabulary, sources: Sequence[Source], decoding: Decoding, what: str) -> list[list[int]]:
+    """The pieces of each source's translation, found by the engine that section `decode` names."""
+    if decoding.engine == "torch":
+        return translate(net.to(device.best()).eval(), sources, decoding, device.best(), what)
+    with TemporaryDirectory() as name:
+        number = ctranslate2_search.positions(sources, decoding)
+        ctranslate2_export.save(net, pieces, Path(name), quantization="float32", positions=number)
+        return ctranslate2_search.translate(Path(name), sources, decoding, what)
 
 
 if __name__ == "__main__":

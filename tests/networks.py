@@ -56,12 +56,12 @@ SOURCE = torch.tensor([[5, 6, 7, 12, ids.EOS], [8, 4, ids.EOS, ids.PAD, ids.PAD]
 TARGET = torch.tensor([[ids.BOS, 4, 5, 6, 7, 8], [ids.BOS, 9, 4, ids.PAD, ids.PAD, ids.PAD], [ids.BOS, 10, 9, 8, 7, 6]])
 
 
-def build(name: str, **changed: Any) -> Any:
+def build(name: str, *, source_size: int = SOURCE_SIZE, target_size: int = TARGET_SIZE, **changed: Any) -> Any:
     """The model called `name`, with weights large enough that each of them matters, in `eval()`."""
     found = interface.find(name)
     torch.manual_seed(1)
     arch = found.Arch.model_validate(ARCHS[name] | changed)
-    model = found.Model(arch, source_size=SOURCE_SIZE, target_size=TARGET_SIZE)
+    model = found.Model(arch, source_size=source_size, target_size=target_size)
     for weight_name, weight in model.named_parameters():
         nn.init.normal_(weight, mean=float("norm.weight" in weight_name), std=0.4)
     return model.eval()

@@ -41,9 +41,10 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "files",
         "progress",
     },
+    "ctranslate2_export": {"params", "ids", "data.vocabulary", "layers"},
     "decoding": {"models.interface", "params", "ids", "seeding", "progress"},
     "evaluation": {"params", "files", "seeding", "build", "progress"},
-    "catalogue": {"params", "build", "data", "models", "training", "decoding", "evaluation"},
+    "catalogue": {"params", "build", "data", "models", "training", "decoding", "evaluation", "ctranslate2_export"},
     "translator": {"params", "files", "ids", "device", "data.vocabulary", "models.interface", "decoding"},
 }
 BELOW["commands"] = {*BELOW, "commands"}  # like a stage, a command imports anything
@@ -202,7 +203,10 @@ def part_of_import(path: Path) -> str:
 LIGHT = [p for p in modules("pipeline/data") if p.stem != "batching"] + [
     ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)
 ]
-NUMERIC = modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers")
+NUMERIC = [
+    *modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers"),
+    ROOT / "pipeline/ctranslate2_export.py",
+]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +214,7 @@ NUMERIC = modules("pipeline/training", "pipeline/models", "pipeline/decoding", "
     [
         (LIGHT, {"torch", "mlflow", "dvc", "pandas"}),
         (modules("pipeline/evaluation"), {"torch", "mlflow", "dvc", "datasets"}),
-        (NUMERIC, {"mlflow", "dvc", "datasets", "pandas"}),
+        (NUMERIC, {"mlflow", "dvc", "datasets", "pandas", "ctranslate2"}),
     ],
     ids=["light", "evaluation", "numeric"],
 )

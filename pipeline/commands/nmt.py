@@ -6,6 +6,7 @@ from pipeline import cli
 from pipeline.commands.anatomy import anatomy
 from pipeline.commands.attention import attention
 from pipeline.commands.copy import copy
+from pipeline.commands.export import export
 from pipeline.commands.translate import translate
 from pipeline.files import DataError
 
@@ -16,7 +17,7 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # which keeps the line breaks of docstrings
 )
-for command in (translate, attention, anatomy, copy):
+for command in (translate, attention, anatomy, copy, export):
     commands.command()(command)
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ Source = Sequence[int] | np.ndarray
 class Decoding(Section):
     """Section `decode`."""
 
+    engine: Literal["torch", "ctranslate2"]  # what the stage decode computes with; ctranslate2 runs Transformers only
     beam_size: PositiveInt  # 1 searches greedily, where a length penalty has no say
     length_penalty: Share  # alpha: 0 compares by probability alone, more favours longer translations
     max_length_factor: Share  # the longest translation, EOS counted, is

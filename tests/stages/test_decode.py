@@ -43,7 +43,7 @@ PARTS = {
 def project(tmp_path):
     """Everything the stage reads: parts, a vocabulary, random weights."""
     (tmp_path / "params.yaml").write_text(
-        "decode: {beam_size: 3, length_penalty: 0.6, max_length_factor: 1.5, max_length_offset: 5, "
+        "decode: {engine: torch, beam_size: 3, length_penalty: 0.6, max_length_factor: 1.5, max_length_offset: 5, "
         "tokens_per_batch: 20}\n"
         f"models: {{transformer_prenorm: {{tiny: {{arch: {ARCH}}}}}}}\n"
     )
@@ -88,6 +88,16 @@ def test_one_line_out_per_line_in_whatever_the_batch_size(project):
     params.write_text(params.read_text().replace("tokens_per_batch: 20", "tokens_per_batch: 2000"))
     assert decode(project).returncode == 0
     assert (out / "test.txt").read_text() == text
+
+
+def test_both_engines_write_the_same(project):
+    texts, params = [], project / "params.yaml"
+    for engine in ("torch", "ctranslate2"):
+        params.write_text(params.read_text().replace("engine: torch", f"engine: {engine}"))
+        done = decode(project)
+        assert done.returncode == 0, done.stderr
+        texts.append([(project / "data/decode" / SYSTEM / f"{part}.txt").read_text() for part in ("test", "other")])
+    assert texts[0] == texts[1]
 
 
 def test_a_fault_is_one_line_and_leaves_nothing(project):

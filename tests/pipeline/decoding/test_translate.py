@@ -12,6 +12,7 @@ from pipeline.params import ParamsError
 
 CPU = torch.device("cpu")
 SECTION = {
+    "engine": "torch",
     "beam_size": 3,
     "length_penalty": 0.6,
     "max_length_factor": 1.5,
@@ -118,13 +119,14 @@ def test_padded_ends_every_source_with_eos():
 def test_faults_of_the_section_are_named(tmp_path: Path):
     path = tmp_path / "params.yaml"
     path.write_text(
-        "decode: {beam_size: 0, length_penalty: -1.0, max_length_factor: .inf, "
+        "decode: {engine: tensorflow, beam_size: 0, length_penalty: -1.0, max_length_factor: .inf, "
         "max_length_ofset: 3, tokens_per_batch: 1.5}"
     )
     with pytest.raises(ParamsError) as caught:
         Decoding.load("decode", path)
     faults = [line.removeprefix(f"{path}: decode.") for line in str(caught.value).splitlines()]
     assert faults == [
+        "engine: should be 'torch' or 'ctranslate2', got 'tensorflow'",
         "beam_size: should be greater than 0, got 0",
         "length_penalty: should be greater than or equal to 0, got -1.0",
         "max_length_factor: should be a finite number, got inf",

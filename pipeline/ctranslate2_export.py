@@ -1,0 +1,159 @@
+"""A Transformer as a CTranslate2 model: a folder that `ctranslate2.Translator` reads, in Python or C++."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from pipeline import ids
+from pipeline.data.vocabulary import Vocabulary
+from pipeline.layers.attention import MultiHeadAttention
+from pipeline.layers.feed_forward import FeedForward
+from pipeline.layers.positions import sinusoids
+from pipeline.layers.residual import PostNorm, PreNorm
+from pipeline.layers.transformer import DecoderLayer, EncoderLayer, Transformer
+from pipeline.params import nearest
+
+SPECIAL = {ids.PAD: "<pad>", ids.UNK: "<unk>", ids.BOS: "<s>", ids.EOS: "</s>"}
+FILES = {"model.bin", "config.json", *(f"{side}_vocabulary.json" for side in ("shared", "source", "target"))}
+
+
+class ExportError(ValueError):
+    """A model cannot be written for CTranslate2."""
+
+
+def is_exportable(model: type) -> bool:
+    """Whether CTranslate2 runs networks of this class; it knows no recurrent decoder."""
+    return issubclass(model, Transformer)
+
+
+def save(model: nn.Module, vocabulary: Vocabulary, folder: Path, *, quantization: str, positions: int) -> None:
+    """Write a Transformer and its pieces into `folder`; it reads sources without EOS, which CTranslate2 adds.
+
+    `quantization` is the type of the weights, by CTranslate2's names. Sentences of more than `positions` pieces (EOS
+    counted) are refused by CTranslate2. Its own sinusoids have no such end, but all sines stand before all cosines.
+
+    Raises: ExportError where the model is no Transformer, the type unknown or the package ctranslate2 missing.
+    """
+    if not isinstance(model, Transformer):
+        name = type(model).__module__.rpartition(".")[2]
+        raise ExportError(f"ctranslate2: runs Transformers only, got {name}; expected a Transformer, or engine: torch")
+    known = package().specs.model_spec.ACCEPTED_MODEL_TYPES
+    if quantization not in known:
+        raise ExportError(f"quantization: unknown type, got {quantization!r}{nearest(quantization, known)}")
+    spec = specification(model, positions)
+    spec.register_source_vocabulary(tokens(vocabulary.source_pieces(range(vocabulary.source_size))))
+    spec.register_target_vocabulary(tokens(vocabulary.target_pieces(range(vocabulary.target_size))))
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    spec.save(str(folder))
+
+
+def package() -> Any:
+    """The package ctranslate2, which only an export and its use need: nothing else waits for its import.
+
+    Raises: ExportError where it is missing.
+    """
+    try:
+        return import_module("ctranslate2")
+    except ImportError as error:
+        raise ExportError(f"ctranslate2: no such package, got {error}; expected requirements.lock's") from None
+
+
+def tokens(pieces: Sequence[str]) -> list[str]:
+    """A token for each id, no two the same: the piece, or the name that `specification` gives a special one."""
+    taken, found = set(SPECIAL.values()), []
+    for number, piece in enumerate(pieces):
+        token = SPECIAL.get(number, piece)
+        while number not in SPECIAL and token in taken:  # a text may hold the very word `</s>`
+            token += f"#{number}"
+        taken.add(token)
+        found.append(token)
+    return found
+
+
+def specification(model: Transformer, positions: int) -> Any:
+    """CTranslate2's TransformerSpec with the weights of a model.
+
+    Embeddings are scaled by sqrt(D) there as here, activations are ReLU, matrices that are equal are stored once.
+    """
+    first = model.encoder[0]
+    assert isinstance(first, EncoderLayer)
+    spec = package().specs.TransformerSpec.from_config(
+        (len(model.encoder), len(model.decoder)),
+        first.self_attention.heads,
+        pre_norm=isinstance(first.attention_residual, PreNorm),
+    )
+    spec.config.layer_norm_epsilon = first.attention_residual.norm.eps
+    spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = (
+        SPECIAL[number] for number in (ids.UNK, ids.BOS, ids.EOS)
+    )
+    spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL[ids.BOS], True
+    for stack in (spec.encoder, spec.decoder):
+        stack.position_encodings.encodings = array(sinusoids(positions, model.width))
+    fill_encoder(spec.encoder, model)
+    fill_decoder(spec.decoder, model)
+    return spec
+
+
+def fill_encoder(spec: Any, model: Transformer) -> None:
+    """The weights of the encoder, and what it reads."""
+    matrices = model.embeddings
+    spec.embeddings[0].weight = array(matrices.target if matrices.tied == "all" else matrices.source)
+    if isinstance(model.encoder_norm, nn.LayerNorm):
+        fill_norm(spec.layer_norm, model.encoder_norm)
+    for part, layer in zip(spec.layer, model.encoder, strict=True):
+        assert isinstance(layer, EncoderLayer)
+        fill_attention(part.self_attention, layer.self_attention, layer.attention_residual)
+        fill_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_residual)
+
+
+def fill_decoder(spec: Any, model: Transformer) -> None:
+    """The weights of the decoder, what it reads and what it writes."""
+    matrices = model.embeddings
+    spec.embeddings.weight = array(matrices.target)
+    fill_linear(spec.projection, matrices.output if matrices.tied == "none" else matrices.target, matrices.bias)
+    if isinstance(model.decoder_norm, nn.LayerNorm):
+        fill_norm(spec.layer_norm, model.decoder_norm)
+    for part, layer in zip(spec.layer, model.decoder, strict=True):
+        assert isinstance(layer, DecoderLayer)
+        fill_attention(part.self_attention, layer.self_attention, layer.self_residual)
+        fill_attention(part.attention, layer.cross_attention, layer.cross_residual)
+        fill_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_residual)
+
+
+def fill_attention(spec: Any, attention: MultiHeadAttention, residual: PostNorm | PreNorm) -> None:
+    """One attention: query, key and value in one matrix, or (to the source) the query's and then the other two's."""
+    fill_norm(spec.layer_norm, residual.norm)
+    *inward, outward = spec.linear
+    width, project = attention.width, attention.project_in
+    bounds = (0, 3 * width) if len(inward) == 1 else (0, width, 3 * width)
+    for part, (begin, end) in zip(inward, pairwise(bounds), strict=True):
+        fill_linear(part, project.weight[begin:end], project.bias[begin:end])
+    fill_linear(outward, attention.project_out.weight, attention.project_out.bias)
+
+
+def fill_feed_forward(spec: Any, network: FeedForward, residual: PostNorm | PreNorm) -> None:
+    """One position-wise network."""
+    fill_norm(spec.layer_norm, residual.norm)
+    fill_linear(spec.linear_0, network.widen.weight, network.widen.bias)
+    fill_linear(spec.linear_1, network.narrow.weight, network.narrow.bias)
+
+
+def fill_linear(spec: Any, weight: Tensor, bias: Tensor) -> None:
+    """One matrix and its bias."""
+    spec.weight, spec.bias = array(weight), array(bias)
+
+
+def fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
+    """One LayerNorm."""
+    spec.gamma, spec.beta = array(norm.weight), array(norm.bias)
+
+
+def array(weight: Tensor) -> Any:
+    """A weight as CTranslate2 takes it: numpy's, in fp32."""
+    return weight.detach().to("cpu", torch.float32).numpy()

@@ -1,0 +1,142 @@
+"""Translate with a CTranslate2 model: what `translate.translate` finds with the same weights, but for rounding.
+
+CTranslate2 shares out the beam as `beam` does, but divides log P by |Y| ** penalty, which no penalty makes
+((5 + |Y|) / 6) ** alpha, and stops once beam_size translations have ended. So it is asked for all that ends within some
+length, and for what is under way there; we score them, and where a beginning under way could still win, ask again for
+twice the length. What can differ from `beam` is then only which of two translations wins whose scores are equal but for
+the last bits.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from pipeline import ids, progress
+from pipeline.decoding.search import NEVER, Hypothesis, length_penalty
+from pipeline.decoding.translate import Decoding, Source, batches
+
+ROUND = 8  # first lengths are multiples of it, so that sentences of like length share a batch
+NO_PENALTY = 1e-9  # divides log P by 1 in fp32; at 0 CTranslate2 stops at the first end of the likeliest
+
+
+class Found(NamedTuple):
+    """A translation, or the beginning of one, that CTranslate2 returns."""
+
+    tokens: list[str]
+    log_p: float
+
+
+class Engine:
+    """A model folder, loaded: on the CPU, in fp32, with as many threads as torch has."""
+
+    def __init__(self, folder: Path) -> None:
+        import ctranslate2  # late, since the search by torch does without it
+
+        threads = torch.get_num_threads()
+        self.translator = ctranslate2.Translator(str(folder), compute_type="float32", intra_threads=threads)
+        self.source, self.target = (read_tokens(folder, side) for side in ("source", "target"))
+        self.ids = {token: number for number, token in enumerate(self.target)}
+        self.end = self.target[ids.EOS]
+
+    def search(self, sources: Sequence[Source], limit: int, beam_size: int) -> list[list[Found]]:
+        """All that ends within `limit` pieces (EOS counted), and the beginnings that are under way there."""
+        wide = beam_size > 1  # else CTranslate2 searches greedily, and knows of one only
+        results = self.translator.translate_batch(
+            [[self.source[piece] for piece in source] for source in sources],
+            beam_size=beam_size,
+            patience=limit if wide else 1,  # never done before `limit`: no step ends more than beam_size
+            num_hypotheses=beam_size * limit if wide else 1,
+            length_penalty=NO_PENALTY,
+            max_input_length=0,
+            min_decoding_length=0,
+            max_decoding_length=limit,
+            suppress_sequences=[[self.target[piece]] for piece in NEVER],
+            return_end_token=True,
+            return_scores=True,
+        )
+        return [list(map(Found, result.hypotheses, result.scores)) for result in results]
+
+    def best(self, found: Sequence[Found], limit: int, longest: int, alpha: float) -> Hypothesis | None:
+        """The best translation; None where a beginning under way at `limit` may yet beat it, at length `longest`."""
+        penalty = length_penalty(torch.arange(longest + 1), alpha).tolist()
+        ended = [one for one in found if one.tokens[-1] == self.end or limit == longest]
+        going_on = [one.log_p for one in found if one.tokens[-1] != self.end]
+        if not ended or (limit < longest and not going_on):
+            return None
+        best = max(ended, key=lambda one: one.log_p / penalty[len(one.tokens)])
+        score = best.log_p / penalty[len(best.tokens)]
+        if limit < longest and max(going_on) / penalty[longest] > score:
+            return None
+        return Hypothesis([self.ids[token] for token in best.tokens if token != self.end], score)
+
+
+def translate(folder: Path, sources: Sequence[Source], decoding: Decoding, what: str = "translate") -> list[list[int]]:
+    """The pieces of each source's best translation, without BOS and EOS; an empty source gives an empty one.
+
+    `folder` holds a model for as many `positions` as these sources need. `what` names the work on the progress bar.
+    """
+    return [hypothesis.ids for hypothesis in search(folder, sources, decoding, what)]
+
+
+def positions(sources: Sequence[Source], decoding: Decoding) -> int:
+    """The longest that a source or its translation can get, EOS counted."""
+    return max((max(len(source) + 1, decoding.max_length(len(source))) for source in sources), default=1)
+
+
+def search(folder: Path, sources: Sequence[Source], decoding: Decoding, what: str = "translate") -> list[Hypothesis]:
+    """The best translation of each source; of an empty one an empty one."""
+    results = [Hypothesis([], 0.0) for _ in sources]
+    longest = {index: decoding.max_length(len(source)) for index, source in enumerate(sources) if len(source)}
+    longest = {index: length for index, length in longest.items() if length}
+    found = rounds(Engine(folder), sources, longest, decoding)
+    for index, hypothesis in progress.track(found, what, total=len(longest), unit="sentences"):
+        results[index] = hypothesis
+    return results
+
+
+def rounds(
+    engine: Engine, sources: Sequence[Source], longest: Mapping[int, int], decoding: Decoding
+) -> Iterator[tuple[int, Hypothesis]]:
+    """The best translation of each source that has a maximum length, with its index, as they come to be known."""
+    limits = {index: first_limit(len(sources[index]), length, decoding) for index, length in longest.items()}
+    while limits:
+        again = {}
+        for limit, batch in together(limits, [len(source) for source in sources], decoding.tokens_per_batch):
+            found = engine.search([sources[index] for index in batch], limit, decoding.beam_size)
+            for index, ended in zip(batch, found, strict=True):
+                if best := engine.best(ended, limit, longest[index], decoding.length_penalty):
+                    yield index, best
+                else:
+                    again[index] = min(2 * limit, longest[index])
+        limits = again
+
+
+def first_limit(source_length: int, longest: int, decoding: Decoding) -> int:
+    """The length within which a source is first translated: room enough for most; greedy search needs no second."""
+    if decoding.beam_size == 1:
+        return longest
+    return min(longest, ROUND * (1 + (source_length + source_length // 2) // ROUND))
+
+
+def together(
+    limits: Mapping[int, int], lengths: Sequence[int], tokens_per_batch: int
+) -> Iterator[tuple[int, list[int]]]:
+    """Batches of sources of one limit, which is the same for all that CTranslate2 translates at once."""
+    groups = defaultdict(list)
+    for index, limit in limits.items():
+        groups[limit].append(index)
+    for limit in sorted(groups, reverse=True):
+        for batch in batches(groups[limit], lengths, tokens_per_batch):
+            yield limit, batch
+
+
+def read_tokens(folder: Path, side: str) -> list[str]:
+    """The tokens of a side, `source` or `target`, by their ids."""
+    shared = folder / "shared_vocabulary.json"
+    path = shared if shared.exists() else folder / f"{side}_vocabulary.json"
+    found: list[str] = json.loads(path.read_text(encoding="utf-8"))
+    return found

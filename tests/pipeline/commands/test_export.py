@@ -1,0 +1,66 @@
+from pathlib import Path
+
+import ctranslate2
+import pytest
+
+from pipeline.translator import Translator
+from tests import systems
+from tests.systems import SYSTEM
+
+
+def test_a_folder_that_ctranslate2_translates_with(run, project):
+    """A line in pieces gives the pieces of `nmt translate`, by greedy search."""
+    said = run("export", "--system", SYSTEM)
+    assert (said.status, said.out, said.err) == (0, f"work/export/{SYSTEM}\n", "")
+    line = "une pomme rouge"
+    translator = Translator.load(SYSTEM)
+    pieces = translator.vocabulary.source_pieces(translator.read([line])[0].ids)
+    [found] = ctranslate2.Translator(f"work/export/{SYSTEM}").translate_batch(
+        [pieces],
+        beam_size=1,
+        max_decoding_length=int(1.5 * len(pieces)) + 5,
+        min_decoding_length=0,
+        suppress_sequences=[["<pad>"], ["<unk>"], ["<s>"]],
+    )
+    [expected] = run("translate", "--system", SYSTEM, "--beam", "1", "--pieces", line).out.splitlines()
+    assert " ".join(found.hypotheses[0]) == expected.split("\t")[2]
+
+
+def test_quantized_into_a_folder_of_ones_own_twice(run, project):
+    sizes = []
+    for quantization in ("float32", "int8"):
+        said = run("export", "--system", SYSTEM, "--out", "a/model", "--quantization", quantization)
+        assert (said.status, said.out) == (0, "a/model\n")
+        sizes.append(Path("a/model/model.bin").stat().st_size)
+        assert ctranslate2.Translator("a/model").translate_batch([["▁"]])
+    assert sizes[1] < sizes[0]
+    assert [path.name for path in Path("a").iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("out", [".", "mine"])
+def test_files_of_others_are_not_replaced(fails, project, out):
+    (project / "mine").mkdir()
+    (project / "mine/letter.txt").write_text("dear")
+    assert fails("export", "--system", SYSTEM, "--out", out) == (
+        f"--out: holds other files, got {out!r}; expected a new folder or an export's"
+    )
+    assert (project / "mine/letter.txt").read_text() == "dear"
+    assert (project / "params.yaml").exists()
+
+
+def test_a_recurrent_model_says_so_and_leaves_nothing(fails, project):
+    system = systems.lay_out(project, "rnn_encdec")
+    assert fails("export", "--system", system) == (
+        "ctranslate2: runs Transformers only, got rnn_encdec; expected a Transformer, or engine: torch"
+    )
+    assert list((project / "work/export").iterdir()) == []
+
+
+def test_an_unknown_type_says_so(fails, project):
+    assert fails("export", "--system", SYSTEM, "--quantization", "int9") == (
+        "quantization: unknown type, got 'int9'; nearest is 'int8'"
+    )
+
+
+def test_an_unknown_system_says_so(fails, project):
+    assert fails("export", "--system", "gru").startswith("--system: must be <corpus>-<vocabulary>-<model>-<size>")
