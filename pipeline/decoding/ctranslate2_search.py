@@ -19,7 +19,7 @@ from pipeline import ids, progress
 from pipeline.decoding.search import NEVER, Hypothesis, length_penalty
 from pipeline.decoding.translate import Decoding, Source, batches
 
-ROUND = 8  # first lengths are multiples of it, so that sentences of like length share a batch
+ROUND = 4  # first lengths are multiples of it, so that sentences of like length share a batch
 NO_PENALTY = 1e-9  # divides log P by 1 in fp32; at 0 CTranslate2 stops at the first end of the likeliest
 
 
@@ -61,15 +61,19 @@ class Engine:
         return [list(map(Found, result.hypotheses, result.scores)) for result in results]
 
     def best(self, found: Sequence[Found], limit: int, longest: int, alpha: float) -> Hypothesis | None:
-        """The best translation; None where a beginning under way at `limit` may yet beat it, at length `longest`."""
+        """The best translation; None where a beginning under way at `limit` may yet beat it, at length `longest`.
+
+        Of the last step CTranslate2 returns the beam_size likeliest: what else goes on is no likelier than any of them.
+        """
         penalty = length_penalty(torch.arange(longest + 1), alpha).tolist()
         ended = [one for one in found if one.tokens[-1] == self.end or limit == longest]
-        going_on = [one.log_p for one in found if one.tokens[-1] != self.end]
-        if not ended or (limit < longest and not going_on):
+        if not ended:
             return None
         best = max(ended, key=lambda one: one.log_p / penalty[len(one.tokens)])
         score = best.log_p / penalty[len(best.tokens)]
-        if limit < longest and max(going_on) / penalty[longest] > score:
+        last = [one for one in found if len(one.tokens) == limit]
+        going_on = [one.log_p for one in last if one.tokens[-1] != self.end]
+        if limit < longest and max(going_on, default=min(one.log_p for one in last)) / penalty[longest] > score:
             return None
         return Hypothesis([self.ids[token] for token in best.tokens if token != self.end], score)
 
@@ -119,7 +123,8 @@ def first_limit(source_length: int, longest: int, decoding: Decoding) -> int:
     """The length within which a source is first translated: room enough for most; greedy search needs no second."""
     if decoding.beam_size == 1:
         return longest
-    return min(longest, ROUND * (1 + (source_length + source_length // 2) // ROUND))
+    room = source_length + source_length // 4 + ROUND
+    return min(longest, -(-room // ROUND) * ROUND)
 
 
 def together(

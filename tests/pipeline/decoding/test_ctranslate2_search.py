@@ -27,7 +27,7 @@ SECTION = {
 DRAW = random.Random(1)
 SOURCES = [[], *([DRAW.randrange(4, SIZE) for _ in range(DRAW.randrange(1, 16))] for _ in range(60)), [ids.UNK, 5], []]
 MODELS = [(f"transformer_{kind}norm", tied) for kind in ("pre", "post") for tied in ("none", "output", "all")]
-ENDS = (-2.0, 0.0, 2.0)  # nats by which EOS is likelier: translations of any length
+ENDS = (-1.0, 1.0, 3.0, 5.0, 7.0)  # nats by which EOS is likelier: translations of any length
 
 
 class Numbered:
@@ -171,12 +171,13 @@ def test_a_beginning_may_still_win_by_hand(engine):
     for log_p, best in ((-4.4, None), (-4.5, ([4, 5, 6, 7, 8, 9], -1.5)), (-math.inf, ([4, 5, 6, 7, 8, 9], -1.5))):
         assert engine.best([ended, Found([*"4567894"], log_p)], 7, 13, 1.0) == best
     assert engine.best([Found([*"4567894"], -9.0)], 7, 13, 1.0) is None
-    assert engine.best([ended], 7, 13, 1.0) is None  # what goes on is not known
+    for log_p, best in ((-4.4, None), (-4.5, ([4, 5, 6, 7, 8, 9], -1.5))):  # of the last step, all ended: the least
+        assert engine.best([ended, Found([*"456788", "3"], log_p)], 7, 13, 1.0) == best
 
 
 def test_first_limits_are_few_and_no_longer_than_the_longest():
-    assert [first_limit(length, 100, decoding()) for length in (1, 5, 6, 10, 11, 60)] == [8, 8, 16, 16, 24, 96]
-    assert first_limit(6, 12, decoding()) == 12
+    assert [first_limit(length, 100, decoding()) for length in (1, 5, 6, 10, 11, 60)] == [8, 12, 12, 16, 20, 80]
+    assert first_limit(6, 11, decoding()) == 11
     assert first_limit(6, 60, decoding(beam_size=1)) == 60
 
 
