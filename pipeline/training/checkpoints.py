@@ -117,23 +117,19 @@ class Checkpoints:
             return record
         weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
         state = weights | states(optimizer, model)
-        metadata = {"record": json.dumps(record._asdict())}
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.pending = self.writer.submit(self.write, self.path(update) if keep else None, weights, state, metadata)
+        self.pending = self.writer.submit(self.put, self.path(update) if keep else None, weights, state, record)
         return record
 
-    def write(
-        self, path: Path | None, weights: dict[str, Tensor], state: dict[str, Tensor], metadata: dict[str, str]
-    ) -> None:
+    def put(self, path: Path | None, weights: dict[str, Tensor], state: dict[str, Tensor], record: Record) -> None:
         """What `save` does in the background: the weights, if they are kept, before the state that counts on them."""
         if path:
             write(path, weights, {})
         if self.state.exists():
             self.state.replace(self.previous)
-        write(self.state, state, metadata)
-        saved = Record.of(json.loads(metadata["record"])).saved
+        write(self.state, state, {"record": json.dumps(record._asdict())})
         for old in self.folder.glob("update_*.safetensors"):
-            if old not in map(self.path, saved):
+            if old not in map(self.path, record.saved):
                 old.unlink()
 
     def is_overdue(self) -> bool:
