@@ -165,6 +165,7 @@ def steps_from(trial: Trial, record: Record) -> Iterator[Step]:
         updates,
         trial.learning,
         width=trial.width,
+        last=training.updates,
         seed=training.seed,
         ranks=trial.ranks,
     )

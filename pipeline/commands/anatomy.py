@@ -74,8 +74,9 @@ def name_schedule(name: str, learning: Learning) -> str:
 
 
 def rates(width: int, learning: Learning) -> Array:
-    """The learning rate at every one of `UPDATES`."""
-    return np.array([learning.schedule.rate(update, width) for update in UPDATES])
+    """The learning rate at every one of `UPDATES`, of a training that ends with the last of them."""
+    schedule, last = learning.schedule, UPDATES[-1]
+    return np.array([schedule.rate(update, width=width, updates=last) for update in UPDATES])
 
 
 def name_smoothing(smoothing: float, spread: Spread) -> str:

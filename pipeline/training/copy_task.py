@@ -77,7 +77,8 @@ def run(
     plan = Plan(part, training_of(updates, batch_size, length, seed), learning.batches)
     steps = updates_from(plan, part, START, updates)
     optimizer = learning.optimizer.build(model)
-    for step in train(model, optimizer, steps, learning, width=arch.width, seed=seed, ranks=Ranks()):
+    alone, width = Ranks(), arch.width
+    for step in train(model, optimizer, steps, learning, width=width, last=updates, seed=seed, ranks=alone):
         if step.update % interval == 0 or step.update == updates:
             asked = sentences(UNSEEN, length, reverse=reverse, seed=seed, look=step.update)
             answers = said(model, asked)

@@ -57,13 +57,15 @@ def train(
     learning: Learning,
     *,
     width: int,
+    last: int,
     seed: int,
     ranks: Ranks,
 ) -> Iterator[Step]:
     """Update `model` in place, yielding after each of `updates`, so that the caller may log, save or stop.
 
     The gradient is that of the mean loss over all target tokens of the update, however they are cut into micro-batches
-    and whichever of the ranks did them; dropout draws from (seed, update, micro-batch).
+    and whichever of the ranks did them; dropout draws from (seed, update, micro-batch). Learning rates
+    are those of a model of `width` whose training ends with update `last`.
     Raises: DivergedError naming update and micro-batches where loss or gradient is no finite number.
     """
     device = next(model.parameters()).device
@@ -78,7 +80,7 @@ def train(
             torch.autograd.backward(part)
             loss += part.detach()
         ranks.add_up(loss, model.parameters())
-        rate = learning.schedule.rate(update, width)
+        rate = learning.schedule.rate(update, width=width, updates=last)
         for group in optimizer.param_groups:
             group["lr"] = rate
         norm = nn.utils.clip_grad_norm_(model.parameters(), learning.clip)

@@ -1,4 +1,4 @@
-"""Learning-rate schedules: pure functions of the update's number."""
+"""Learning-rate schedules: pure functions of the update's number, the model's width and how long the training is."""
 
 from typing import Annotated, Literal
 
@@ -14,8 +14,8 @@ class Noam(Section):
     factor: PositiveFloat
     warmup: PositiveInt
 
-    def rate(self, update: int, width: int) -> float:
-        """Learning rate of this update, counted from 1, for a model of this width."""
+    def rate(self, update: int, *, width: int, updates: int) -> float:
+        """Learning rate of this update, counted from 1, for a model of this width; `updates` plays no part."""
         return float(self.factor * width**-0.5 * min(update**-0.5, update * self.warmup**-1.5))
 
 
@@ -26,9 +26,26 @@ class InverseSquareRoot(Section):
     peak_rate: PositiveFloat
     warmup: PositiveInt
 
-    def rate(self, update: int, width: int) -> float:
-        """Learning rate of this update, counted from 1; the width plays no part."""
+    def rate(self, update: int, *, width: int, updates: int) -> float:
+        """Learning rate of this update, counted from 1; neither `width` nor `updates` plays a part."""
         return float(self.peak_rate * min(update / self.warmup, (self.warmup / update) ** 0.5))
+
+
+class Linear(Section):
+    """Linear warm-up to `peak_rate`, then linear decay towards 0, which would be reached one update after the last.
+
+    Source: Devlin et al. 2019, appendix A.2. In a short training it ends lower than the inverse square root does.
+    """
+
+    kind: Literal["linear"]
+    peak_rate: PositiveFloat
+    warmup: PositiveInt
+
+    def rate(self, update: int, *, width: int, updates: int) -> float:
+        """Learning rate of this update, counted from 1, in a training of `updates`; `width` plays no part."""
+        if update <= self.warmup:
+            return float(self.peak_rate * update / self.warmup)
+        return float(self.peak_rate * (updates + 1 - update) / (updates + 1 - self.warmup))
 
 
 class Constant(Section):
@@ -37,9 +54,9 @@ class Constant(Section):
     kind: Literal["constant"]
     learning_rate: PositiveFloat
 
-    def rate(self, update: int, width: int) -> float:
-        """`learning_rate`, whatever the update and the width."""
+    def rate(self, update: int, *, width: int, updates: int) -> float:
+        """`learning_rate`, whatever the update."""
         return self.learning_rate
 
 
-Schedule = Annotated[Noam | InverseSquareRoot | Constant, Field(discriminator="kind")]
+Schedule = Annotated[Noam | InverseSquareRoot | Linear | Constant, Field(discriminator="kind")]

@@ -42,7 +42,7 @@ def follow(folder, *, kill_after=None, seed=7, **kinds):
     record = checkpoints.resume(model, optimizer, Ranks())
     updates = updates_from(Plan(PART, SETTINGS, learning.batches), PART, record.next, SETTINGS.updates)
     steps = []
-    for done in train(model, optimizer, updates, learning, width=16, seed=SETTINGS.seed, ranks=Ranks()):
+    for done in train(model, optimizer, updates, learning, width=16, last=9, seed=SETTINGS.seed, ranks=Ranks()):
         steps.append(done)
         record = record.after(done)
         if done.update in LOSSES:

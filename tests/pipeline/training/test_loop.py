@@ -37,7 +37,9 @@ def made_of(update, *batches):
 
 def run(model, updates, learning, *, seed=1):
     """The steps of a training; the optimizer starts afresh."""
-    return list(train(model, learning.optimizer.build(model), updates, learning, width=WIDTH, seed=seed, ranks=Ranks()))
+    return list(
+        train(model, learning.optimizer.build(model), updates, learning, width=WIDTH, last=9, seed=seed, ranks=Ranks())
+    )
 
 
 def weights(model):
@@ -67,7 +69,7 @@ def test_gradient_is_that_of_the_mean_and_clipped(clip):
         lambda *_: seen.append(torch.cat([weight.grad.flatten() for weight in model.parameters()]))
     )
     given = batch(*range(8))
-    [step] = list(train(model, optimizer, [made_of(1, given)], learning, width=WIDTH, seed=1, ranks=Ranks()))
+    [step] = list(train(model, optimizer, [made_of(1, given)], learning, width=WIDTH, last=9, seed=1, ranks=Ranks()))
     (batch_loss(plain, given, learning) / made_of(1, given).tokens).backward()
     expected = torch.cat([weight.grad.flatten() for weight in plain.parameters()])
     norm = expected.norm().item()
@@ -176,7 +178,7 @@ def test_the_caller_may_judge_in_between():
     """A step puts the model back into training, and leaves no gradient behind."""
     model, learning = build(dropout=0.5), toys.learning()
     optimizer, given = learning.optimizer.build(model), [made_of(1, batch(0)), made_of(2, batch(0))]
-    steps = train(model, optimizer, given, learning, width=WIDTH, seed=1, ranks=Ranks())
+    steps = train(model, optimizer, given, learning, width=WIDTH, last=9, seed=1, ranks=Ranks())
     next(steps)
     assert all(weight.grad is None for weight in model.parameters())
     model.eval()
@@ -189,7 +191,7 @@ def test_a_loss_that_is_no_number_is_named(value, said):
     model = build()
     given = [made_of(1, batch(0), batch(1)), made_of(2, batch(0), batch(3, 1, 4, 5, 9, 2))]
     learning = toys.learning()
-    steps = train(model, learning.optimizer.build(model), given, learning, width=WIDTH, seed=1, ranks=Ranks())
+    steps = train(model, learning.optimizer.build(model), given, learning, width=WIDTH, last=9, seed=1, ranks=Ranks())
     next(steps)
     before = weights(model)
     with torch.no_grad():
