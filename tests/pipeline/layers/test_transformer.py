@@ -94,7 +94,7 @@ def test_faults_are_named(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
         "arch: {encoder_layers: 0, decoder_layers: 2, width: 16, heads: 6, feed_foward: 32, dropout: 1.0, "
-        "tied_embeddings: both}"
+        "tied_embeddings: both, sublayer_gain: 0.0}"
     )
     with pytest.raises(ParamsError) as caught:
         TransformerArch.load("arch", path)
@@ -104,6 +104,7 @@ def test_faults_are_named(tmp_path):
         "feed_forward: is missing",
         "dropout: should be less than or equal to 0.99, got 1.0",
         "tied_embeddings: should be 'none', 'output' or 'all', got 'both'",
+        "sublayer_gain: should be greater than 0, got 0.0",
         "feed_foward: unknown key; nearest is 'feed_forward'",
     ]
 
@@ -112,7 +113,7 @@ def test_a_fault_of_the_width_is_not_blamed_on_the_heads(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
         "arch: {encoder_layers: 1, decoder_layers: 2, width: wide, heads: 6, feed_forward: 32, dropout: 0.0, "
-        "tied_embeddings: none}"
+        "tied_embeddings: none, sublayer_gain: 1.0}"
     )
     with pytest.raises(ParamsError) as caught:
         TransformerArch.load("arch", path)
