@@ -64,10 +64,14 @@ def test_weights_counted_by_hand(residual, tied, matrices):
     assert sum(weight.numel() for weight in model.parameters()) == expected
 
 
-def test_how_weights_start(residual):
-    """Embeddings N(0, 1 / D); other matrices uniform within sqrt(6 / (in + out)), query, key and value each alone."""
+@pytest.mark.parametrize("gain", [1.0, 0.5])
+def test_how_weights_start(residual, gain):
+    """Embeddings N(0, 1 / D); other matrices uniform within sqrt(6 / (in + out)), query, key and value each alone.
+
+    What a sub-layer adds is narrower by the gain, what attention weights are made of is not.
+    """
     torch.manual_seed(1)
-    arch = TransformerArch.model_validate(TRANSFORMER | {"width": 64, "feed_forward": 128})
+    arch = TransformerArch.model_validate(TRANSFORMER | {"width": 64, "feed_forward": 128, "sublayer_gain": gain})
     model = Transformer(residual, arch, source_size=400, target_size=300)
     for name, weight in model.named_parameters():
         if weight.dim() == 1:
@@ -76,8 +80,10 @@ def test_how_weights_start(residual):
             assert abs(weight.std() * 8 - 1) < 0.03, name
             assert weight.abs().max() > 3.5 / 8, name  # a uniform one of that deviation ends at 1.73 / 8
         else:
-            for matrix in weight.chunk(3) if name.endswith("project_in.weight") else [weight]:
-                bound = (6 / sum(matrix.shape)) ** 0.5
+            query_key_value = name.endswith("project_in.weight")
+            gains = (1.0, 1.0, gain) if query_key_value else (gain,)
+            for matrix, scale in zip(weight.chunk(len(gains)), gains, strict=True):
+                bound = scale * (6 / sum(matrix.shape)) ** 0.5
                 assert 0.97 * bound < matrix.abs().max() <= bound, name
                 assert abs(matrix.std() / (bound / 3**0.5) - 1) < 0.05, name
 
