@@ -117,10 +117,12 @@ def continuations(beam: Beam, logits: Tensor, count: int) -> tuple[Tensor, Tenso
 
     Shapes: logits (N, V) -> pieces (B, C, length + 1), slots of the beginnings they extend (B, C), log P (B, C).
     """
-    (sentences, width), vocabulary = beam.log_p.shape, logits.shape[1]
-    log_p = torch.log_softmax(possible(logits), dim=1).view(sentences, width, vocabulary) + beam.log_p[:, :, None]
-    best, index = highest(log_p.flatten(1), min(count, width * vocabulary))
-    parents, last = index // vocabulary, index % vocabulary
+    sentences, width = beam.log_p.shape
+    log_p, last = highest(torch.log_softmax(possible(logits), dim=1), min(count, logits.shape[1]))  # of each beginning
+    each = log_p.shape[1]  # no more than `count` of a beginning's own can be among the `count` best
+    together = log_p.view(sentences, width, each) + beam.log_p[:, :, None]
+    best, index = highest(together.flatten(1), min(count, width * each))
+    parents, last = index // each, last.view(sentences, -1).gather(1, index)
     return torch.cat((take(beam.pieces, parents), last[:, :, None]), dim=2), parents, best
 
 
@@ -128,13 +130,13 @@ def highest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` highest values of each row, highest first, and where they stand; of equal ones the first.
 
     `torch.topk` takes any of equal values. Sorting whole rows would settle it at thirty times the cost, so that is
-    done only where the last one taken equals the first one left.
+    done only for rows where the last one taken equals the first one left.
 
     Shapes: values (B, K) -> (B, count), (B, count).
     """
     top, index = values.topk(min(count + 1, values.shape[1]), dim=1)
-    if top.shape[1] > count and bool((top[:, count - 1] == top[:, count]).any()):
-        index = values.argsort(dim=1, descending=True, stable=True)
+    if top.shape[1] > count and bool((tied := top[:, count - 1] == top[:, count]).any()):
+        index[tied] = values[tied].argsort(dim=1, descending=True, stable=True)[:, : count + 1]
     index = index[:, :count].sort(dim=1).values
     top, order = values.gather(1, index).sort(dim=1, descending=True, stable=True)
     return top, index.gather(1, order)

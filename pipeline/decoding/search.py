@@ -21,11 +21,11 @@ class Hypothesis(NamedTuple):
 
 
 def possible(logits: Tensor) -> Tensor:
-    """The logits in fp32, those of pieces that may never be written at minus infinity.
+    """The logits in fp32, those of pieces that may never be written at minus infinity; fp32 ones are changed in place.
 
     Shapes: logits (N, V) -> (N, V).
     """
-    return logits.float().index_fill(1, torch.tensor(NEVER, device=logits.device), -math.inf)
+    return logits.float().index_fill_(1, torch.tensor(NEVER, device=logits.device), -math.inf)
 
 
 def length_penalty(lengths: Tensor, alpha: float) -> Tensor:

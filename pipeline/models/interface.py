@@ -37,7 +37,10 @@ class Model(Protocol):
         ...
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Scores of the piece that follows each row's last one: (B * W,) -> (B * W, V), and the state after it."""
+        """Scores of the piece that follows each row's last one: (B * W,) -> (B * W, V), and the state after it.
+
+        The caller may change the scores in place.
+        """
         ...
 
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:

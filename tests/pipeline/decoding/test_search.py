@@ -20,4 +20,6 @@ def test_padding_unknown_and_bos_are_never_possible():
     assert masked.dtype == torch.float32
     assert masked[:, [ids.PAD, ids.UNK, ids.BOS]].eq(-math.inf).all()
     assert masked[:, 3:].tolist() == [[3, 4, 5], [9, 10, 11]]
-    assert torch.equal(logits, given)
+    assert torch.equal(logits, given)  # bf16 is copied
+    again = possible(masked)
+    assert again.data_ptr() == masked.data_ptr()  # fp32 is not: a copy of all scores costs as much as finding the best
