@@ -4,6 +4,7 @@ The systems stand in tests/tiny/params.yaml, all else is a copy of this project.
 """
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -250,13 +251,45 @@ def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
     assert copy.dvc("repro", stage).stdout.splitlines()[-1] == "Data and pipelines are up to date."
 
 
-def kill_training(running: subprocess.Popen, work: Path, whom: str) -> None:
-    """Kill the training below `running`, or all of it, as soon as a checkpoint lies in `work`."""
-    until = time.monotonic() + SECONDS
-    while not list(work.glob("*/state.safetensors")):
+@pytest.mark.slow
+def test_killed_at_ten_random_moments_averages_to_the_same_bytes(copy, tmp_path):
+    """kill -9 within a second of a checkpoint of each run's own, of the stage or of all by turns."""
+    stage, system = f"average@{BOTH[1]}", BOTH[1]
+    copy.edit("corpora.toy.training.updates", 6000)
+    copy.edit("corpora.toy.training.validation_interval", 3000)
+    whole = Project(tmp_path / "whole")
+    shutil.copytree(copy.root, whole.root, symlinks=True)
+    whole.repro(stage)
+
+    moments = random.Random(1)
+    for number in range(10):
+        running = subprocess.Popen(copy.command("repro", stage), cwd=copy.root, env=environment())
+        kill_training(running, copy.root / "work/train", ["stage", "all"][number % 2], after=moments.uniform(0, 1))
+        assert running.wait(SECONDS) != 0
+    assert not (copy.root / "runs" / system / "train/training.json").exists()
+
+    copy.repro(stage)
+    assert copy.lock()[stage]["outs"] == whole.lock()[stage]["outs"]
+    assert copy.lock()[f"train@{system}"]["outs"] == whole.lock()[f"train@{system}"]["outs"]
+
+
+def kill_training(running: subprocess.Popen, work: Path, whom: str, after: float = 0.0) -> None:
+    """Kill the training below `running`, or all of it, `after` so many seconds once a new checkpoint lies in `work`."""
+    began, until = time.time(), time.monotonic() + SECONDS
+    while not [folder for folder in work.glob("*") if written(folder / "state.safetensors") >= began]:
         assert running.poll() is None
         assert time.monotonic() < until
         time.sleep(0.02)
+    time.sleep(after)
+    assert running.poll() is None, "the training is too short to be killed so late"
     parent = psutil.Process(running.pid)
     for process in [*parent.children(recursive=True), *([parent] if whom == "all" else [])]:
         process.kill()
+
+
+def written(path: Path) -> float:
+    """When the file was written; never, where there is none."""
+    try:
+        return path.stat().st_mtime
+    except FileNotFoundError:
+        return 0.0

@@ -60,6 +60,7 @@ class Checkpoints:
         self.saved_at = time.monotonic()
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
         self.pending: Future[None] | None = None
+        self.counted: tuple[int, ...] = ()  # updates whose weights the newest state on the disk counts on
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> Record:
         """Put model and optimizer where rank 0's newest state left them, or leave them as they are if there is none."""
@@ -69,6 +70,7 @@ class Checkpoints:
         tensors, record = read(data)
         model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
         restore(optimizer, model, tensors)
+        self.counted = record.saved
         return record
 
     @contextmanager
@@ -122,15 +124,19 @@ class Checkpoints:
         return record
 
     def put(self, path: Path | None, weights: dict[str, Tensor], state: dict[str, Tensor], record: Record) -> None:
-        """What `save` does in the background: the weights, if they are kept, before the state that counts on them."""
+        """What `save` does in the background: the weights, if they are kept, before the state that counts on them.
+
+        Weights are dropped once neither this state nor the one before it counts on them.
+        """
         if path:
             write(path, weights, {})
         if self.state.exists():
             self.state.replace(self.previous)
         write(self.state, state, {"record": json.dumps(record._asdict())})
         for old in self.folder.glob("update_*.safetensors"):
-            if old not in map(self.path, record.saved):
+            if old not in map(self.path, (*record.saved, *self.counted)):
                 old.unlink()
+        self.counted = record.saved
 
     def is_overdue(self) -> bool:
         """Whether nothing has been saved for `CHECKPOINT_MINUTES`."""

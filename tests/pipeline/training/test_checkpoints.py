@@ -154,11 +154,23 @@ def test_without_any_whole_state_it_starts_afresh(tmp_path):
 def test_the_last_and_the_best_are_kept(tmp_path, uninterrupted):
     folder, (model, _, record, _) = uninterrupted
     assert record.saved == (8, 12, 13)  # 8 had the lowest loss
-    names = [f"update_{update:08d}.safetensors" for update in record.saved]
+    names = [f"update_{update:08d}.safetensors" for update in (8, 10, 12, 13)]  # 10 is of the state before
     assert sorted(contents(folder)) == ["previous.safetensors", "state.safetensors", *names]
     newest = load_file(folder / names[-1])
     assert newest.keys() == model.state_dict().keys()
     assert all(torch.equal(newest[name], weight) for name, weight in model.state_dict().items())
+
+
+@pytest.mark.parametrize("kill", [5, 7, 9, 11, 13])
+def test_the_state_before_has_all_the_weights_it_counts_on(tmp_path, uninterrupted, kill):
+    """The newer one has dropped an update from its record; the older one still needs the file."""
+    with pytest.raises(Interrupt):
+        follow(tmp_path / "work", kill_after=kill)
+    (tmp_path / "work/state.safetensors").write_bytes(b"cut")
+    model, _, optimizer, checkpoints = start(tmp_path / "work")
+    record = checkpoints.resume(model, optimizer, Ranks())
+    checkpoints.publish(tmp_path / "out", record)
+    assert len(contents(tmp_path / "out")) == 1 + len(record.saved)
 
 
 def test_stale_files_are_dropped_by_the_next_save(tmp_path):
