@@ -21,11 +21,14 @@ class Hypothesis(NamedTuple):
 
 
 def possible(logits: Tensor) -> Tensor:
-    """The logits in fp32, those of pieces that may never be written at minus infinity; fp32 ones are changed in place.
+    """The logits, in fp32 at least, those of pieces that may never be written at minus infinity.
+
+    They are changed in place unless they are of less than fp32: a copy of them costs as much as finding the best.
 
     Shapes: logits (N, V) -> (N, V).
     """
-    return logits.float().index_fill_(1, torch.tensor(NEVER, device=logits.device), -math.inf)
+    wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    return wide.index_fill_(1, torch.tensor(NEVER, device=logits.device), -math.inf)
 
 
 def length_penalty(lengths: Tensor, alpha: float) -> Tensor:

@@ -20,6 +20,8 @@ def test_padding_unknown_and_bos_are_never_possible():
     assert masked.dtype == torch.float32
     assert masked[:, [ids.PAD, ids.UNK, ids.BOS]].eq(-math.inf).all()
     assert masked[:, 3:].tolist() == [[3, 4, 5], [9, 10, 11]]
-    assert torch.equal(logits, given)  # bf16 is copied
-    again = possible(masked)
-    assert again.data_ptr() == masked.data_ptr()  # fp32 is not: a copy of all scores costs as much as finding the best
+    assert torch.equal(logits, given)
+    for dtype in (torch.float32, torch.float64):
+        wide = given.to(dtype)
+        assert possible(wide).data_ptr() == wide.data_ptr()
+        assert torch.equal(wide, masked.to(dtype))

@@ -1,0 +1,76 @@
+"""This project's training loop, without validation and checkpoints."""
+
+import time
+from itertools import count
+from pathlib import Path
+
+import common
+
+from pipeline import device
+from pipeline.data.batching import Plan, updates_from
+from pipeline.data.budget import Training
+from pipeline.data.shards import Encoded
+from pipeline.models import interface
+from pipeline.training.learning import Learning
+from pipeline.training.loop import train
+from pipeline.training.ranks import Ranks
+from pipeline.training.record import START
+
+given = common.job()
+updates = given.warm_up + given.updates
+training = Training(
+    updates=updates,
+    tokens_per_update=given.tokens,
+    tokens_per_batch=max(2000, given.tokens * 5 // 4),
+    pool_pairs=100_000,
+    max_length=1000,
+    validation_interval=1,
+    validation_sentences=0,
+    patience=0,
+    checkpoint_interval=1,
+    last_checkpoints=1,
+    best_checkpoints=0,
+    seed=1,
+)
+learning = Learning.model_validate(
+    {
+        "batches": {"kind": "tokens"},
+        "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
+        "schedule": {"kind": "inverse_sqrt", "peak_rate": 1e-3, "warmup": 400},
+        "label_smoothing": given.label_smoothing,
+        "smoothing_spread": "all",
+        "clip": 1.0,
+        "precision": given.precision,
+    }
+)
+arch = {
+    "encoder_layers": given.layers,
+    "decoder_layers": given.layers,
+    "tied_embeddings": "all",
+    "sublayer_gain": 1.0,
+    **{name: getattr(given, name) for name in ("width", "heads", "feed_forward", "dropout")},
+}
+
+device.bound_memory()
+device.be_deterministic(1)
+found = interface.find("transformer_prenorm")
+model = found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
+encoded, ranks = Encoded.open(Path(given.data, "train")), Ranks()
+plan = Plan(encoded, training, learning.batches)
+steps = train(
+    model,
+    learning.optimizer.build(model),
+    updates_from(plan, encoded, START, updates, ranks.share),
+    learning,
+    width=given.width,
+    last=updates,
+    seed=1,
+    ranks=ranks,
+)
+tokens = real = computed = 0
+began = time.perf_counter()
+for number, step in zip(count(1), steps, strict=False):
+    tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
+    if number == given.warm_up:
+        tokens, began = 0, time.perf_counter()
+common.answer(tokens, time.perf_counter() - began, 1 - real / computed)

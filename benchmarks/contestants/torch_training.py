@@ -1,0 +1,74 @@
+"""torch's own nn.Transformer, pre-norm, with tied embeddings and sinusoids: a plain loop over the same batches."""
+
+import math
+
+import common
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+
+class Network(nn.Module):
+    """Embeddings, nn.Transformer, and the embedding matrix as the projection."""
+
+    def __init__(self, given: common.SimpleNamespace) -> None:
+        super().__init__()
+        self.width = given.width
+        self.embedding = nn.Embedding(given.vocabulary, given.width)
+        nn.init.normal_(self.embedding.weight, std=given.width**-0.5)
+        self.dropout = nn.Dropout(given.dropout)
+        self.transformer = nn.Transformer(
+            given.width,
+            given.heads,
+            given.layers,
+            given.layers,
+            given.feed_forward,
+            given.dropout,
+            batch_first=True,
+            norm_first=True,
+        )
+        angles = torch.arange(512)[:, None] * torch.exp(torch.arange(0, self.width, 2) * (-math.log(1e4) / self.width))
+        self.register_buffer("positions", torch.stack((angles.sin(), angles.cos()), dim=2).flatten(1))
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Scaled embeddings with positions: (B, T) -> (B, T, D)."""
+        return self.dropout(self.embedding(ids) * math.sqrt(self.width) + self.positions[: ids.shape[1]])
+
+    def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """Scores of every target piece: (B, T, V)."""
+        hidden = source == common.PAD
+        future = nn.Transformer.generate_square_subsequent_mask(target_input.shape[1], dtype=torch.bool)
+        out = self.transformer(
+            self.embed(source),
+            self.embed(target_input),
+            tgt_mask=future,
+            src_key_padding_mask=hidden,
+            memory_key_padding_mask=hidden,
+            tgt_is_causal=True,
+        )
+        return F.linear(out, self.embedding.weight)
+
+
+given = common.job()
+torch.manual_seed(1)
+model = Network(given).train()
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+
+def update(batch: common.Batch) -> None:
+    """Forward, backward, clip, step."""
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.precision == "bf16"):
+        logits = model(batch.source, batch.target_input)
+    loss = F.cross_entropy(
+        logits.float().flatten(0, 1),
+        batch.target_output.flatten(),
+        ignore_index=common.PAD,
+        label_smoothing=given.label_smoothing,
+    )
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+
+
+common.race(given, update)

@@ -1,0 +1,101 @@
+"""How many target tokens a second a training gets through, beside its peers, in turn on the same machine.
+
+    python benchmarks/train_speed.py --data data/encode/multi30k_de_en-bpe_8k --peers ../peers/bin/python
+
+`--peers` is the Python of an environment with what benchmarks/peers.txt lists; without it only this project and torch's
+own nn.Transformer run. Tokens are real target tokens, end of sentence included, without padding.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from contestants.machine import describe, flops_per_token, matrix_speed
+
+HERE = Path(__file__).parent / "contestants"
+OURS, PLAIN, PEERS = "pipeline", "torch", ("hugging_face", "eole")
+SIZES = {
+    "small": {"layers": 3, "width": 256, "heads": 4, "feed_forward": 1024},
+    "base": {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048},
+}
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of an encoded corpus with a joint vocabulary.")] = Path(
+        "data/encode/phrasebook_fr_en-bpe_2k"
+    ),
+    peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
+    size: Annotated[str, typer.Option(help=f"Model: {', '.join(SIZES)}.")] = "small",
+    tokens: Annotated[int, typer.Option(help="Target tokens of an update.")] = 4096,
+    precision: Annotated[list[str], typer.Option(help="fp32, bf16; may be repeated.")] = ["fp32"],  # noqa: B006
+    updates: Annotated[int, typer.Option(help="Updates that are timed.")] = 20,
+    warm_up: Annotated[int, typer.Option(help="Updates before them.")] = 5,
+    rounds: Annotated[int, typer.Option(help="How often each has its turn.")] = 3,
+    threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
+) -> None:
+    """Print a table: medians over the rounds, and the ratio to this project round by round."""
+    given = {
+        **SIZES[size],
+        "data": str(data.resolve()),
+        "vocabulary": vocabulary_size(data),
+        "dropout": 0.1,
+        "label_smoothing": 0.1,
+        "tokens": tokens,
+        "updates": updates,
+        "warm_up": warm_up,
+    }
+    pythons = {OURS: sys.executable, PLAIN: sys.executable}
+    if peers:
+        pythons |= dict.fromkeys(PEERS, str(peers.absolute()))
+    print(f"{describe()}; {threads} threads; {size}, {tokens} target tokens an update, {data.name}\n")
+    print("| precision | system | target tokens/s | of ours | padding | peak GiB | FLOPs utilisation |")
+    print("| :--- | :--- | ---: | ---: | ---: | ---: | ---: |")
+    for kind in precision:
+        peak = matrix_speed(kind)
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
+        for _ in range(rounds):
+            for name, python in pythons.items():
+                found[name].append(run(python, name, given | {"precision": kind}, threads))
+        for name, runs in found.items():
+            print(row(kind, name, runs, found[OURS], flops_per_token(given) / peak), flush=True)
+
+
+def vocabulary_size(data: Path) -> int:
+    """How many pieces the joint vocabulary of an encoded corpus has."""
+    about = json.loads((data.parents[1] / "vocabulary" / data.name / "vocabulary.json").read_text(encoding="utf-8"))
+    return int(about["source_size"])
+
+
+def run(python: str, name: str, given: dict[str, Any], threads: int) -> dict[str, Any]:
+    """The figures of one turn."""
+    root = str(HERE.parents[1])
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads), "PYTHONPATH": root}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "job.json")
+        path.write_text(json.dumps(given), encoding="utf-8")
+        command = [python, str(HERE / f"{name}_training.py"), str(path)]
+        said = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if said.returncode:
+        sys.exit(f"{name} failed:\n{said.stderr[-3000:]}")
+    return dict(json.loads(said.stdout.splitlines()[-1]))
+
+
+def row(kind: str, name: str, runs: list[dict[str, Any]], ours: list[dict[str, Any]], utilisation: float) -> str:
+    """A line of the table."""
+    speeds, reference = ([one["tokens"] / one["seconds"] for one in some] for some in (runs, ours))
+    speed = statistics.median(speeds)
+    ratio = statistics.median(a / b for a, b in zip(speeds, reference, strict=True))
+    padding = "" if runs[0]["padding_share"] is None else f"{runs[0]['padding_share']:.1%}"
+    peak = max(one["peak_gib"] for one in runs)
+    return f"| {kind} | {name} | {speed:,.0f} | {ratio:.2f} | {padding} | {peak:.2f} | {speed * utilisation:.0%} |"
+
+
+if __name__ == "__main__":
+    typer.run(main)
