@@ -60,9 +60,9 @@ class SmoothedCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        """The kept gradient, scaled."""
+        """The kept gradient, scaled in place: a second backward through the same graph is refused by torch."""
         (gradient,) = ctx.saved_tensors
-        return gradient * grads[0], None, None, None
+        return gradient.mul_(grads[0]), None, None, None
 
 
 def block(logits: Tensor, targets: Tensor, q: tuple[float, float, float], gradient: Tensor) -> Tensor:
