@@ -37,9 +37,9 @@ class Model(Protocol):
         ...
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Scores of the piece that follows each row's last one: (B * W,) -> (B * W, V), and the state after it.
+        """What the output projection reads for the piece after each row's last one, and the state after that one.
 
-        The caller may change the scores in place.
+        Shapes: tokens (B * W,) -> (B * W, D).
         """
         ...
 
