@@ -1,9 +1,9 @@
-"""Whether a translation depends on what stands in its batch: the same sentences, in other batches and another order.
+"""Whether a translation depends on what stands in its batch: the same sentences, in other batches.
 
     python benchmarks/batch_invariance.py multi30k_de_en-bpe_8k-transformer_prenorm-small test --sentences 1000
 
-The system must have been built. In fp64 all translations must be equal; in fp32 matrix products of other shapes round
-otherwise, so that of two translations that are worth the same either may win.
+`dvc repro` must have built the system. In fp64 all translations must be equal; in fp32 matrix products of other shapes round
+otherwise, so that of two translations that are worth the same either may win. Exits with 1 where fp64 differs.
 """
 
 from pathlib import Path
@@ -21,7 +21,9 @@ from pipeline.translator import Translator
 
 
 def main(
-    system: Annotated[str, typer.Argument(help="Id of a built system.")],
+    system: Annotated[
+        str, typer.Argument(help="Id of a built system.")
+    ] = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny",
     part: Annotated[str, typer.Argument(help="Part of its corpus.")] = "test",
     sentences: Annotated[int, typer.Option(help="How many of its lines.")] = 1000,
 ) -> None:

@@ -3,7 +3,9 @@
     python benchmarks/train_speed.py --data data/encode/multi30k_de_en-bpe_8k --peers ../peers/bin/python
 
 `--peers` is the Python of an environment with what benchmarks/peers.txt lists; without it only this project and torch's
-own nn.Transformer run. Tokens are real target tokens, end of sentence included, without padding.
+own nn.Transformer run. `dvc repro encode` must have encoded the corpus, with a joint vocabulary. An update is what fits
+into so many positions, the longest sentence of either side times the sentences, for each of them. Tokens are real target
+tokens, end of sentence included, without padding.
 """
 
 import json
@@ -33,43 +35,51 @@ def main(
     ),
     peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
     size: Annotated[str, typer.Option(help=f"Model: {', '.join(SIZES)}.")] = "small",
-    tokens: Annotated[int, typer.Option(help="Target tokens of an update.")] = 4096,
+    positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 4096,
     precision: Annotated[list[str], typer.Option(help="fp32, bf16; may be repeated.")] = ["fp32"],  # noqa: B006
-    updates: Annotated[int, typer.Option(help="Updates that are timed.")] = 20,
-    warm_up: Annotated[int, typer.Option(help="Updates before them.")] = 5,
-    rounds: Annotated[int, typer.Option(help="How often each has its turn.")] = 3,
+    updates: Annotated[int, typer.Option(min=1, help="Updates that are timed.")] = 20,
+    warm_up: Annotated[int, typer.Option(min=1, help="Updates before them.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn, on other batches.")] = 3,
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
 ) -> None:
     """Print a table: medians over the rounds, and the ratio to this project round by round."""
+    torch.set_num_threads(threads)
     given = {
         **SIZES[size],
-        "data": str(data.resolve()),
+        "data": str((data / "train").resolve()),
         "vocabulary": vocabulary_size(data),
         "dropout": 0.1,
         "label_smoothing": 0.1,
-        "tokens": tokens,
+        "positions": positions,
         "updates": updates,
         "warm_up": warm_up,
     }
     pythons = {OURS: sys.executable, PLAIN: sys.executable}
     if peers:
         pythons |= dict.fromkeys(PEERS, str(peers.absolute()))
-    print(f"{describe()}; {threads} threads; {size}, {tokens} target tokens an update, {data.name}\n")
-    print("| precision | system | target tokens/s | of ours | padding | peak GiB | FLOPs utilisation |")
-    print("| :--- | :--- | ---: | ---: | ---: | ---: | ---: |")
+    print(f"{describe()}; {threads} threads; {size}, updates of {positions} positions, {data.name}\n")
+    print(
+        "| precision | system | target tokens/s | of ours | tokens an update | padding | peak GiB | FLOPs utilisation |"
+    )
+    print("| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for kind in precision:
         peak = matrix_speed(kind)
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
-        for _ in range(rounds):
+        for seed in range(1, rounds + 1):
             for name, python in pythons.items():
-                found[name].append(run(python, name, given | {"precision": kind}, threads))
+                found[name].append(run(python, name, given | {"precision": kind, "seed": seed}, threads))
         for name, runs in found.items():
-            print(row(kind, name, runs, found[OURS], flops_per_token(given) / peak), flush=True)
+            print(row(kind, name, runs, found[OURS], flops_per_token(given) / peak, updates), flush=True)
 
 
 def vocabulary_size(data: Path) -> int:
     """How many pieces the joint vocabulary of an encoded corpus has."""
-    about = json.loads((data.parents[1] / "vocabulary" / data.name / "vocabulary.json").read_text(encoding="utf-8"))
+    path = data.resolve().parents[1] / "vocabulary" / data.name / "vocabulary.json"
+    if not path.exists():
+        sys.exit(f"{path}: no such file; expected what `dvc repro encode` builds")
+    about = json.loads(path.read_text(encoding="utf-8"))
+    if not about["joint"]:
+        sys.exit(f"{path}: not a joint vocabulary; expected one, whose embeddings all contestants share")
     return int(about["source_size"])
 
 
@@ -87,14 +97,27 @@ def run(python: str, name: str, given: dict[str, Any], threads: int) -> dict[str
     return dict(json.loads(said.stdout.splitlines()[-1]))
 
 
-def row(kind: str, name: str, runs: list[dict[str, Any]], ours: list[dict[str, Any]], utilisation: float) -> str:
-    """A line of the table."""
+def row(
+    kind: str, name: str, runs: list[dict[str, Any]], ours: list[dict[str, Any]], least: float, updates: int
+) -> str:
+    """A line of the table; `least` is the seconds that a token takes at the machine's best."""
     speeds, reference = ([one["tokens"] / one["seconds"] for one in some] for some in (runs, ours))
     speed = statistics.median(speeds)
     ratio = statistics.median(a / b for a, b in zip(speeds, reference, strict=True))
+    tokens = sum(one["tokens"] for one in runs) / len(runs) / updates
     padding = "" if runs[0]["padding_share"] is None else f"{runs[0]['padding_share']:.1%}"
     peak = max(one["peak_gib"] for one in runs)
-    return f"| {kind} | {name} | {speed:,.0f} | {ratio:.2f} | {padding} | {peak:.2f} | {speed * utilisation:.0%} |"
+    cells = (
+        kind,
+        name,
+        f"{speed:,.0f}",
+        f"{ratio:.2f}",
+        f"{tokens:,.0f}",
+        padding,
+        f"{peak:.2f}",
+        f"{speed * least:.0%}",
+    )
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -7,30 +7,30 @@ import sys
 import tempfile
 from pathlib import Path
 
-import common
+from job import EOS, POOL_PAIRS, Job, answer, sentences
 
 REPORT = re.compile(r"Step +(\d+)/.*?; +bsz: +(\d+)/ *(\d+)/.*?; +(\d+)/ *(\d+) tok/s")
-EVERY = 5  # updates between two reports
 
-given = common.job()
+given = Job.read()
 
 
 def config(folder: Path) -> dict:
     """eole's configuration, written for the job."""
     train, dropout = given.updates + given.warm_up, [given.dropout]
     return {
-        "seed": 1,
+        "seed": given.seed,
         "share_vocab": True,
         "src_vocab": str(folder / "vocabulary.txt"),
         "overwrite": True,
         "n_sample": 0,
-        "report_every": EVERY,
+        "report_every": 1,
         "data": {"train": {"path_src": str(folder / "source.txt"), "path_tgt": str(folder / "target.txt")}},
         "skip_empty_level": "silent",
         "training": {
             "model_path": str(folder / "model"),
             "compute_dtype": given.precision,
-            "batch_size": given.tokens,
+            "batch_size": given.positions,
+            "bucket_size": POOL_PAIRS,
             "batch_type": "tokens",
             "normalization": "tokens",
             "num_workers": 0,
@@ -68,10 +68,10 @@ def config(folder: Path) -> dict:
 
 def write(folder: Path) -> None:
     """Vocabulary and sentences as text, every id a token."""
-    words = (f"{number}\n" for number in range(common.EOS + 1, given.vocabulary))
+    words = (f"{number}\n" for number in range(EOS + 1, given.vocabulary))
     (folder / "vocabulary.txt").write_text("".join(words), encoding="utf-8")
     for side in ("source", "target"):
-        rows = common.sentences(Path(given.data, "train"), side)
+        rows = sentences(given.data, side)
         text = "".join(" ".join(map(str, row)) + "\n" for row in rows)
         (folder / f"{side}.txt").write_text(text, encoding="utf-8")
     (folder / "config.json").write_text(json.dumps(config(folder)), encoding="utf-8")  # JSON is YAML
@@ -85,6 +85,6 @@ reports = [tuple(map(int, found)) for found in REPORT.findall(said.stderr + said
 timed = [report for report in reports if report[0] > given.warm_up]
 if said.returncode or not timed:
     sys.exit(f"eole: no report of its speed; it said:\n{(said.stderr + said.stdout)[-3000:]}")
-tokens = [EVERY * size for _, _, size, _, _ in timed]
-seconds = sum(count / speed for count, (*_, speed) in zip(tokens, timed, strict=True))
-common.answer(sum(tokens), seconds, None)
+tokens = [size for _, _, size, _, _ in timed]
+seconds = sum(size / speed for _, _, size, _, speed in timed)
+answer(sum(tokens), seconds, None)  # its reports do not count padding

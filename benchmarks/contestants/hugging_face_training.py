@@ -1,12 +1,12 @@
 """Marian from scratch by Hugging Face transformers: a plain loop over the same batches of like length."""
 
-import common
 import torch
+from job import BOS, EOS, PAD, POSITIONS, Batch, Job, race
 from torch.nn import functional as F
 from transformers import MarianConfig, MarianMTModel
 
-given = common.job()
-torch.manual_seed(1)
+given = Job.read()
+torch.manual_seed(given.seed)
 sizes = {f"{part}_{name}": size for part in ("encoder", "decoder") for name, size in (
     ("layers", given.layers), ("attention_heads", given.heads), ("ffn_dim", given.feed_forward))}  # fmt: skip
 model = MarianMTModel(
@@ -18,30 +18,30 @@ model = MarianMTModel(
         activation_dropout=given.dropout,
         activation_function="relu",
         scale_embedding=True,
-        max_position_embeddings=512,
-        pad_token_id=common.PAD,
-        eos_token_id=common.EOS,
-        bos_token_id=common.BOS,
-        decoder_start_token_id=common.BOS,
+        max_position_embeddings=POSITIONS,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+        bos_token_id=BOS,
+        decoder_start_token_id=BOS,
         **sizes,
     )
 ).train()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
 
-def update(batch: common.Batch) -> None:
+def update(batch: Batch) -> None:
     """Forward, backward, clip, step."""
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.precision == "bf16"):
         logits = model(
             input_ids=batch.source,
-            attention_mask=(batch.source != common.PAD).long(),
+            attention_mask=(batch.source != PAD).long(),
             decoder_input_ids=batch.target_input,
             use_cache=False,
         ).logits
     loss = F.cross_entropy(
         logits.float().flatten(0, 1),
         batch.target_output.flatten(),
-        ignore_index=common.PAD,
+        ignore_index=PAD,
         label_smoothing=given.label_smoothing,
     )
     loss.backward()
@@ -50,4 +50,4 @@ def update(batch: common.Batch) -> None:
     optimizer.zero_grad(set_to_none=True)
 
 
-common.race(given, update)
+race(given, update)

@@ -1,10 +1,9 @@
 """This project's training loop, without validation and checkpoints."""
 
 import time
-from itertools import count
 from pathlib import Path
 
-import common
+from job import POOL_PAIRS, POSITIONS, Job, answer
 
 from pipeline import device
 from pipeline.data.batching import Plan, updates_from
@@ -16,21 +15,21 @@ from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import START
 
-given = common.job()
+given = Job.read()
 updates = given.warm_up + given.updates
 training = Training(
     updates=updates,
-    tokens_per_update=given.tokens,
-    tokens_per_batch=max(2000, given.tokens * 5 // 4),
-    pool_pairs=100_000,
-    max_length=1000,
+    tokens_per_update=1,  # so that each update is one micro-batch, as the others' are
+    tokens_per_batch=given.positions,
+    pool_pairs=POOL_PAIRS,
+    max_length=POSITIONS,
     validation_interval=1,
     validation_sentences=0,
     patience=0,
     checkpoint_interval=1,
     last_checkpoints=1,
     best_checkpoints=0,
-    seed=1,
+    seed=given.seed,
 )
 learning = Learning.model_validate(
     {
@@ -52,10 +51,10 @@ arch = {
 }
 
 device.bound_memory()
-device.be_deterministic(1)
+device.be_deterministic(given.seed)
 found = interface.find("transformer_prenorm")
 model = found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
-encoded, ranks = Encoded.open(Path(given.data, "train")), Ranks()
+encoded, ranks = Encoded.open(Path(given.data)), Ranks()
 plan = Plan(encoded, training, learning.batches)
 steps = train(
     model,
@@ -64,13 +63,13 @@ steps = train(
     learning,
     width=given.width,
     last=updates,
-    seed=1,
+    seed=given.seed,
     ranks=ranks,
 )
 tokens = real = computed = 0
-began = time.perf_counter()
-for number, step in zip(count(1), steps, strict=False):
+began = 0.0
+for number, step in enumerate(steps, 1):
     tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
     if number == given.warm_up:
-        tokens, began = 0, time.perf_counter()
-common.answer(tokens, time.perf_counter() - began, 1 - real / computed)
+        tokens, real, computed, began = 0, 0, 0, time.perf_counter()
+answer(tokens, time.perf_counter() - began, 1 - real / computed)

@@ -2,8 +2,8 @@
 
 import math
 
-import common
 import torch
+from job import PAD, POSITIONS, Batch, Job, race
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -11,7 +11,7 @@ from torch.nn import functional as F
 class Network(nn.Module):
     """Embeddings, nn.Transformer, and the embedding matrix as the projection."""
 
-    def __init__(self, given: common.SimpleNamespace) -> None:
+    def __init__(self, given: Job) -> None:
         super().__init__()
         self.width = given.width
         self.embedding = nn.Embedding(given.vocabulary, given.width)
@@ -27,7 +27,9 @@ class Network(nn.Module):
             batch_first=True,
             norm_first=True,
         )
-        angles = torch.arange(512)[:, None] * torch.exp(torch.arange(0, self.width, 2) * (-math.log(1e4) / self.width))
+        angles = torch.arange(POSITIONS)[:, None] * torch.exp(
+            torch.arange(0, self.width, 2) * (-math.log(1e4) / self.width)
+        )
         self.register_buffer("positions", torch.stack((angles.sin(), angles.cos()), dim=2).flatten(1))
 
     def embed(self, ids: Tensor) -> Tensor:
@@ -36,7 +38,7 @@ class Network(nn.Module):
 
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Scores of every target piece: (B, T, V)."""
-        hidden = source == common.PAD
+        hidden = source == PAD
         future = nn.Transformer.generate_square_subsequent_mask(target_input.shape[1], dtype=torch.bool)
         out = self.transformer(
             self.embed(source),
@@ -49,20 +51,20 @@ class Network(nn.Module):
         return F.linear(out, self.embedding.weight)
 
 
-given = common.job()
-torch.manual_seed(1)
+given = Job.read()
+torch.manual_seed(given.seed)
 model = Network(given).train()
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
 
-def update(batch: common.Batch) -> None:
+def update(batch: Batch) -> None:
     """Forward, backward, clip, step."""
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.precision == "bf16"):
         logits = model(batch.source, batch.target_input)
     loss = F.cross_entropy(
         logits.float().flatten(0, 1),
         batch.target_output.flatten(),
-        ignore_index=common.PAD,
+        ignore_index=PAD,
         label_smoothing=given.label_smoothing,
     )
     loss.backward()
@@ -71,4 +73,4 @@ def update(batch: common.Batch) -> None:
     optimizer.zero_grad(set_to_none=True)
 
 
-common.race(given, update)
+race(given, update)

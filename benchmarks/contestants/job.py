@@ -1,0 +1,120 @@
+"""What every contestant is given and answers; imports only numpy and torch, so that it runs where the peers do."""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+PAD, UNK, BOS, EOS = range(4)
+POOL_PAIRS = 100_000  # that are sorted by length together
+POSITIONS = 1000  # more than any sentence has
+
+
+class Job(NamedTuple):
+    """A model, data and how long to train."""
+
+    data: str  # folder of an encoded part
+    vocabulary: int  # pieces, the same on both sides
+    layers: int  # of the encoder, and of the decoder
+    width: int
+    heads: int
+    feed_forward: int
+    dropout: float
+    label_smoothing: float
+    positions: int  # at most, of an update: sentences * the longest of either side
+    precision: str
+    warm_up: int  # updates that are not timed
+    updates: int  # that are
+    seed: int
+
+    @classmethod
+    def read(cls) -> Self:
+        """The job file named on the command line."""
+        return cls(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+
+
+class Batch(NamedTuple):
+    """One update: source (B, S) with EOS, target_input (B, T) with BOS, target_output (B, T) with EOS, padded."""
+
+    source: Tensor
+    target_input: Tensor
+    target_output: Tensor
+
+
+def sentences(folder: str, side: str) -> list[np.ndarray]:
+    """The ids of every sentence of a side of an encoded part."""
+    ids, offsets = (np.load(Path(folder, f"{side}.{column}.npy")) for column in ("ids", "offsets"))
+    return [ids[begin:end].astype(np.int64) for begin, end in pairwise(offsets)]
+
+
+def batches(job: Job) -> Iterator[Batch]:
+    """Batches of like length within the job's positions, shuffled, without end."""
+    source, target = sentences(job.data, "source"), sentences(job.data, "target")
+    draw = np.random.default_rng(job.seed)
+    while True:
+        order = draw.permutation(len(source))
+        for pool in np.array_split(order, -(-len(order) // POOL_PAIRS)):
+            groups = cut(sorted(pool, key=lambda i: (len(target[i]), len(source[i]))), source, target, job.positions)
+            for group in draw.permutation(len(groups)):
+                yield collate([source[i] for i in groups[group]], [target[i] for i in groups[group]])
+
+
+def cut(rows: list[int], source: list[np.ndarray], target: list[np.ndarray], positions: int) -> list[list[int]]:
+    """Neighbours together, as many as fit."""
+    groups: list[list[int]] = [[]]
+    longest = 0
+    for row in rows:
+        longest = max(longest, len(source[row]) + 1, len(target[row]) + 1)
+        if groups[-1] and (len(groups[-1]) + 1) * longest > positions:
+            groups.append([])
+            longest = max(len(source[row]), len(target[row])) + 1
+        groups[-1].append(row)
+    return groups
+
+
+def collate(source: list[np.ndarray], target: list[np.ndarray]) -> Batch:
+    """Sentences with their special pieces, padded at the end."""
+    return Batch(
+        padded([[*row, EOS] for row in source]),
+        padded([[BOS, *row] for row in target]),
+        padded([[*row, EOS] for row in target]),
+    )
+
+
+def padded(rows: list[list[int]]) -> Tensor:
+    """(B, longest)."""
+    table = np.full((len(rows), max(map(len, rows))), PAD)
+    for index, row in enumerate(rows):
+        table[index, : len(row)] = row
+    return torch.from_numpy(table)
+
+
+def race(job: Job, update: Callable[[Batch], object]) -> None:
+    """Update on batches, the first of them untimed, and print what came of it."""
+    feed = batches(job)
+    tokens = real = positions = 0
+    began = 0.0
+    for number in range(job.warm_up + job.updates):
+        if number == job.warm_up:
+            tokens, real, positions, began = 0, 0, 0, time.perf_counter()
+        now = next(feed)
+        update(now)
+        tokens += int((now.target_output != PAD).sum())
+        real += int((now.source != PAD).sum() + (now.target_output != PAD).sum())
+        positions += now.source.numel() + now.target_output.numel()
+    answer(tokens, time.perf_counter() - began, 1 - real / positions)
+
+
+def answer(tokens: int, seconds: float, padding_share: float | None) -> None:
+    """The last line of a contestant's output: real target tokens, their time, the padding; the peak of memory (Linux)."""
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    figures = {"tokens": tokens, "seconds": seconds, "padding_share": padding_share, "peak_gib": peak / 2**20}
+    print(json.dumps(figures))
