@@ -114,7 +114,8 @@ def race(job: Job, update: Callable[[Batch], object]) -> None:
 
 
 def answer(tokens: int, seconds: float, padding_share: float | None) -> None:
-    """The last line of a contestant's output: real target tokens, their time, the padding; the peak of memory (Linux)."""
+    """The last line of a contestant's output: real target tokens, their time, the padding, the peak of memory."""
+    # In KiB, as Linux has it.
     peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     figures = {"tokens": tokens, "seconds": seconds, "padding_share": padding_share, "peak_gib": peak / 2**20}
     print(json.dumps(figures))
