@@ -18,7 +18,6 @@ from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding, n_best
 from pipeline.translator import Translator
 
-
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
 
 

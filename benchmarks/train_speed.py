@@ -3,9 +3,9 @@
     python benchmarks/train_speed.py --data data/encode/multi30k_de_en-bpe_8k --peers ../peers/bin/python
 
 `--peers` is the Python of an environment with what benchmarks/peers.txt lists; without it only this project and torch's
-own nn.Transformer run. `dvc repro encode` must have encoded the corpus, with a joint vocabulary. An update of each of
-them is what fits into so many positions, the longest sentence of either side times the sentences. Tokens are real target
-tokens, end of sentence included, without padding.
+own nn.Transformer run. `dvc repro encode` must have encoded the corpus, with a joint vocabulary. An update of each is
+what fits into so many positions: sentences times the longest of either side. Tokens are real target tokens, end of
+sentence included, without padding.
 """
 
 import json

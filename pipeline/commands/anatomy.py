@@ -70,7 +70,8 @@ def name_schedule(name: str, learning: Learning) -> str:
     """A model and its schedule in words; how high it goes is in the picture."""
     values = learning.schedule.model_dump()
     warmup = f", warmup {values['warmup']}" if "warmup" in values else ""
-    return f"{name}: {values['kind']}{warmup}"
+    end = f", {UPDATES[-1]} updates" if values["kind"] == "linear" else ""  # others do not depend on how many there are
+    return f"{name}: {values['kind']}{warmup}{end}"
 
 
 def rates(width: int, learning: Learning) -> Array:

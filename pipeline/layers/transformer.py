@@ -22,7 +22,8 @@ class TransformerArch(Section):
     """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too.
 
     `sublayer_gain`: how wide the matrices of what a sub-layer adds (values, attention's output, feed-forward) start,
-    1 as published. Less lets a post-norm stack learn sooner: DeepNet's beta (Wang et al. 2022) without its alpha.
+    1 as published. Less lets a post-norm stack learn sooner: one number for DeepNet's two betas (Wang et al. 2022),
+    without its alpha.
     """
 
     encoder_layers: PositiveInt

@@ -107,7 +107,8 @@ class Checkpoints:
     ) -> Record:
         """Save the state after the update just made, and `keep` its weights; the record with that.
 
-        Weights that no average can need any more are dropped. Only the record changes where it is not to `write`.
+        Weights that no average can need any more, not even of the state before, are dropped. Only the record changes
+        where it is not to `write`.
         """
         self.wait()
         self.saved_at = time.monotonic()

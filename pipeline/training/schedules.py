@@ -34,7 +34,9 @@ class InverseSquareRoot(Section):
 class Linear(Section):
     """Linear warm-up to `peak_rate`, then linear decay towards 0, which would be reached one update after the last.
 
-    Source: Devlin et al. 2019, appendix A.2. In a short training it ends lower than the inverse square root does.
+    A training no longer than its warm-up only rises.
+
+    Source: Devlin et al. 2019, appendix A.2.
     """
 
     kind: Literal["linear"]

@@ -42,6 +42,9 @@ def test_a_schedule_in_words():
     learning = Learning.model_validate(LEARNING | {"schedule": {"kind": "noam", "factor": 2.0, "warmup": 2000}})
     assert shown.name_schedule("m tiny", learning) == "m tiny: noam, warmup 2000"
     assert shown.name_schedule("m tiny", Learning.model_validate(LEARNING)) == "m tiny: constant"
+    linear = {"kind": "linear", "peak_rate": 1e-3, "warmup": 400}
+    learning = Learning.model_validate(LEARNING | {"schedule": linear})
+    assert shown.name_schedule("m tiny", learning) == "m tiny: linear, warmup 400, 20000 updates"
 
 
 def test_rates_by_hand():

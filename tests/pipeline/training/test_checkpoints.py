@@ -42,7 +42,8 @@ def follow(folder, *, kill_after=None, seed=7, **kinds):
     record = checkpoints.resume(model, optimizer, Ranks())
     updates = updates_from(Plan(PART, SETTINGS, learning.batches), PART, record.next, SETTINGS.updates)
     steps = []
-    for done in train(model, optimizer, updates, learning, width=16, last=9, seed=SETTINGS.seed, ranks=Ranks()):
+    last, seed = SETTINGS.updates, SETTINGS.seed
+    for done in train(model, optimizer, updates, learning, width=16, last=last, seed=seed, ranks=Ranks()):
         steps.append(done)
         record = record.after(done)
         if done.update in LOSSES:
@@ -161,8 +162,8 @@ def test_the_last_and_the_best_are_kept(tmp_path, uninterrupted):
     assert all(torch.equal(newest[name], weight) for name, weight in model.state_dict().items())
 
 
-@pytest.mark.parametrize("kill", [5, 7, 9, 11, 13])
-def test_the_state_before_has_all_the_weights_it_counts_on(tmp_path, uninterrupted, kill):
+@pytest.mark.parametrize("kill", [7, 9, 11, 13])
+def test_the_state_before_has_all_the_weights_it_counts_on(tmp_path, kill):
     """The newer one has dropped an update from its record; the older one still needs the file."""
     with pytest.raises(Interrupt):
         follow(tmp_path / "work", kill_after=kill)

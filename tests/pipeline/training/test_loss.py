@@ -116,6 +116,15 @@ def test_the_gradient_follows_what_is_done_with_the_loss(drawn):
     torch.testing.assert_close(scaled, gradient / 8)
 
 
+def test_a_second_backward_is_refused(drawn):
+    """The kept gradient has been scaled in place."""
+    logits = drawn[0].clone().requires_grad_()
+    value = smoothed_cross_entropy(logits, drawn[1], smoothing=0.1, spread="all")
+    value.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        value.backward()
+
+
 @pytest.mark.parametrize("spread", ["all", "others"])
 def test_bf16_is_near(drawn, spread):
     logits, targets = drawn[0].bfloat16(), drawn[1]
