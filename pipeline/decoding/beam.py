@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import Hypothesis, chosen, length_penalty
+from pipeline.decoding.search import Hypothesis, length_penalty, possible
 from pipeline.models import interface
 
 
@@ -60,8 +60,8 @@ def decode(
     beam = first(model, source, longest, n_best)
     while len(beam.sentence):
         tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
-        hidden, beam.state = model.step(beam.state, tokens.flatten())
-        beam = advance(beam, *continuations(beam, model, hidden, 2 * beam_size), beam_size, alpha, found)
+        logits, beam.state = model.step(beam.state, tokens.flatten())
+        beam = advance(beam, logits, beam_size, alpha, found)
     return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in found]
 
 
@@ -79,19 +79,12 @@ def first(model: interface.Model, source: Tensor, longest: Tensor, n_best: int) 
     )
 
 
-def advance(
-    beam: Beam,
-    pieces: Tensor,
-    parents: Tensor,
-    log_p: Tensor,
-    beam_size: int,
-    alpha: float,
-    found: list[list[Hypothesis]],
-) -> Beam:
+def advance(beam: Beam, logits: Tensor, beam_size: int, alpha: float, found: list[list[Hypothesis]]) -> Beam:
     """The beginnings one piece longer; what is finished goes to `found`, sentences that are done drop out.
 
-    Shapes: what `continuations` gave.
+    Shapes: logits (N, V).
     """
+    pieces, parents, log_p = continuations(beam, logits, 2 * beam_size)
     length, width = beam.length + 1, beam.log_p.shape[1]
     full = beam.longest == length
     ends = pieces[:, :, -1] == ids.EOS
@@ -119,20 +112,16 @@ def advance(
     )
 
 
-def continuations(beam: Beam, model: interface.Model, hidden: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+def continuations(beam: Beam, logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """The `count` best of each sentence's beginnings with one more piece, the best first (C of them at most).
 
     They are among the `count` best of each beginning, which are found first.
 
-    Shapes: hidden (N, D) -> pieces (B, C, length + 1), slots of the beginnings they extend (B, C), log P (B, C).
+    Shapes: logits (N, V) -> pieces (B, C, length + 1), slots of the beginnings they extend (B, C), log P (B, C).
     """
     sentences, width = beam.log_p.shape
-
-    def best_of_each(logits: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
-        log_p = torch.log_softmax(logits, dim=1).add_(beam.log_p.flatten()[rows, None])
-        return highest(log_p, min(count, logits.shape[1]))
-
-    log_p, last = chosen(model, hidden, best_of_each)
+    log_p = torch.log_softmax(possible(logits), dim=1).add_(beam.log_p.view(-1, 1))
+    log_p, last = highest(log_p, min(count, logits.shape[1]))
     each = log_p.shape[1]
     best, index = highest(log_p.view(sentences, -1), min(count, width * each))
     parents, last = index // each, last.view(sentences, -1).gather(1, index)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import chosen
+from pipeline.decoding.search import possible
 from pipeline.models import interface
 
 
@@ -28,8 +28,8 @@ def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequenc
     tokens = torch.full_like(sentence, ids.BOS)
     length = 0
     while len(sentence):
-        hidden, state = model.step(state, tokens)
-        [tokens] = chosen(model, hidden, lambda logits, _: (logits.argmax(dim=1),))
+        logits, state = model.step(state, tokens)
+        tokens = possible(logits).argmax(dim=1)
         length += 1
         for row, piece in zip(sentence.tolist(), tokens.tolist(), strict=True):
             if piece != ids.EOS:

@@ -1,21 +1,16 @@
 """What greedy and beam search share: which pieces may follow, what a hypothesis is and what it is worth."""
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.models import interface
 
 # No search writes these. Text cannot hold an unknown piece (it would read ` ⁇ `), so UNK is left out too;
 # fairseq leaves it in and charges a penalty for it, 0 unless asked.
 NEVER = (ids.PAD, ids.UNK, ids.BOS)
-
-
-ROWS = 64  # that a CPU scores at a time: 64 rows of 8,000 pieces in fp32 are 2 MB, which its cache holds
 
 
 class Hypothesis(NamedTuple):
@@ -23,19 +18,6 @@ class Hypothesis(NamedTuple):
 
     ids: list[int]
     score: float
-
-
-def chosen(
-    model: interface.Model, hidden: Tensor, choose: Callable[[Tensor, slice], tuple[Tensor, ...]]
-) -> list[Tensor]:
-    """What `choose` makes of the logits of possible pieces and the rows they are of; a CPU takes some rows at a time.
-
-    Shapes: hidden (N, D); `choose` gives tensors of as many rows as its logits have, which are joined.
-    """
-    size = ROWS if hidden.device.type == "cpu" else len(hidden)
-    every = [slice(begin, begin + size) for begin in range(0, len(hidden), size)]
-    found = [choose(possible(model.logits(hidden[rows])), rows) for rows in every]
-    return [torch.cat(tensors) for tensors in zip(*found, strict=True)]
 
 
 def possible(logits: Tensor) -> Tensor:

@@ -94,12 +94,12 @@ class Recurrent(nn.Module):
         return self.output(self.dropout(hidden))
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """What the output projection reads for the piece after `tokens`: (B * W,) -> (B * W, D), and the state."""
+        """Scores of the piece that follows `tokens`: (B * W,) -> (B * W, V), and the state after it."""
         source = {name: tensor for name, tensor in state.items() if name.startswith("source.")}
         width = len(tokens) // len(next(iter(source.values())))
         spread = {name: tensor.repeat_interleave(width, dim=0) for name, tensor in source.items()} if width > 1 else {}
         out, after = self.advance(self.embed_target(tokens), state | spread)
-        return self.read_out(out), after | source
+        return self.logits(self.read_out(out)), after | source
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:

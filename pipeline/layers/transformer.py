@@ -182,7 +182,7 @@ class Transformer(nn.Module):
         return state
 
     def step(self, state: dict[str, Tensor], tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
+        """Scores of the piece that follows `tokens`: (N,) -> (N, V), and the state after it."""
         after = dict(state)
         position = state["0.keys"].shape[2]
         x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=position)
@@ -190,7 +190,7 @@ class Transformer(nn.Module):
             assert isinstance(layer, DecoderLayer)
             x, kept = layer.step(x, state, str(index))
             after |= kept
-        return self.decoder_norm(x[:, 0]), after
+        return self.logits(self.decoder_norm(x[:, 0])), after
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:

@@ -37,9 +37,9 @@ class Model(Protocol):
         ...
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """What the output projection reads for the piece after each row's last one, and the state after that one.
+        """Scores of the piece that follows each row's last one: (B * W,) -> (B * W, V), and the state after it.
 
-        Shapes: tokens (B * W,) -> (B * W, D).
+        The caller may change the scores in place.
         """
         ...
 
