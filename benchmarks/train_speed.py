@@ -30,13 +30,15 @@ SIZES = {
 
 
 def main(
+    precision: Annotated[
+        list[str], typer.Option(help="fp32, bf16; may be repeated.", default_factory=lambda: ["fp32"])
+    ],
     data: Annotated[Path, typer.Option(help="Folder of an encoded corpus with a joint vocabulary.")] = Path(
         "data/encode/phrasebook_fr_en-bpe_2k"
     ),
     peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
     size: Annotated[str, typer.Option(help=f"Model: {', '.join(SIZES)}.")] = "small",
     positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 4096,
-    precision: Annotated[list[str], typer.Option(help="fp32, bf16; may be repeated.")] = ["fp32"],  # noqa: B006
     updates: Annotated[int, typer.Option(min=1, help="Updates that are timed.")] = 20,
     warm_up: Annotated[int, typer.Option(min=1, help="Updates before them.")] = 5,
     rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn, on other batches.")] = 3,

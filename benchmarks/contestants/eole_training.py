@@ -9,7 +9,8 @@ from pathlib import Path
 
 from job import EOS, POOL_PAIRS, Job, answer, sentences
 
-REPORT = re.compile(r"Step +(\d+)/.*?; +bsz: +(\d+)/ *(\d+)/.*?; +(\d+)/ *(\d+) tok/s")
+# Of an update: its number, its target tokens, target tokens a second.
+REPORT = re.compile(r"Step +(\d+)/.*?; +bsz: +\d+/ *(\d+)/.*?; +\d+/ *(\d+) tok/s")
 
 given = Job.read()
 
@@ -85,6 +86,5 @@ reports = [tuple(map(int, found)) for found in REPORT.findall(said.stderr + said
 timed = [report for report in reports if report[0] > given.warm_up]
 if said.returncode or not timed:
     sys.exit(f"eole: no report of its speed; it said:\n{(said.stderr + said.stdout)[-3000:]}")
-tokens = [size for _, _, size, _, _ in timed]
-seconds = sum(size / speed for _, _, size, _, speed in timed)
-answer(sum(tokens), seconds, None)  # its reports do not count padding
+seconds = sum(tokens / speed for _, tokens, speed in timed)
+answer(sum(tokens for _, tokens, _ in timed), seconds, None)  # its reports do not count padding

@@ -11,7 +11,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 PAD, UNK, BOS, EOS = range(4)
 POOL_PAIRS = 100_000  # that are sorted by length together
@@ -95,6 +96,27 @@ def padded(rows: list[list[int]]) -> Tensor:
     for index, row in enumerate(rows):
         table[index, : len(row)] = row
     return torch.from_numpy(table)
+
+
+def race_plainly(job: Job, model: nn.Module, logits: Callable[[Batch], Tensor]) -> None:
+    """Race with the loop that anyone would write: forward, backward, clip, Adam's step."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+
+    def update(batch: Batch) -> None:
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=job.precision == "bf16"):
+            scores = logits(batch)
+        loss = F.cross_entropy(
+            scores.float().flatten(0, 1),
+            batch.target_output.flatten(),
+            ignore_index=PAD,
+            label_smoothing=job.label_smoothing,
+        )
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    race(job, update)
 
 
 def race(job: Job, update: Callable[[Batch], object]) -> None:

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from job import PAD, POSITIONS, Batch, Job, race
+from job import PAD, POSITIONS, Job, race_plainly
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -54,23 +54,4 @@ class Network(nn.Module):
 given = Job.read()
 torch.manual_seed(given.seed)
 model = Network(given).train()
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
-
-
-def update(batch: Batch) -> None:
-    """Forward, backward, clip, step."""
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=given.precision == "bf16"):
-        logits = model(batch.source, batch.target_input)
-    loss = F.cross_entropy(
-        logits.float().flatten(0, 1),
-        batch.target_output.flatten(),
-        ignore_index=PAD,
-        label_smoothing=given.label_smoothing,
-    )
-    loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-
-
-race(given, update)
+race_plainly(given, model, lambda batch: model(batch.source, batch.target_input))
