@@ -63,7 +63,8 @@ def batches(job: Job) -> Iterator[Batch]:
     while True:
         order = draw.permutation(len(source))
         for pool in np.array_split(order, -(-len(order) // POOL_PAIRS)):
-            groups = cut(sorted(pool, key=lambda i: (len(target[i]), len(source[i]))), source, target, job.positions)
+            rows = sorted(pool, key=lambda i: (max(len(source[i]), len(target[i])), len(target[i]), len(source[i])))
+            groups = cut(rows, source, target, job.positions)
             for group in draw.permutation(len(groups)):
                 yield collate([source[i] for i in groups[group]], [target[i] for i in groups[group]])
 
