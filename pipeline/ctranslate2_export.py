@@ -116,7 +116,7 @@ def fill_decoder(spec: Any, model: Transformer) -> None:
     """The weights of the decoder, what it reads and what it writes."""
     matrices = model.embeddings
     spec.embeddings.weight = array(matrices.target)
-    fill_linear(spec.projection, matrices.output if matrices.tied == "none" else matrices.target, matrices.bias)
+    fill_linear(spec.projection, matrices.projection, matrices.bias)
     if isinstance(model.decoder_norm, nn.LayerNorm):
         fill_norm(spec.layer_norm, model.decoder_norm)
     for part, layer in zip(spec.layer, model.decoder, strict=True):

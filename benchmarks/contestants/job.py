@@ -35,6 +35,7 @@ class Job(NamedTuple):
     warm_up: int  # updates that are not timed
     updates: int  # that are
     seed: int
+    parts: int = 1  # micro-batches of an update, which processes share out; the peers know of one
 
     @classmethod
     def read(cls) -> Self:

@@ -1,4 +1,4 @@
-"""This project's training loop, without validation and checkpoints."""
+"""This project's training loop, without validation and checkpoints; torchrun may start several of it."""
 
 import time
 from pathlib import Path
@@ -12,15 +12,17 @@ from pipeline.data.shards import Encoded
 from pipeline.models import interface
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
-from pipeline.training.ranks import Ranks
+from pipeline.training.ranks import join
 from pipeline.training.record import START
 
 given = Job.read()
 updates = given.warm_up + given.updates
 training = Training(
     updates=updates,
-    tokens_per_update=1,  # so that each update is one micro-batch, as the others' are
-    tokens_per_batch=given.positions,
+    tokens_per_update=1
+    if given.parts == 1
+    else given.positions,  # 1: every micro-batch is an update, as the others' are
+    tokens_per_batch=given.positions // given.parts,
     pool_pairs=POOL_PAIRS,
     max_length=POSITIONS,
     validation_interval=1,
@@ -54,22 +56,24 @@ device.bound_memory()
 device.be_deterministic(given.seed)
 found = interface.find("transformer_prenorm")
 model = found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
-encoded, ranks = Encoded.open(Path(given.data)), Ranks()
+encoded = Encoded.open(Path(given.data))
 plan = Plan(encoded, training, learning.batches)
-steps = train(
-    model,
-    learning.optimizer.build(model),
-    updates_from(plan, encoded, START, updates, ranks.share),
-    learning,
-    width=given.width,
-    last=updates,
-    seed=given.seed,
-    ranks=ranks,
-)
-tokens = real = computed = 0
-began = 0.0
-for number, step in enumerate(steps, 1):
-    tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
-    if number == given.warm_up:
-        tokens, real, computed, began = 0, 0, 0, time.perf_counter()
-answer(tokens, time.perf_counter() - began, 1 - real / computed)
+with join() as ranks:
+    steps = train(
+        model,
+        learning.optimizer.build(model),
+        updates_from(plan, encoded, START, updates, ranks.share),
+        learning,
+        width=given.width,
+        last=updates,
+        seed=given.seed,
+        ranks=ranks,
+    )
+    tokens = real = computed = 0
+    began = 0.0
+    for number, step in enumerate(steps, 1):
+        tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
+        if number == given.warm_up:
+            tokens, real, computed, began = 0, 0, 0, time.perf_counter()
+    if ranks.leads:
+        answer(tokens, time.perf_counter() - began, 1 - real / computed)

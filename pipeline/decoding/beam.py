@@ -1,14 +1,15 @@
 """Beam search: at every step the few likeliest beginnings of each sentence, all sentences of the batch at once."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import Hypothesis, length_penalty, possible
+from pipeline.decoding.search import Hypothesis, chosen, length_penalty
 from pipeline.models import interface
 
 
@@ -29,6 +30,14 @@ class Beam:
     @property
     def length(self) -> int:
         return self.pieces.shape[2]
+
+
+class Continuations(NamedTuple):
+    """The C best of each sentence's beginnings with one more piece, the best first."""
+
+    pieces: Tensor  # (B, C, length + 1)
+    parents: Tensor  # (B, C) slots of the beginnings they extend
+    log_p: Tensor  # (B, C)
 
 
 @torch.inference_mode()
@@ -57,11 +66,11 @@ def decode(
     """
     longest = torch.as_tensor(max_lengths, device=source.device)
     found: list[list[Hypothesis]] = [[] if length > 0 else [Hypothesis([], 0.0)] for length in longest.tolist()]
-    beam = first(model, source, longest, n_best)
+    beam, scorer = first(model, source, longest, n_best), model.scorer()
     while len(beam.sentence):
         tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
-        logits, beam.state = model.step(beam.state, tokens.flatten())
-        beam = advance(beam, logits, beam_size, alpha, found)
+        hidden, beam.state = model.step(beam.state, tokens.flatten())
+        beam = advance(beam, continuations(beam, scorer, hidden, 2 * beam_size), beam_size, alpha, found)
     return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in found]
 
 
@@ -79,12 +88,9 @@ def first(model: interface.Model, source: Tensor, longest: Tensor, n_best: int) 
     )
 
 
-def advance(beam: Beam, logits: Tensor, beam_size: int, alpha: float, found: list[list[Hypothesis]]) -> Beam:
-    """The beginnings one piece longer; what is finished goes to `found`, sentences that are done drop out.
-
-    Shapes: logits (N, V).
-    """
-    pieces, parents, log_p = continuations(beam, logits, 2 * beam_size)
+def advance(beam: Beam, candidates: Continuations, beam_size: int, alpha: float, found: list[list[Hypothesis]]) -> Beam:
+    """The beginnings one piece longer; what is finished goes to `found`, sentences that are done drop out."""
+    pieces, parents, log_p = candidates
     length, width = beam.length + 1, beam.log_p.shape[1]
     full = beam.longest == length
     ends = pieces[:, :, -1] == ids.EOS
@@ -112,20 +118,24 @@ def advance(beam: Beam, logits: Tensor, beam_size: int, alpha: float, found: lis
     )
 
 
-def continuations(beam: Beam, logits: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+def continuations(beam: Beam, scorer: Callable[[Tensor], Tensor], hidden: Tensor, count: int) -> Continuations:
     """The `count` best of each sentence's beginnings with one more piece, the best first (C of them at most).
 
     They are among the `count` best of each beginning, which are found first.
 
-    Shapes: logits (N, V) -> pieces (B, C, length + 1), slots of the beginnings they extend (B, C), log P (B, C).
+    Shapes: hidden (N, D).
     """
     sentences, width = beam.log_p.shape
-    log_p = torch.log_softmax(possible(logits), dim=1).add_(beam.log_p.view(-1, 1))
-    log_p, last = highest(log_p, min(count, logits.shape[1]))
+
+    def best_of_each(logits: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
+        log_p = torch.log_softmax(logits, dim=1).add_(beam.log_p.flatten()[rows, None])
+        return highest(log_p, min(count, logits.shape[1]))
+
+    log_p, last = chosen(scorer, hidden, best_of_each)
     each = log_p.shape[1]
     best, index = highest(log_p.view(sentences, -1), min(count, width * each))
     parents, last = index // each, last.view(sentences, -1).gather(1, index)
-    return torch.cat((take(beam.pieces, parents), last[:, :, None]), dim=2), parents, best
+    return Continuations(torch.cat((take(beam.pieces, parents), last[:, :, None]), dim=2), parents, best)
 
 
 def highest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

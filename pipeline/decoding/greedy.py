@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import possible
+from pipeline.decoding.search import chosen
 from pipeline.models import interface
 
 
@@ -24,12 +24,12 @@ def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequenc
     sentence = (longest > 0).nonzero().flatten()  # (N,) which sentence a row belongs to
     if len(sentence) == 0:
         return results
-    state = model.start(source[sentence])
+    state, scorer = model.start(source[sentence]), model.scorer()
     tokens = torch.full_like(sentence, ids.BOS)
     length = 0
     while len(sentence):
-        logits, state = model.step(state, tokens)
-        tokens = possible(logits).argmax(dim=1)
+        hidden, state = model.step(state, tokens)
+        [tokens] = chosen(scorer, hidden, lambda logits, _: (logits.argmax(dim=1),))
         length += 1
         for row, piece in zip(sentence.tolist(), tokens.tolist(), strict=True):
             if piece != ids.EOS:

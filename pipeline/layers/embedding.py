@@ -42,6 +42,11 @@ class Embeddings(nn.Module):
         """Shapes: ids (B, T) -> (B, T, D)."""
         return F.embedding(ids, self.target) * self.scale
 
+    @property
+    def projection(self) -> Tensor:
+        """The matrix of the output projection: (V, D)."""
+        return self.output if self.tied == "none" else self.target
+
     def logits(self, x: Tensor) -> Tensor:
         """Shapes: x (..., D) -> (..., V)."""
-        return F.linear(x, self.output if self.tied == "none" else self.target, self.bias)
+        return F.linear(x, self.projection, self.bias)

@@ -1,6 +1,7 @@
 """What the recurrent models share: embeddings, the way through the target, scheduled teacher forcing."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Annotated
 
 import torch
@@ -10,6 +11,7 @@ from torch.nn import functional as F
 
 from pipeline import ids
 from pipeline.layers.dropout import Dropout
+from pipeline.layers.packed import packed
 from pipeline.params import Section
 
 State = dict[str, Tensor]
@@ -93,13 +95,17 @@ class Recurrent(nn.Module):
         """Scores of every target piece: (..., D) -> (..., V)."""
         return self.output(self.dropout(hidden))
 
+    def scorer(self) -> Callable[[Tensor], Tensor]:
+        """`logits` without gradient or dropout, while no weight changes."""
+        return packed(self.output.weight, self.output.bias)
+
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Scores of the piece that follows `tokens`: (B * W,) -> (B * W, V), and the state after it."""
+        """What the output projection reads for the piece after `tokens`: (B * W,) -> (B * W, D), and the state."""
         source = {name: tensor for name, tensor in state.items() if name.startswith("source.")}
         width = len(tokens) // len(next(iter(source.values())))
         spread = {name: tensor.repeat_interleave(width, dim=0) for name, tensor in source.items()} if width > 1 else {}
         out, after = self.advance(self.embed_target(tokens), state | spread)
-        return self.logits(self.read_out(out)), after | source
+        return self.read_out(out), after | source
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:

@@ -1,5 +1,6 @@
 """The Transformer's two stacks; how a sub-layer is wrapped (`PostNorm` or `PreNorm`) is the model's choice."""
 
+from collections.abc import Callable
 from typing import Annotated, Literal, TypeVar
 
 import torch
@@ -11,6 +12,7 @@ from pipeline.layers.attention import MultiHeadAttention
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings
 from pipeline.layers.feed_forward import FeedForward
+from pipeline.layers.packed import packed
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
 from pipeline.params import Section
@@ -170,6 +172,10 @@ class Transformer(nn.Module):
         """Scores of every target piece: (..., D) -> (..., V)."""
         return self.embeddings.logits(hidden)
 
+    def scorer(self) -> Callable[[Tensor], Tensor]:
+        """`logits` without gradient, while no weight changes."""
+        return packed(self.embeddings.projection, self.embeddings.bias)
+
     def start(self, source: Tensor) -> dict[str, Tensor]:
         """Encode once: the state before the first decode step, a row a sentence."""
         memory, mask = self.encode(source)
@@ -182,7 +188,7 @@ class Transformer(nn.Module):
         return state
 
     def step(self, state: dict[str, Tensor], tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Scores of the piece that follows `tokens`: (N,) -> (N, V), and the state after it."""
+        """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
         after = dict(state)
         position = state["0.keys"].shape[2]
         x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=position)
@@ -190,7 +196,7 @@ class Transformer(nn.Module):
             assert isinstance(layer, DecoderLayer)
             x, kept = layer.step(x, state, str(index))
             after |= kept
-        return self.logits(self.decoder_norm(x[:, 0])), after
+        return self.decoder_norm(x[:, 0]), after
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:

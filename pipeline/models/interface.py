@@ -1,6 +1,6 @@
 """What every model answers, and how one is found: `pipeline/models/<name>.py` defines `Arch` and `Model`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Protocol
@@ -32,14 +32,21 @@ class Model(Protocol):
         """Scores of every target piece: (..., D) -> (..., V)."""
         ...
 
+    def scorer(self) -> Callable[[Tensor], Tensor]:
+        """`logits` for a search, which uses it over and over: without gradient, and while no weight changes.
+
+        The caller may change the scores in place. The caller has put the model into `eval()`.
+        """
+        ...
+
     def start(self, source: Tensor) -> State:
         """Encode once: the state before the first decode step, a row a sentence of (B, S)."""
         ...
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """Scores of the piece that follows each row's last one: (B * W,) -> (B * W, V), and the state after it.
+        """What the output projection reads for the piece after each row's last one, and the state after that one.
 
-        The caller may change the scores in place.
+        Shapes: tokens (B * W,) -> (B * W, D).
         """
         ...
 

@@ -25,10 +25,13 @@ class Drawn:
         assert len(tokens) == len(state["source"]) == len(state["prefix"])
         self.rows.append(len(tokens))
         prefix = torch.cat((state["prefix"], tokens[:, None]), dim=1)
-        logits = [self.logits(*row) for row in zip(state["source"].tolist(), prefix.tolist(), strict=True)]
-        return torch.stack(logits), {"source": state["source"], "prefix": prefix}
+        scores = [self.scores(*row) for row in zip(state["source"].tolist(), prefix.tolist(), strict=True)]
+        return torch.stack(scores), {"source": state["source"], "prefix": prefix}
 
-    def logits(self, source: list[int], prefix: list[int]) -> Tensor:
+    def scorer(self) -> Callable[[Tensor], Tensor]:
+        return torch.clone
+
+    def scores(self, source: list[int], prefix: list[int]) -> Tensor:
         assert prefix[0] == ids.BOS
         key = f"{self.seed} {[piece for piece in source if piece != ids.PAD]} {prefix}"
         generator = torch.Generator().manual_seed(zlib.crc32(key.encode()))
@@ -42,7 +45,7 @@ class Told(Drawn):
         super().__init__(vocabulary=8)
         self.table = table
 
-    def logits(self, source: list[int], prefix: list[int]) -> Tensor:
+    def scores(self, source: list[int], prefix: list[int]) -> Tensor:
         row = torch.zeros(self.vocabulary)
         for piece, probability in self.table.get(tuple(prefix[1:]), {ids.EOS: 1.0}).items():
             row[piece] = probability

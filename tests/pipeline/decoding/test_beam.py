@@ -16,7 +16,7 @@ def every_hypothesis(model, source, longest, alpha):
     found = []
 
     def extend(prefix, log_p):
-        log_probabilities = possible(model.logits([*source, ids.EOS], [ids.BOS, *prefix])[None])[0].log_softmax(0)
+        log_probabilities = possible(model.scores([*source, ids.EOS], [ids.BOS, *prefix])[None])[0].log_softmax(0)
         length = len(prefix) + 1
         for piece, log_q in enumerate(log_probabilities.tolist()):
             if log_q == -math.inf:
@@ -161,7 +161,7 @@ def test_continuations_are_ranked_as_all_together_would_be():
     """Next to a log P of -1e6 sums of fp32 are 1/16 apart: many are equal, of one beginning as of two."""
     sentences, width, vocabulary, count = 70, 3, 60, 6
     torch.manual_seed(1)
-    logits = torch.randn(sentences * width, vocabulary)
+    scores = torch.randn(sentences * width, vocabulary)
     before = -1e6 - torch.rand(sentences, width).sort(dim=1).values
     under_way = beam.Beam(
         state={},
@@ -171,8 +171,8 @@ def test_continuations_are_ranked_as_all_together_would_be():
         longest=torch.full((sentences,), 9),
         best=torch.full((sentences, 1), -math.inf),
     )
-    pieces, parents, log_p = beam.continuations(under_way, logits.clone(), count)
-    flat = (possible(logits).log_softmax(1).view(sentences, width, -1) + before[:, :, None]).flatten(1)
+    pieces, parents, log_p = beam.continuations(under_way, torch.clone, scores, count)
+    flat = (possible(scores.clone()).log_softmax(1).view(sentences, width, -1) + before[:, :, None]).flatten(1)
     expected = flat.argsort(dim=1, descending=True, stable=True)
     ranked = flat.gather(1, expected)
     assert (ranked[:, count - 1] == ranked[:, count]).sum() > sentences / 4

@@ -15,8 +15,8 @@ def own_words(model):
     state, tokens, read = model.start(SOURCE), TARGET[:, 0], []
     for _ in range(TARGET.shape[1]):
         read.append(tokens)
-        logits, state = model.step(state, tokens)
-        tokens = logits.argmax(dim=1)
+        hidden, state = model.step(state, tokens)
+        tokens = model.logits(hidden).argmax(dim=1)
     return torch.stack(read, dim=1)
 
 

@@ -57,20 +57,20 @@ def test_every_model_answers(model):
     assert hidden.shape[:2] == TARGET.shape
     assert model.logits(hidden).shape == (*TARGET.shape, networks.TARGET_SIZE)
     state = model.start(SOURCE)
-    logits, after = model.step(state, TARGET[:, 0])
-    assert logits.shape == (len(SOURCE), networks.TARGET_SIZE)
+    first, after = model.step(state, TARGET[:, 0])
+    assert first.shape == (len(SOURCE), hidden.shape[2])
     assert state.keys() <= after.keys()
     assert {len(tensor) for tensor in [*state.values(), *after.values()]} == {len(SOURCE)}
 
 
 @torch.no_grad()
 def test_step_by_step_is_the_whole(model):
-    whole = model.logits(model.hidden(SOURCE, TARGET))
+    whole = model.hidden(SOURCE, TARGET)
     state = model.start(SOURCE)
     for position in range(TARGET.shape[1]):
-        logits, state = model.step(state, TARGET[:, position])
+        hidden, state = model.step(state, TARGET[:, position])
         real = TARGET[:, position] != ids.PAD
-        close(logits[real], whole[real, position])
+        close(hidden[real], whole[real, position])
 
 
 @torch.no_grad()
@@ -117,10 +117,10 @@ def test_rows_selected_go_on_as_they_would_have(model, sentences, width):
     then = 12 - first
     _, state = model.step(model.start(SOURCE), torch.full((3,), ids.BOS))
     _, state = model.step(interface.select(state, rows, torch.tensor(sentences)), first)
-    logits, after = model.step(interface.select(state, mixed), then)
+    last, after = model.step(interface.select(state, mixed), then)
     bos = torch.full_like(first, ids.BOS)
     hidden = model.hidden(SOURCE[rows], torch.stack([bos, first[mixed], then], dim=1))
-    close(logits, model.logits(hidden)[:, 2])
+    close(last, hidden[:, 2])
     for name, tensor in after.items():
         assert len(tensor) == (len(sentences) if name.startswith("source.") else len(rows)), name
 

@@ -1,0 +1,33 @@
+"""CTranslate2 by itself on our export, with its own score and its own end of a search, in fp32 or int8."""
+
+import json
+import sys
+from pathlib import Path
+
+import ctranslate2
+from translation import Job, race
+
+given = Job.read()
+quantization = sys.argv[2]
+folder = Path(given.folder, quantization)
+tokens = json.loads((folder / "shared_vocabulary.json").read_text(encoding="utf-8"))
+ids = {token: number for number, token in enumerate(tokens)}
+translator = ctranslate2.Translator(
+    str(folder), compute_type="float32" if quantization == "float32" else "int8", intra_threads=given.threads
+)
+
+
+def translate(sources: list[list[int]]) -> list[list[int]]:
+    """The best translation of each source."""
+    found = translator.translate_batch(
+        [[tokens[piece] for piece in source] for source in sources],
+        beam_size=given.beam_size,
+        length_penalty=given.length_penalty,
+        max_batch_size=given.tokens_per_batch,
+        batch_type="tokens",
+        max_decoding_length=int(given.max_length_factor * max(map(len, sources))) + given.max_length_offset,
+    )
+    return [[ids[token] for token in one.hypotheses[0]] for one in found]
+
+
+race(given, translate)

@@ -1,0 +1,137 @@
+"""The same weights in eole, which has pre-norm layers only: its own inference engine."""
+
+import contextlib
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from translation import BOS, EOS, PAD, UNK, Job, race
+
+given = Job.read()
+torch.set_num_threads(given.threads)
+SPECIAL = {UNK: "<unk>", PAD: "<blank>", BOS: "<s>", EOS: "</s>"}  # in the order of eole's ids
+STACK = {
+    "layers": given.layers,
+    "hidden_size": given.width,
+    "transformer_ff": given.feed_forward,
+    "heads": given.heads,
+    "add_qkvbias": True,
+    "add_ffnbias": True,
+    "add_final_linear_bias": True,
+    "mlp_activation_fn": "relu",
+    "position_encoding_type": "SinusoidalInterleaved",
+}
+
+
+def state() -> dict[str, Tensor]:
+    """Our weights by eole's names."""
+    weights = load_file(f"{given.folder}/weights.safetensors")
+    order = torch.tensor([*SPECIAL, *range(EOS + 1, given.vocabulary)])
+    found = {
+        "src_emb.embeddings.weight": weights["embeddings.target"][order],
+        "generator.bias": weights["embeddings.bias"][order],
+    }
+    for side in ("encoder", "decoder"):
+        found["src_emb.pe.pe" if side == "encoder" else "tgt_emb.pe.pe"] = weights["sinusoids"][:, None]
+        found |= pair(weights, f"{side}_norm", f"{side}.layer_norm")
+        for number in range(given.layers):
+            found |= layer(weights, f"{side}.{number}.", f"{side}.transformer_layers.{number}.", side)
+    return {name: value.contiguous().clone() for name, value in found.items()}
+
+
+def layer(weights: dict[str, Tensor], ours: str, theirs: str, side: str) -> dict[str, Tensor]:
+    """One layer."""
+    residual = "attention_residual" if side == "encoder" else "self_residual"
+    uses, found = [("self_attention", "self_attn", residual, "input_layernorm")], {}
+    if side == "decoder":
+        uses.append(("cross_attention", "context_attn", "cross_residual", "precontext_layernorm"))
+        found[f"{theirs}layer_scalar"] = torch.ones(1)
+    for name, other, residual, norm in uses:
+        for kind in ("weight", "bias"):
+            parts = weights[f"{ours}{name}.project_in.{kind}"].chunk(3)
+            for part, role in zip(parts, ("query", "keys", "values"), strict=True):
+                found[f"{theirs}{other}.linear_{role}.{kind}"] = part
+        found |= pair(weights, f"{ours}{name}.project_out", f"{theirs}{other}.final_linear")
+        found |= pair(weights, f"{ours}{residual}.norm", f"{theirs}{norm}")
+    found |= pair(weights, f"{ours}feed_forward_residual.norm", f"{theirs}post_attention_layernorm")
+    found |= pair(weights, f"{ours}feed_forward.widen", f"{theirs}mlp.gate_up_proj")
+    return found | pair(weights, f"{ours}feed_forward.narrow", f"{theirs}mlp.down_proj")
+
+
+def pair(weights: dict[str, Tensor], ours: str, theirs: str) -> dict[str, Tensor]:
+    """A matrix (or gain) and its bias."""
+    return {f"{theirs}.{kind}": weights[f"{ours}.{kind}"] for kind in ("weight", "bias")}
+
+
+def write(folder: Path) -> None:
+    """A model folder as eole saves one."""
+    save_file(state(), folder / "model.00.safetensors")
+    words = [*SPECIAL.values(), *map(str, range(EOS + 1, given.vocabulary))]
+    names = dict(zip(("unk_token", "pad_token", "bos_token", "eos_token"), SPECIAL.values(), strict=True))
+    vocabulary = {"src": words, "tgt": words, "decoder_start_token": SPECIAL[BOS], "specials": names}
+    (folder / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
+    embeddings = dict.fromkeys(("src_word_vec_size", "word_vec_size", "tgt_word_vec_size"), given.width)
+    model = {
+        **STACK,
+        "architecture": "transformer",
+        "share_embeddings": True,
+        "share_decoder_embeddings": True,
+        "embeddings": {**embeddings, "position_encoding": True},
+        "encoder": {**STACK, "encoder_type": "transformer", "src_word_vec_size": given.width},
+        "decoder": {
+            **STACK,
+            "decoder_type": "transformer",
+            "tgt_word_vec_size": given.width,
+            "with_cross_attn": True,
+        },
+    }
+    data = {"train": {"path_src": "none", "path_tgt": "none", "transforms": []}}
+    config = {
+        "share_vocab": True,
+        "src_vocab": str(folder / "vocab.json"),
+        "training": {"compute_dtype": "torch.float32"},
+        "data": data,
+        "model": model,
+    }
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+
+
+def engine(folder: str):
+    """eole's engine on that folder."""
+    from eole.config.run import PredictConfig
+    from eole.inference_engine import InferenceEnginePY
+
+    longest = max(map(len, given.sources))
+    return InferenceEnginePY(
+        PredictConfig(
+            model_path=[folder],
+            src=os.devnull,
+            gpu_ranks=[],
+            world_size=1,
+            beam_size=given.beam_size,
+            batch_type="tokens",
+            batch_size=given.tokens_per_batch,
+            length_penalty="wu",
+            alpha=given.length_penalty,
+            max_length=int(given.max_length_factor * longest) + given.max_length_offset,
+            max_length_ratio=0,
+            compute_dtype="fp32",
+        )
+    )
+
+
+def translate(sources: list[list[int]]) -> list[list[int]]:
+    """The best translation of each source."""
+    _, _, found = ready.infer_list([" ".join(map(str, source)) for source in sources])
+    return [[int(word) for word in best.split() if word.isdigit()] for best, *_ in found]
+
+
+with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(sys.stderr):
+    write(Path(name))
+    ready = engine(name)
+race(given, translate)

@@ -1,0 +1,163 @@
+"""How many sentences a second are translated, beside the peers with the very same weights, in turn on one machine.
+
+    python benchmarks/decode_speed.py multi30k_de_en-bpe_8k-transformer_prenorm-small --peers ../peers/bin/python
+
+`dvc repro` must have built the system, a Transformer whose matrices are all tied. `--peers` is the Python of an
+environment with what benchmarks/peers.txt lists. Every contestant is tried once with each batch size; its
+best one then counts. All search in fp32 but CTranslate2 in int8, which is shown for comparison; eole joins where the
+system is pre-norm. Each scores and stops as it does by itself, so translations may differ: BLEU says how much.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from contestants.machine import describe
+from safetensors.torch import save_file
+
+from pipeline import ctranslate2_export, files
+from pipeline.data import parts
+from pipeline.decoding import ctranslate2_search
+from pipeline.decoding.translate import Decoding
+from pipeline.evaluation.bleu import bleu
+from pipeline.layers.positions import sinusoids
+from pipeline.layers.residual import PreNorm
+from pipeline.translator import Translator
+
+HERE = Path(__file__).parent / "contestants"
+SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
+POSITIONS = 5000  # as many as eole has
+OURS = "pipeline"
+
+
+def main(
+    beam: Annotated[list[int], typer.Option(help="Beam size; may be repeated.", default_factory=lambda: [1, 5])],
+    batch: Annotated[
+        list[int],
+        typer.Option(help="Batch size in source pieces; may be repeated.", default_factory=lambda: [1000, 2000, 4000]),
+    ],
+    system: Annotated[str, typer.Argument(help="Id of a built system.")] = SYSTEM,
+    part: Annotated[str, typer.Argument(help="Part of its corpus.")] = "test",
+    peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
+    sentences: Annotated[int, typer.Option(help="How many lines of the part.")] = 1000,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn with its best batch size.")] = 3,
+    threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
+) -> None:
+    """Print a table: medians over the rounds, and the ratio to this project round by round."""
+    translator, decoding = Translator.load(system), Decoding.load("decode")
+    source, target = parts.paths(Path("data/split", system.partition("-")[0]), part)
+    sources = [line.ids for line in translator.read(list(files.read_lines(source))[:sentences])]
+    references = list(files.read_lines(target))[:sentences]
+    print(f"{describe()}; {threads} threads; {len(sources):,} sentences of {system}, {part}\n")
+    print("| beam | system | sentences/s | of ours | output pieces/s | batch | peak GiB | BLEU | lines as ours |")
+    print("| ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    with tempfile.TemporaryDirectory() as name:
+        given = write(translator, Path(name), sources, decoding) | {"threads": threads}
+        contestants = field(peers, given["norm"])
+        for beam_size in beam:
+            asked = given | {"beam_size": beam_size}
+            best = {one: quickest(command, asked, batch) for one, command in contestants.items()}
+            found: dict[str, list[dict[str, Any]]] = {one: [] for one in contestants}
+            for _ in range(rounds):
+                for one, command in contestants.items():
+                    found[one].append(run(command, asked | {"tokens_per_batch": best[one]}))
+            for one, runs in found.items():
+                print(row(beam_size, one, runs, found[OURS], best[one], translator, references), flush=True)
+
+
+def write(translator: Translator, folder: Path, sources: list[list[int]], decoding: Decoding) -> dict[str, Any]:
+    """The weights for all contestants, and the job but for beam and batch size."""
+    model = translator.model
+    layer = model.encoder[0]
+    if model.embeddings.tied != "all" or len(model.encoder) != len(model.decoder):
+        sys.exit("expected a Transformer with tied_embeddings: all and stacks of one height, which every peer can run")
+    weights = {name: value.contiguous() for name, value in model.state_dict().items()}
+    save_file(weights | {"sinusoids": sinusoids(POSITIONS, model.width)}, folder / "weights.safetensors")
+    for quantization in ("float32", "int8"):
+        path = folder / quantization
+        path.mkdir()
+        positions = ctranslate2_search.positions(sources, decoding)
+        ctranslate2_export.save(model, translator.vocabulary, path, quantization=quantization, positions=positions)
+    return {
+        "folder": str(folder),
+        "sources": sources,
+        "norm": "pre" if isinstance(layer.attention_residual, PreNorm) else "post",
+        "layers": len(model.encoder),
+        "width": model.width,
+        "heads": layer.self_attention.heads,
+        "feed_forward": layer.feed_forward.widen.out_features,
+        "vocabulary": len(model.embeddings.target),
+        **decoding.model_dump(include={"length_penalty", "max_length_factor", "max_length_offset"}),
+    }
+
+
+def field(peers: Path | None, norm: str) -> dict[str, list[str]]:
+    """The command of each contestant, but for the job."""
+    ours = {OURS: "pipeline", "pipeline, engine ctranslate2": "pipeline_ctranslate2"}
+    found = {name: [sys.executable, str(HERE / f"{script}_decoding.py")] for name, script in ours.items()}
+    for quantization in ("float32", "int8"):
+        found[f"ctranslate2 {quantization}"] = [sys.executable, str(HERE / "ctranslate2_decoding.py"), quantization]
+    if peers:
+        for name in ("hugging_face", *(["eole"] if norm == "pre" else [])):
+            found[name] = [str(peers.absolute()), str(HERE / f"{name}_decoding.py")]
+    return found
+
+
+def quickest(command: list[str], given: dict[str, Any], batch: list[int]) -> int:
+    """The batch size with which a contestant is quickest."""
+    seconds = {size: run(command, given | {"tokens_per_batch": size})["seconds"] for size in batch}
+    return min(seconds, key=lambda size: seconds[size])
+
+
+def run(command: list[str], given: dict[str, Any]) -> dict[str, Any]:
+    """The figures of one turn."""
+    threads = str(given["threads"])
+    root = str(HERE.parents[1])
+    environment = os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "PYTHONPATH": root}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "job.json")
+        path.write_text(json.dumps(given), encoding="utf-8")
+        said = subprocess.run([*command[:2], str(path), *command[2:]], capture_output=True, text=True, env=environment)
+    if said.returncode:
+        sys.exit(f"{command[1]} failed:\n{said.stderr[-3000:]}")
+    return dict(json.loads(said.stdout.splitlines()[-1]))
+
+
+def row(
+    beam_size: int,
+    name: str,
+    runs: list[dict[str, Any]],
+    ours: list[dict[str, Any]],
+    batch: int,
+    translator: Translator,
+    references: list[str],
+) -> str:
+    """A line of the table."""
+    lines, expected = runs[0]["translations"], ours[0]["translations"]
+    seconds = statistics.median(one["seconds"] for one in runs)
+    ratio = statistics.median(b["seconds"] / a["seconds"] for a, b in zip(runs, ours, strict=True))
+    score = bleu([translator.text(line) for line in lines], references)
+    equal = sum(a == b for a, b in zip(lines, expected, strict=True)) / len(lines)
+    cells = (
+        str(beam_size),
+        name,
+        f"{len(lines) / seconds:,.0f}",
+        f"{ratio:.2f}",
+        f"{sum(len(line) + 1 for line in lines) / seconds:,.0f}",
+        f"{batch:,}",
+        f"{max(one['peak_gib'] for one in runs):.2f}",
+        f"{score:.1f}",
+        f"{equal:.1%}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    typer.run(main)

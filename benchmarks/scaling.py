@@ -1,0 +1,112 @@
+"""What a second process brings a training on one machine, what travels between them, and what that says of GPUs.
+
+    python benchmarks/scaling.py --data data/encode/multi30k_de_en-bpe_8k
+
+The same updates are made by one process, by one with two threads, and by two processes with a thread each. The lines
+on GPUs are arithmetic, not measurements: the time of an update on one GPU shared out, and a ring's all-reduce of all
+gradients in fp32 after it, with nothing done meanwhile, as this project's trainings do it.
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from contestants.machine import describe, flops_per_token
+from train_speed import SIZES, vocabulary_size
+
+SCRIPT = Path(__file__).parent / "contestants/pipeline_training.py"
+PARTS = 4  # micro-batches of an update
+WAYS = {"1 process of 1 thread": (1, 1), "1 process of 2 threads": (1, 2), "2 processes of 1 thread": (2, 1)}
+BYTES = 4  # of a gradient in fp32
+
+
+def main(
+    data: Annotated[Path, typer.Option(help="Folder of an encoded corpus with a joint vocabulary.")] = Path(
+        "data/encode/phrasebook_fr_en-bpe_2k"
+    ),
+    size: Annotated[str, typer.Option(help=f"Model: {', '.join(SIZES)}.")] = "small",
+    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "fp32",
+    positions: Annotated[int, typer.Option(help="Target tokens of an update, about.")] = 4096,
+    updates: Annotated[int, typer.Option(min=1, help="Updates that are timed.")] = 10,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each way has its turn.")] = 3,
+    gpu_tokens: Annotated[float, typer.Option(help="Target tokens a second of one GPU, assumed.")] = 500_000.0,
+    gpu_update: Annotated[int, typer.Option(help="Target tokens of an update there.")] = 25_000,
+    parameters: Annotated[float, typer.Option(help="Weights of the model there.")] = 60e6,
+    inside: Annotated[float, typer.Option(help="GB/s between GPUs of a machine of 8, each way.")] = 450.0,
+    between: Annotated[float, typer.Option(help="GB/s between machines, for each GPU.")] = 50.0,
+) -> None:
+    """Print what was measured, then what it says of 8 and 64 GPUs."""
+    given = {
+        **SIZES[size],
+        "data": str((data / "train").resolve()),
+        "vocabulary": vocabulary_size(data),
+        "dropout": 0.1,
+        "label_smoothing": 0.1,
+        "precision": precision,
+        "positions": positions,
+        "parts": PARTS,
+        "updates": updates,
+        "warm_up": 3,
+    }
+    print(f"{describe()}; {size}, {precision}, updates of {positions} target tokens in micro-batches, {data.name}\n")
+    found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
+    for seed in range(1, rounds + 1):
+        for way, (processes, threads) in WAYS.items():
+            found[way].append(run(given | {"seed": seed}, processes, threads))
+    print("| way | target tokens/s | of 1 thread |\n| :--- | ---: | ---: |")
+    speeds = {way: [one["tokens"] / one["seconds"] for one in runs] for way, runs in found.items()}
+    alone = speeds[next(iter(WAYS))]
+    for way, some in speeds.items():
+        gain = statistics.median(a / b for a, b in zip(some, alone, strict=True))
+        print(f"| {way} | {statistics.median(some):,.0f} | {gain:.2f} |")
+    weights = flops_per_token(given) / 6  # two FLOPs forward and four backward for each of a matrix
+    print(
+        f"\nIts {weights / 1e6:.1f} M weights: each of two processes sends {sent(weights, 2) / 1e6:.1f} MB an update.\n"
+    )
+    print(f"At {gpu_tokens:,.0f} target tokens/s a GPU, {gpu_update:,} an update, {parameters / 1e6:.0f} M weights:\n")
+    print("| GPUs | all-reduce, ms | update, ms | efficiency | target tokens/s |\n| ---: | ---: | ---: | ---: | ---: |")
+    for number, speed in ((8, inside), (64, between)):
+        print(predicted(number, speed, gpu_tokens, gpu_update, parameters))
+
+
+def sent(weights: float, processes: int) -> float:
+    """Bytes that each process sends in a ring's all-reduce of all gradients."""
+    return 2 * (processes - 1) / processes * BYTES * weights
+
+
+def predicted(number: int, speed: float, gpu_tokens: float, gpu_update: int, weights: float) -> str:
+    """A line of the table on GPUs: `speed` in GB/s, `gpu_tokens` a second of one."""
+    alone, travelling = gpu_update / gpu_tokens, sent(weights, number) / (speed * 1e9)
+    update = alone / number + travelling
+    cells = (
+        f"{number}",
+        f"{travelling * 1e3:.2f}",
+        f"{update * 1e3:.2f}",
+        f"{alone / number / update:.0%}",
+        f"{gpu_update / update:,.0f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def run(given: dict[str, Any], processes: int, threads: int) -> dict[str, Any]:
+    """The figures of one turn."""
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(SCRIPT.parents[2])}
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "job.json")
+        path.write_text(json.dumps(given), encoding="utf-8")
+        command = [sys.executable, *launcher, str(SCRIPT), str(path)]
+        said = subprocess.run(command, capture_output=True, text=True, env=environment)
+    if said.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{said.stderr[-3000:]}")
+    return dict(json.loads(next(line for line in reversed(said.stdout.splitlines()) if line.startswith("{"))))
+
+
+if __name__ == "__main__":
+    typer.run(main)
