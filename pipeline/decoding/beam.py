@@ -66,11 +66,12 @@ def decode(
     """
     longest = torch.as_tensor(max_lengths, device=source.device)
     found: list[list[Hypothesis]] = [[] if length > 0 else [Hypothesis([], 0.0)] for length in longest.tolist()]
-    beam, scorer = first(model, source, longest, n_best), model.scorer()
-    while len(beam.sentence):
-        tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
-        hidden, beam.state = model.step(beam.state, tokens.flatten())
-        beam = advance(beam, continuations(beam, scorer, hidden, 2 * beam_size), beam_size, alpha, found)
+    with model.searching() as scorer:
+        beam = first(model, source, longest, n_best)
+        while len(beam.sentence):
+            tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
+            hidden, beam.state = model.step(beam.state, tokens.flatten())
+            beam = advance(beam, continuations(beam, scorer, hidden, 2 * beam_size), beam_size, alpha, found)
     return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in found]
 
 

@@ -24,17 +24,16 @@ def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequenc
     sentence = (longest > 0).nonzero().flatten()  # (N,) which sentence a row belongs to
     if len(sentence) == 0:
         return results
-    state, scorer = model.start(source[sentence]), model.scorer()
-    tokens = torch.full_like(sentence, ids.BOS)
-    length = 0
-    while len(sentence):
-        hidden, state = model.step(state, tokens)
-        [tokens] = chosen(scorer, hidden, lambda logits, _: (logits.argmax(dim=1),))
-        length += 1
-        for row, piece in zip(sentence.tolist(), tokens.tolist(), strict=True):
-            if piece != ids.EOS:
-                results[row].append(piece)
-        alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()
-        if len(alive) < len(sentence):
-            state, tokens, sentence = interface.select(state, alive, alive), tokens[alive], sentence[alive]
+    with model.searching() as scorer:
+        state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
+        while len(sentence):
+            hidden, state = model.step(state, tokens)
+            [tokens] = chosen(scorer, hidden, lambda logits, _: (logits.argmax(dim=1),))
+            length += 1
+            for row, piece in zip(sentence.tolist(), tokens.tolist(), strict=True):
+                if piece != ids.EOS:
+                    results[row].append(piece)
+            alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()
+            if len(alive) < len(sentence):
+                state, tokens, sentence = interface.select(state, alive, alive), tokens[alive], sentence[alive]
     return results

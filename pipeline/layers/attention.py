@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.layers.packed import Linear
+
 
 class MultiHeadAttention(nn.Module):
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(K head width)) V in `heads` subspaces, then one projection.
@@ -19,8 +21,8 @@ class MultiHeadAttention(nn.Module):
         assert width % heads == 0, f"{heads} heads do not divide width {width}"
         self.width, self.heads, self.dropout = width, heads, dropout
         self.watched: list[Tensor] | None = None  # where the weights of each use go, while someone watches
-        self.project_in = nn.Linear(width, 3 * width)
-        self.project_out = nn.Linear(width, width)
+        self.project_in = Linear(width, 3 * width)
+        self.project_out = Linear(width, width)
 
     def forward(self, x: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
         """Self-attention over a whole sentence.
@@ -44,8 +46,7 @@ class MultiHeadAttention(nn.Module):
 
         Shapes: memory (B, S, D) -> (B, H, S, K) twice.
         """
-        weight, bias = self.project_in.weight[self.width :], self.project_in.bias[self.width :]
-        key, value = self.split(F.linear(memory, weight, bias))
+        key, value = self.split(self.project_in(memory, self.width))
         return key, value
 
     def look(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
@@ -53,8 +54,7 @@ class MultiHeadAttention(nn.Module):
 
         Shapes: x (B, T, D), keys and values (B, H, S, K), mask (B, 1, 1, S) -> (B, T, D).
         """
-        weight, bias = self.project_in.weight[: self.width], self.project_in.bias[: self.width]
-        (query,) = self.split(F.linear(x, weight, bias))
+        (query,) = self.split(self.project_in(x, 0, self.width))
         return self.attend(query, keys, values, mask)
 
     def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:

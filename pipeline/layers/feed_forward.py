@@ -4,6 +4,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline.layers.dropout import Dropout
+from pipeline.layers.packed import Linear
 
 
 class FeedForward(nn.Module):
@@ -14,8 +15,8 @@ class FeedForward(nn.Module):
 
     def __init__(self, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
-        self.widen = nn.Linear(width, hidden)
-        self.narrow = nn.Linear(hidden, width)
+        self.widen = Linear(width, hidden)
+        self.narrow = Linear(hidden, width)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:

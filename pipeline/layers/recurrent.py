@@ -1,7 +1,8 @@
 """What the recurrent models share: embeddings, the way through the target, scheduled teacher forcing."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import torch
@@ -11,7 +12,7 @@ from torch.nn import functional as F
 
 from pipeline import ids
 from pipeline.layers.dropout import Dropout
-from pipeline.layers.packed import packed
+from pipeline.layers.packed import Product, packed
 from pipeline.params import Section
 
 State = dict[str, Tensor]
@@ -95,9 +96,10 @@ class Recurrent(nn.Module):
         """Scores of every target piece: (..., D) -> (..., V)."""
         return self.output(self.dropout(hidden))
 
-    def scorer(self) -> Callable[[Tensor], Tensor]:
-        """`logits` without gradient or dropout, while no weight changes."""
-        return packed(self.output.weight, self.output.bias)
+    @contextmanager
+    def searching(self) -> Iterator[Product]:
+        """Gives `logits` by a matrix that was arranged once."""
+        yield packed(self.output.weight, self.output.bias)
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """What the output projection reads for the piece after `tokens`: (B * W,) -> (B * W, D), and the state."""

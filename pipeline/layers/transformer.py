@@ -1,6 +1,7 @@
 """The Transformer's two stacks; how a sub-layer is wrapped (`PostNorm` or `PreNorm`) is the model's choice."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Literal, TypeVar
 
 import torch
@@ -12,7 +13,7 @@ from pipeline.layers.attention import MultiHeadAttention
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings
 from pipeline.layers.feed_forward import FeedForward
-from pipeline.layers.packed import packed
+from pipeline.layers.packed import Product, packed, packing
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
 from pipeline.params import Section
@@ -172,9 +173,11 @@ class Transformer(nn.Module):
         """Scores of every target piece: (..., D) -> (..., V)."""
         return self.embeddings.logits(hidden)
 
-    def scorer(self) -> Callable[[Tensor], Tensor]:
-        """`logits` without gradient, while no weight changes."""
-        return packed(self.embeddings.projection, self.embeddings.bias)
+    @contextmanager
+    def searching(self) -> Iterator[Product]:
+        """While open, every product by a matrix that was arranged once; gives `logits` like that."""
+        with packing(self):
+            yield packed(self.embeddings.projection, self.embeddings.bias)
 
     def start(self, source: Tensor) -> dict[str, Tensor]:
         """Encode once: the state before the first decode step, a row a sentence."""

@@ -1,6 +1,7 @@
 """What every model answers, and how one is found: `pipeline/models/<name>.py` defines `Arch` and `Model`."""
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from importlib import import_module
 from types import ModuleType
 from typing import Protocol
@@ -32,10 +33,10 @@ class Model(Protocol):
         """Scores of every target piece: (..., D) -> (..., V)."""
         ...
 
-    def scorer(self) -> Callable[[Tensor], Tensor]:
-        """`logits` for a search, which uses it over and over: without gradient, and while no weight changes.
+    def searching(self) -> AbstractContextManager[Callable[[Tensor], Tensor]]:
+        """Open around the `start` and all steps of a search; gives `logits`, of which the caller may change the scores.
 
-        The caller may change the scores in place. The caller has put the model into `eval()`.
+        Meanwhile no weight changes and no gradient is asked for. The caller has put the model into `eval()`.
         """
         ...
 

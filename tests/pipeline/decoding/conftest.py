@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 import torch
@@ -28,8 +29,8 @@ class Drawn:
         scores = [self.scores(*row) for row in zip(state["source"].tolist(), prefix.tolist(), strict=True)]
         return torch.stack(scores), {"source": state["source"], "prefix": prefix}
 
-    def scorer(self) -> Callable[[Tensor], Tensor]:
-        return torch.clone
+    def searching(self) -> AbstractContextManager[Callable[[Tensor], Tensor]]:
+        return nullcontext(torch.clone)
 
     def scores(self, source: list[int], prefix: list[int]) -> Tensor:
         assert prefix[0] == ids.BOS
