@@ -32,13 +32,15 @@ class MultiHeadAttention(nn.Module):
         query, key, value = self.split(self.project_in(x))
         return self.attend(query, key, value, mask, causal=causal)
 
-    def extend(self, x: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def extend(self, x: Tensor, keys: Tensor, values: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Self-attention of one new position to all before it: (output, keys, values), both one longer.
 
-        Shapes: x (N, 1, D), keys and values (N, H, T, K) -> (N, 1, D), (N, H, T + 1, K) twice.
+        What is before row i stands in row `rows[i]` of keys and values. Without gradient.
+
+        Shapes: x (N, 1, D), keys and values (M, H, T, K), rows (N,) -> (N, 1, D), (N, H, T + 1, K) twice.
         """
         query, key, value = self.split(self.project_in(x))
-        keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
+        keys, values = grown(keys, rows, key), grown(values, rows, value)
         return self.attend(query, keys, values, None), keys, values
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
@@ -69,6 +71,18 @@ class MultiHeadAttention(nn.Module):
         """The n parts of width D along the last dimension, heads in front: (B, T, nD) -> n of (B, H, T, K)."""
         parts = x.view(*x.shape[:2], -1, self.heads, self.width // self.heads)  # (B, T, n, H, K)
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def grown(table: Tensor, rows: Tensor, new: Tensor) -> Tensor:
+    """Some rows of a table, each with one more position, copied once.
+
+    Shapes: table (M, H, T, K), rows (N,), new (N, H, 1, K) -> (N, H, T + 1, K).
+    """
+    past = table.shape[2]
+    longer = table.new_empty(*new.shape[:2], past + 1, new.shape[3])
+    torch.index_select(table, 0, rows, out=longer[:, :, :past])
+    longer[:, :, past:] = new
+    return longer
 
 
 def weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:

@@ -92,8 +92,9 @@ class DecoderLayer(nn.Module):
         kept = {}
 
         def attend(y: Tensor) -> Tensor:
-            out, keys, values = self.self_attention.extend(y, state[f"{name}.keys"], state[f"{name}.values"])
-            kept.update({f"{name}.keys": keys, f"{name}.values": values})
+            keys, values = state[f"past.{name}.keys"], state[f"past.{name}.values"]
+            out, keys, values = self.self_attention.extend(y, keys, values, state["rows"])
+            kept.update({f"past.{name}.keys": keys, f"past.{name}.values": values})
             return out
 
         x = self.self_residual(x, attend)
@@ -182,18 +183,18 @@ class Transformer(nn.Module):
     def start(self, source: Tensor) -> dict[str, Tensor]:
         """Encode once: the state before the first decode step, a row a sentence."""
         memory, mask = self.encode(source)
-        state = {"source.mask": mask}
+        state = {"source.mask": mask, "rows": torch.arange(len(source), device=source.device)}
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
             keys, values = layer.cross_attention.remember(memory)
             state |= {f"source.{index}.keys": keys, f"source.{index}.values": values}
-            state |= {f"{index}.keys": keys[:, :, :0], f"{index}.values": values[:, :, :0]}
+            state |= {f"past.{index}.keys": keys[:, :, :0], f"past.{index}.values": values[:, :, :0]}
         return state
 
     def step(self, state: dict[str, Tensor], tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
-        after = dict(state)
-        position = state["0.keys"].shape[2]
+        after = state | {"rows": torch.arange(len(tokens), device=tokens.device)}
+        position = state["past.0.keys"].shape[2]
         x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=position)
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)

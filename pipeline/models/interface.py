@@ -9,7 +9,8 @@ from typing import Protocol
 from torch import Tensor, nn
 
 # Of a search: dimension 0 of a tensor is the row, or the sentence where its name begins with `source.`. Each of the B
-# sentences has W rows, sentence by sentence, so that what it keeps of its source need not be copied for each.
+# sentences has W rows, sentence by sentence, so that what it keeps of its source need not be copied for each. Where a
+# name begins with `past.`, row i of the search has row `state["rows"][i]`: so they need not move before the next step.
 State = dict[str, Tensor]
 
 
@@ -72,9 +73,10 @@ def select(state: State, rows: Tensor, sentences: Tensor | None = None) -> State
 
     Shapes: rows (N,), sentences (B,).
     """
-    return {
-        name: (tensor if sentences is None else tensor.index_select(0, sentences))
-        if name.startswith("source.")
-        else tensor.index_select(0, rows)
-        for name, tensor in state.items()
-    }
+    after = {}
+    for name, tensor in state.items():
+        if name.startswith("source."):
+            after[name] = tensor if sentences is None else tensor.index_select(0, sentences)
+        else:
+            after[name] = tensor if name.startswith("past.") else tensor.index_select(0, rows)
+    return after

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.layers.attention import MultiHeadAttention
+from pipeline.layers.attention import MultiHeadAttention, grown
 
 B, T, S, D, H = 3, 5, 7, 16, 4
 CAUSAL = torch.ones(T, T, dtype=torch.bool).tril()
@@ -87,15 +87,22 @@ def test_two_positions_by_hand():
     close(attention(x, None, causal=True), torch.tensor([[[1.0], [second]]]))
 
 
+@torch.no_grad()
 def test_one_position_at_a_time_is_the_whole(ours):
-    x = torch.randn(B, T, D)
+    x, rows = torch.randn(B, T, D), torch.arange(B)
     keys = values = torch.empty(B, H, 0, D // H)
     steps = []
     for position in range(T):
-        step, keys, values = ours.extend(x[:, position : position + 1], keys, values)
+        step, keys, values = ours.extend(x[:, position : position + 1], keys, values, rows)
         assert keys.shape == values.shape == (B, H, position + 1, D // H)
         steps.append(step)
     close(torch.cat(steps, dim=1), ours(x, None, causal=True))
+
+
+def test_some_rows_grown_by_one_position():
+    table, new = torch.randn(3, H, 2, 4), torch.randn(4, H, 1, 4)
+    rows = torch.tensor([2, 0, 2, 1])
+    assert torch.equal(grown(table, rows, new), torch.cat((table[rows], new), dim=2))
 
 
 def test_dropout_acts_on_the_weights_in_training_only(ours):

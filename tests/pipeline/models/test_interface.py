@@ -52,6 +52,7 @@ def test_a_model_is_found_by_name(name):
     assert issubclass(found.Model, torch.nn.Module)
 
 
+@torch.no_grad()
 def test_every_model_answers(model):
     hidden = model.hidden(SOURCE, TARGET)
     assert hidden.shape[:2] == TARGET.shape
