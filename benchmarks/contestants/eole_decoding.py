@@ -1,4 +1,4 @@
-"""The same weights in eole, which has pre-norm layers only: its own inference engine."""
+"""The same weights in eole, which has pre-norm layers only, or what it trained: its own inference engine."""
 
 import contextlib
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from translation import BOS, EOS, PAD, UNK, Job, race
+from translation import BOS, EOS, EPSILON, PAD, UNK, Job, race
 
 given = Job.read()
 torch.set_num_threads(given.threads)
@@ -24,6 +24,7 @@ STACK = {
     "add_ffnbias": True,
     "add_final_linear_bias": True,
     "mlp_activation_fn": "relu",
+    "norm_eps": EPSILON,
     "position_encoding_type": "SinusoidalInterleaved",
 }
 
@@ -132,6 +133,9 @@ def translate(sources: list[list[int]]) -> list[list[int]]:
 
 
 with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(sys.stderr):
-    write(Path(name))
-    ready = engine(name)
+    if Path(given.folder, "vocab.json").exists():
+        ready = engine(given.folder)
+    else:
+        write(Path(name))
+        ready = engine(name)
 race(given, translate)

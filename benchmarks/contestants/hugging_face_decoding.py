@@ -1,43 +1,31 @@
-"""The same weights in Hugging Face transformers: M2M100 where layers are pre-norm, Marian where they are post-norm."""
+"""The same weights in Hugging Face transformers, or what it trained by itself."""
+
+from pathlib import Path
 
 import torch
+from hugging_face import network
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel
-from translation import BOS, EOS, PAD, Job, cut, race_in_batches
+from translation import EOS, EPSILON, PAD, Job, cut, race_in_batches
 
 given = Job.read()
 torch.set_num_threads(given.threads)
-SHAPE = {
-    "vocab_size": given.vocabulary,
-    "d_model": given.width,
-    "activation_function": "relu",
-    "scale_embedding": True,
-    "max_position_embeddings": 5000,
-    "pad_token_id": PAD,
-    "bos_token_id": BOS,
-    "eos_token_id": EOS,
-    "decoder_start_token_id": BOS,
-    "encoder_layers": given.layers,
-    "decoder_layers": given.layers,
-    "encoder_attention_heads": given.heads,
-    "decoder_attention_heads": given.heads,
-    "encoder_ffn_dim": given.feed_forward,
-    "decoder_ffn_dim": given.feed_forward,
-}
+TRAINED = Path(given.folder, "model.safetensors")
 
 
 def load() -> nn.Module:
-    """The model with our weights."""
+    """The model with our weights, or its own."""
+    model = network(given, dropout=0.0)
+    if TRAINED.exists():
+        model.load_state_dict(load_file(TRAINED))
+        return model.eval()
     weights = load_file(f"{given.folder}/weights.safetensors")
     matrix, bias, sinusoids = weights["embeddings.target"], weights["embeddings.bias"], weights["sinusoids"]
     if given.norm == "pre":
-        model = M2M100ForConditionalGeneration(M2M100Config(**SHAPE, forced_eos_token_id=None))
         model.lm_head.bias = nn.Parameter(bias)
         for stack in (model.model.encoder, model.model.decoder):
             stack.embed_positions.weights[PAD + 1 : PAD + 1 + len(sinusoids)] = sinusoids
     else:
-        model = MarianMTModel(MarianConfig(**SHAPE, forced_eos_token_id=None))
         model.final_logits_bias = bias[None]
         for stack in (model.model.encoder, model.model.decoder):
             stack.embed_positions.weight.data = sinusoids
@@ -52,6 +40,9 @@ def load() -> nn.Module:
     assert not left, left
     assert not unexpected, unexpected
     model.tie_weights()
+    for norm in model.modules():
+        if isinstance(norm, nn.LayerNorm):
+            norm.eps = EPSILON
     return model.eval()
 
 

@@ -1,4 +1,4 @@
-"""What every contestant is given and answers; imports only numpy and torch, so that it runs where the peers do."""
+"""What a contestant that trains is given and answers; imports only what the peers' environment has too."""
 
 import json
 import resource
@@ -11,6 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -36,6 +37,10 @@ class Job(NamedTuple):
     updates: int  # that are
     seed: int
     parts: int = 1  # micro-batches of an update, which processes share out; the peers know of one
+    norm: str = "pre"  # or post, of the layers; eole knows pre only
+    peak_rate: float = 0.0  # after `warm_up_rate` updates, then falling to 0 at the last; 0: no matter, a small one
+    warm_up_rate: int = 0
+    save: str = ""  # folder for the weights
 
     @classmethod
     def read(cls) -> Self:
@@ -102,9 +107,13 @@ def padded(rows: list[list[int]]) -> Tensor:
 
 def race_plainly(job: Job, model: nn.Module, logits: Callable[[Batch], Tensor]) -> None:
     """Race with the loop that anyone would write: forward, backward, clip, Adam's step."""
+    number = 0
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
     def update(batch: Batch) -> None:
+        nonlocal number
+        number += 1
+        optimizer.param_groups[0]["lr"] = rate(job, number)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=job.precision == "bf16"):
             scores = logits(batch)
         loss = F.cross_entropy(
@@ -119,6 +128,15 @@ def race_plainly(job: Job, model: nn.Module, logits: Callable[[Batch], Tensor]) 
         optimizer.zero_grad(set_to_none=True)
 
     race(job, update)
+    if job.save:
+        save_file({name: value.clone() for name, value in model.state_dict().items()}, f"{job.save}/model.safetensors")
+
+
+def rate(job: Job, number: int) -> float:
+    """The learning rate of an update."""
+    if not job.peak_rate:
+        return 1e-4
+    return job.peak_rate * min(number / job.warm_up_rate, (job.updates + 1 - number) / (job.updates - job.warm_up_rate))
 
 
 def race(job: Job, update: Callable[[Batch], object]) -> None:

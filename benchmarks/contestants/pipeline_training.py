@@ -4,16 +4,20 @@ import time
 from pathlib import Path
 
 from job import POOL_PAIRS, POSITIONS, Job, answer
+from safetensors.torch import save_file
 
 from pipeline import device
 from pipeline.data.batching import Plan, updates_from
 from pipeline.data.budget import Training
 from pipeline.data.shards import Encoded
+from pipeline.layers.positions import sinusoids
 from pipeline.models import interface
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import join
 from pipeline.training.record import START
+
+AVERAGED = 8  # states over the last quarter, as section `average` of params.yaml has it
 
 given = Job.read()
 updates = given.warm_up + given.updates
@@ -37,7 +41,7 @@ learning = Learning.model_validate(
     {
         "batches": {"kind": "tokens"},
         "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
-        "schedule": {"kind": "inverse_sqrt", "peak_rate": 1e-3, "warmup": 400},
+        "schedule": {"kind": "linear", "peak_rate": given.peak_rate or 1e-3, "warmup": given.warm_up_rate or 1},
         "label_smoothing": given.label_smoothing,
         "smoothing_spread": "all",
         "clip": 1.0,
@@ -54,7 +58,7 @@ arch = {
 
 device.bound_memory()
 device.be_deterministic(given.seed)
-found = interface.find("transformer_prenorm")
+found = interface.find(f"transformer_{given.norm}norm")
 model = found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
 encoded = Encoded.open(Path(given.data))
 plan = Plan(encoded, training, learning.batches)
@@ -70,10 +74,18 @@ with join() as ranks:
         ranks=ranks,
     )
     tokens = real = computed = 0
-    began = 0.0
+    began = time.perf_counter()
+    last, every, sums = 0, max(1, updates // 4 // AVERAGED), {}
     for number, step in enumerate(steps, 1):
         tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
         if number == given.warm_up:
             tokens, real, computed, began = 0, 0, 0, time.perf_counter()
+        if given.save and number > updates - AVERAGED * every and (updates - number) % every == 0:
+            last += 1
+            for name, weight in model.state_dict().items():
+                sums[name] = sums.get(name, 0) + weight.double()
     if ranks.leads:
         answer(tokens, time.perf_counter() - began, 1 - real / computed)
+    if given.save:
+        weights = {name: (total / last).float() for name, total in sums.items()}
+        save_file(weights | {"sinusoids": sinusoids(1, given.width)}, Path(given.save, "weights.safetensors"))

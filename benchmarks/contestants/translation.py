@@ -1,4 +1,4 @@
-"""What every contestant of decode_speed.py is given and answers; imports only numpy and torch."""
+"""What a contestant that translates is given and answers; imports nothing, so that it runs where the peers do."""
 
 import json
 import resource
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 PAD, UNK, BOS, EOS = range(4)
+EPSILON = 1e-6  # of our layer norms
 WARM_UP = 50  # sentences translated before the clock starts
 
 
 class Job(NamedTuple):
     """A trained Transformer, sentences, and how to search."""
 
-    folder: str  # holds weights.safetensors, float32/, int8/ (CTranslate2)
+    folder: str  # holds weights.safetensors (ours), float32/, int8/ (CTranslate2), or what the contestant trained
     sources: list[list[int]]  # ids, without EOS
     norm: str  # pre or post
     layers: int  # of the encoder, and of the decoder

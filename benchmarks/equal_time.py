@@ -1,0 +1,105 @@
+"""What each toolkit makes of the same minutes on the same machine: trained from scratch, then translated and scored.
+
+    python benchmarks/equal_time.py multi30k_de_en-bpe_8k --peers ../peers/bin/python
+
+`dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
+`small` with as many positions an update, the same dropout, peak rate and warm-up; the rate falls to 0 at the end
+(linearly, eole: along a cosine). How many updates fit into the minutes is measured first, alone, for each. Then each
+translates the test part by its own beam search, beam 5. This project averages eight states over the last quarter, as
+its stage `average` does; the others have their last one.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from contestants.machine import describe
+from decode_speed import run as run_decoding
+from train_speed import HERE, OURS, PEERS, SIZES, vocabulary_size
+from train_speed import run as run_training
+
+from pipeline import files
+from pipeline.data import parts
+from pipeline.data.vocabulary import Vocabulary
+from pipeline.decoding.translate import Decoding
+from pipeline.evaluation.bleu import bleu
+
+DROPOUT, PEAK_RATE, WARM_UP = 0.15, 2e-3, 400
+TRIAL = 30  # updates whose speed says how many fit
+
+
+def main(
+    encoded: Annotated[
+        str, typer.Argument(help="An encoded corpus, <corpus>-<vocabulary>.")
+    ] = "phrasebook_fr_en-bpe_2k",
+    part: Annotated[str, typer.Option(help="Part that is translated.")] = "test",
+    peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
+    minutes: Annotated[float, typer.Option(help="How long each trains.")] = 20.0,
+    positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 1500,
+    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
+    only: Annotated[str, typer.Option(help="One contestant's name; empty: all.")] = "",
+    seed: Annotated[int, typer.Option(help="Of weights, batches and dropout.")] = 1,
+    threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
+) -> None:
+    """Print a table, a line as soon as it is known."""
+    data = Path("data/encode", encoded)
+    vocabulary, decoding = Vocabulary.load(Path("data/vocabulary", encoded)), Decoding.load("decode")
+    source, target = parts.paths(Path("data/split", encoded.partition("-")[0]), part)
+    references = list(files.read_lines(target))
+    shape = {**SIZES["small"], "vocabulary": vocabulary_size(data), "norm": "pre"}
+    training = shape | {
+        "data": str((data / "train").resolve()),
+        "dropout": DROPOUT,
+        "label_smoothing": 0.1,
+        "positions": positions,
+        "precision": precision,
+        "peak_rate": PEAK_RATE,
+        "warm_up_rate": WARM_UP,
+        "warm_up": 0,
+        "seed": seed,
+    }
+    translating = shape | {
+        "sources": vocabulary.encode_source(list(files.read_lines(source))),
+        **decoding.model_dump(exclude={"engine"}),
+        "beam_size": 5,
+        "threads": threads,
+    }
+    print(f"{describe()}; {threads} threads, {precision}, {minutes:g} minutes each, updates of {positions} positions\n")
+    print(f"| system | updates | million target tokens | minutes | BLEU, {encoded} {part} |")
+    print("| :--- | ---: | ---: | ---: | ---: |", flush=True)
+    for name, python in contestants(peers, only).items():
+        with tempfile.TemporaryDirectory() as folder:
+            done = train(python, name, training | {"save": folder}, minutes, threads)
+            command = [python, str(HERE / f"{name}_decoding.py")]
+            lines = run_decoding(command, translating | {"folder": folder})["translations"]
+        score = bleu([vocabulary.decode_target([line])[0] for line in lines], references)
+        cells = (
+            name,
+            f"{done['updates']:,}",
+            f"{done['tokens'] / 1e6:.2f}",
+            f"{done['seconds'] / 60:.1f}",
+            f"{score:.1f}",
+        )
+        print(f"| {' | '.join(cells)} |", flush=True)
+
+
+def contestants(peers: Path | None, only: str) -> dict[str, str]:
+    """The Python of each."""
+    found = {OURS: sys.executable} | (dict.fromkeys(PEERS, str(peers.absolute())) if peers else {})
+    if only and only not in found:
+        sys.exit(f"--only: got {only!r}; expected one of {', '.join(found)}")
+    return {only: found[only]} if only else found
+
+
+def train(python: str, name: str, given: dict[str, Any], minutes: float, threads: int) -> dict[str, Any]:
+    """Train for as many updates as fit; the figures of that, and how many they were."""
+    trial = run_training(python, name, given | {"save": "", "warm_up": 5, "updates": TRIAL, "peak_rate": 0.0}, threads)
+    updates = int(minutes * 60 * TRIAL / trial["seconds"])
+    return run_training(python, name, given | {"updates": updates}, threads) | {"updates": updates}
+
+
+if __name__ == "__main__":
+    typer.run(main)
