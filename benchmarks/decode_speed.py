@@ -5,7 +5,9 @@
 `dvc repro` must have built the system, a Transformer whose matrices are all tied. `--peers` is the Python of an
 environment with what benchmarks/peers.txt lists. Every contestant is tried once with each batch size; its
 best one then counts. All search in fp32 but CTranslate2 in int8, which is shown for comparison; eole joins where the
-system is pre-norm. Each scores and stops as it does by itself, so translations may differ: BLEU says how much.
+system is pre-norm. Each scores and stops as it does by itself, so translations may differ: BLEU says how much. This
+project's search goes on while a better translation may follow; with `patience: 1` it stops as the peers do, at as many
+finished translations as the beam has places.
 """
 
 import json
@@ -100,8 +102,12 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
 
 def field(peers: Path | None, norm: str) -> dict[str, list[str]]:
     """The command of each contestant, but for the job."""
-    ours = {OURS: "pipeline", "pipeline, engine ctranslate2": "pipeline_ctranslate2"}
-    found = {name: [sys.executable, str(HERE / f"{script}_decoding.py")] for name, script in ours.items()}
+    script, other = (str(HERE / f"{name}_decoding.py") for name in (OURS, "pipeline_ctranslate2"))
+    found = {
+        OURS: [sys.executable, script],
+        "pipeline, patience 1": [sys.executable, script, "1"],
+        "pipeline, engine ctranslate2": [sys.executable, other],
+    }
     for quantization in ("float32", "int8"):
         found[f"ctranslate2 {quantization}"] = [sys.executable, str(HERE / "ctranslate2_decoding.py"), quantization]
     if peers:

@@ -63,7 +63,7 @@ def main(
     }
     translating = shape | {
         "sources": vocabulary.encode_source(list(files.read_lines(source))),
-        **decoding.model_dump(exclude={"engine"}),
+        **decoding.model_dump(exclude={"engine", "patience"}),
         "beam_size": 5,
         "threads": threads,
     }

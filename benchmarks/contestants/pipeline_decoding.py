@@ -1,5 +1,6 @@
-"""This project's own search."""
+"""This project's own search, exact or with a patience."""
 
+import sys
 from pathlib import Path
 
 import torch
@@ -26,5 +27,8 @@ del weights["sinusoids"]
 model.load_state_dict(weights)
 model.eval()
 keys = ("beam_size", "length_penalty", "max_length_factor", "max_length_offset", "tokens_per_batch")
-decoding = Decoding.model_validate({"engine": "torch", **{key: getattr(given, key) for key in keys}})
+patience = float(sys.argv[2]) if len(sys.argv) > 2 else None
+decoding = Decoding.model_validate(
+    {"engine": "torch", "patience": patience, **{key: getattr(given, key) for key in keys}}
+)
 race(given, lambda sources: translate(model, sources, decoding, torch.device("cpu")))

@@ -26,10 +26,19 @@ class Beam:
     sentence: Tensor  # (B,) which sentence of the source
     longest: Tensor  # (B,) maximum lengths
     best: Tensor  # (B, n_best) best scores of what is finished, falling, minus infinity where there is less
+    ended: Tensor  # (B,) how many translations are finished
 
     @property
     def length(self) -> int:
         return self.pieces.shape[2]
+
+
+class Rule(NamedTuple):
+    """How a search goes."""
+
+    beam_size: int
+    alpha: float
+    enough: float  # finished translations of a sentence, after which it is done
 
 
 class Continuations(NamedTuple):
@@ -49,6 +58,7 @@ def decode(
     beam_size: int,
     alpha: float,
     n_best: int = 1,
+    enough: float = math.inf,
 ) -> list[list[Hypothesis]]:
     """The translations found of each sentence, the best first, `beam_size` of them at most.
 
@@ -57,21 +67,23 @@ def decode(
     At its maximum length (pieces, EOS counted) a beginning is finished as it stands, without EOS. A sentence is done,
     and its rows leave the batch, once no beginning can still beat its best score (the last of its `n_best` scores), not
     even at maximum length without losing any more probability: the best is the same for any `n_best`, and there are
-    fewer than that only where the model has no more to say. Of equals the higher-ranked beginning, then the lower
+    fewer than that only where the model has no more to say. With `enough` it is done as soon as so many of its
+    translations are finished, though a better one might follow. Of equals the higher-ranked beginning, then the lower
     piece, comes first. The caller has put the model into `eval()`.
 
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
     Source: Wu et al. 2016, section 7 for the score. fairseq takes 2 * beam_size candidates likewise, but stops at
-        beam_size finished hypotheses; sockeye lets a finished one keep its place in the beam.
+        beam_size finished hypotheses, here `enough`; sockeye lets a finished one keep its place in the beam.
     """
     longest = torch.as_tensor(max_lengths, device=source.device)
     found: list[list[Hypothesis]] = [[] if length > 0 else [Hypothesis([], 0.0)] for length in longest.tolist()]
+    rule = Rule(beam_size, alpha, enough)
     with model.searching() as scorer:
         beam = first(model, source, longest, n_best)
         while len(beam.sentence):
             tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
             hidden, beam.state = model.step(beam.state, tokens.flatten())
-            beam = advance(beam, continuations(beam, scorer, hidden, 2 * beam_size), beam_size, alpha, found)
+            beam = advance(beam, continuations(beam, scorer, hidden, 2 * beam_size), rule, found)
     return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in found]
 
 
@@ -86,12 +98,14 @@ def first(model: interface.Model, source: Tensor, longest: Tensor, n_best: int) 
         sentence=sentence,
         longest=longest[sentence],
         best=torch.full((rows, n_best), -math.inf, dtype=torch.float64, device=device),
+        ended=torch.zeros(rows, dtype=torch.int64, device=device),
     )
 
 
-def advance(beam: Beam, candidates: Continuations, beam_size: int, alpha: float, found: list[list[Hypothesis]]) -> Beam:
+def advance(beam: Beam, candidates: Continuations, rule: Rule, found: list[list[Hypothesis]]) -> Beam:
     """The beginnings one piece longer; what is finished goes to `found`, sentences that are done drop out."""
     pieces, parents, log_p = candidates
+    beam_size, alpha, enough = rule
     length, width = beam.length + 1, beam.log_p.shape[1]
     full = beam.longest == length
     ends = pieces[:, :, -1] == ids.EOS
@@ -106,7 +120,8 @@ def advance(beam: Beam, candidates: Continuations, beam_size: int, alpha: float,
 
     best = torch.cat((beam.best, scores.masked_fill(~finished, -math.inf)), dim=1).topk(beam.best.shape[1]).values
     log_p, parents = log_p.gather(1, going_on), parents.gather(1, going_on)
-    alive = ~full & (log_p[:, 0] / length_penalty(beam.longest, alpha) > best[:, -1])
+    ended = beam.ended + finished.sum(dim=1)
+    alive = ~full & (ended < enough) & (log_p[:, 0] / length_penalty(beam.longest, alpha) > best[:, -1])
     rows = parents + width * torch.arange(len(parents), device=parents.device)[:, None]
     sentences = None if bool(alive.all()) else alive.nonzero().flatten()
     return Beam(
@@ -116,6 +131,7 @@ def advance(beam: Beam, candidates: Continuations, beam_size: int, alpha: float,
         sentence=beam.sentence[alive],
         longest=beam.longest[alive],
         best=best[alive],
+        ended=ended[alive],
     )
 
 

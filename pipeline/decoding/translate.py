@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 import numpy as np
 import torch
-from pydantic import Field, PositiveInt
+from pydantic import Field, PositiveInt, model_validator
 from torch import Tensor
 
 from pipeline import ids, progress
@@ -16,6 +16,7 @@ from pipeline.models import interface
 from pipeline.params import Section
 
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Patience = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Source = Sequence[int] | np.ndarray
 
 
@@ -25,9 +26,25 @@ class Decoding(Section):
     engine: Literal["torch", "ctranslate2"]  # what the stage decode computes with; ctranslate2 runs Transformers only
     beam_size: PositiveInt  # 1 searches greedily, where a length penalty has no say
     length_penalty: Share  # alpha: 0 compares by probability alone, more favours longer translations
+    patience: Patience | None  # null searches on while a better one may follow; else patience * beam_size are enough
     max_length_factor: Share  # the longest translation, EOS counted, is
     max_length_offset: Annotated[int, Field(ge=0)]  # factor * source pieces (without EOS) + offset
     tokens_per_batch: PositiveInt  # sentences * longest source, EOS counted; the search holds beam_size rows of each
+
+    @model_validator(mode="after")
+    def search_exactly_elsewhere(self) -> Self:
+        """CTranslate2 is asked until nothing better can follow."""
+        if self.engine == "ctranslate2" and self.patience is not None:
+            raise ValueError(f"patience: must be null where engine is ctranslate2, got {self.patience}")
+        return self
+
+    @property
+    def enough(self) -> float:
+        """How many finished translations end the search of a sentence; infinity where it is to be exact.
+
+        Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what other toolkits do.
+        """
+        return math.inf if self.patience is None else math.ceil(self.patience * self.beam_size)
 
     def max_length(self, source_length: int) -> int:
         """Pieces that the translation of a source may have, EOS counted; a fraction is dropped."""
@@ -80,7 +97,7 @@ def ranked(
     if size == 1:
         found = beam.decode(model, source, longest, beam_size=1, alpha=0.0)
         return [[penalised(best[0], most, alpha)] for best, most in zip(found, longest, strict=True)]
-    found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, n_best=number)
+    found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, n_best=number, enough=decoding.enough)
     return [hypotheses[:number] for hypotheses in found]
 
 
@@ -114,7 +131,8 @@ def search(
     if decoding.beam_size == 1:
         return greedy.decode(model, source, longest)
     size, alpha = decoding.beam_size, decoding.length_penalty
-    return [found[0].ids for found in beam.decode(model, source, longest, beam_size=size, alpha=alpha)]
+    found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, enough=decoding.enough)
+    return [best.ids for best, *_ in found]
 
 
 def padded(sources: Sequence[Source]) -> Tensor:

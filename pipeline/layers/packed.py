@@ -53,7 +53,8 @@ def packed(weight: Tensor, bias: Tensor | None) -> Product:
     Shapes: weight (V, D), bias (V,); the function takes (..., D) to (..., V).
     """
     operations = torch.ops.mkldnn
-    usable = torch.backends.mkldnn.is_available() and hasattr(operations, "_linear_pointwise")
+    built = bool(torch.backends.mkldnn.is_available())  # type: ignore[no-untyped-call]
+    usable = built and hasattr(operations, "_linear_pointwise")
     if not usable or weight.device.type != "cpu" or weight.dtype != torch.float32:
         return lambda x: F.linear(x, weight, bias)
     arranged = operations._reorder_linear_weight(weight.detach(), HINT)

@@ -15,7 +15,13 @@ from pipeline.translator import Source, Translator, nested
 from tests import networks, systems
 
 DECODING = Decoding(
-    engine="torch", beam_size=3, length_penalty=0.6, max_length_factor=1.5, max_length_offset=5, tokens_per_batch=60
+    engine="torch",
+    beam_size=3,
+    length_penalty=0.6,
+    patience=None,
+    max_length_factor=1.5,
+    max_length_offset=5,
+    tokens_per_batch=60,
 )
 LINES = ["le chat noir", "", "une pomme rouge", "le chat dort"]
 

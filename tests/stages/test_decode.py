@@ -44,8 +44,8 @@ PARTS = {
 def project(tmp_path):
     """Everything the stage reads: parts, a vocabulary, random weights."""
     (tmp_path / "params.yaml").write_text(
-        "decode: {engine: torch, beam_size: 3, length_penalty: 0.6, max_length_factor: 1.5, max_length_offset: 5, "
-        "tokens_per_batch: 20}\n"
+        "decode: {engine: torch, beam_size: 3, length_penalty: 0.6, patience: null, "
+        "max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 20}\n"
         f"models: {{transformer_prenorm: {{tiny: {{arch: {ARCH}}}}}}}\n"
     )
     split, pieces, average = (

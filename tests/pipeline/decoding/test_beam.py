@@ -128,6 +128,18 @@ def test_a_sentence_that_cannot_be_improved_leaves_the_batch(told, padded):
     assert model.rows == [2]  # the first step has one beginning a sentence, and there is no second
 
 
+@pytest.mark.parametrize(("enough", "pieces", "steps"), [(1, [], 1), (2, [4], 2), (3, [4, 4], 3)])
+def test_enough_translations_end_a_search_though_better_ones_follow(told, padded, enough, pieces, steps):
+    """Each further piece is likelier than the end before it: [] 0.3, [4] 0.7 * 0.45, [4, 4] 0.7 * 0.55 ..."""
+    model = told({(): {4: 0.7, ids.EOS: 0.3}, (4,): {4: 0.55, ids.EOS: 0.45}, (4, 4): {ids.EOS: 1.0}})
+    [found] = beam.decode(model, padded([[4]]), [5], beam_size=3, alpha=0.0, enough=enough)
+    assert found[0].ids == pieces
+    assert len(found) == enough
+    assert len(model.rows) == steps
+    [best, *_] = beam.decode(model, padded([[4]]), [5], beam_size=3, alpha=0.0)[0]
+    assert best.ids == [4, 4]
+
+
 def test_rows_of_done_sentences_are_not_computed(told, padded):
     either = {4: 0.5, 5: 0.5}
     beginnings = [(), (4,), (5,), (4, 4), (4, 5), (5, 4), (5, 5)]
@@ -170,6 +182,7 @@ def test_continuations_are_ranked_as_all_together_would_be():
         sentence=torch.arange(sentences),
         longest=torch.full((sentences,), 9),
         best=torch.full((sentences, 1), -math.inf),
+        ended=torch.zeros(sentences, dtype=torch.int64),
     )
     pieces, parents, log_p = beam.continuations(under_way, torch.clone, scores, count)
     flat = (possible(scores.clone()).log_softmax(1).view(sentences, width, -1) + before[:, :, None]).flatten(1)

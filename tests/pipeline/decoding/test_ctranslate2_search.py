@@ -20,6 +20,7 @@ SECTION = {
     "engine": "ctranslate2",
     "beam_size": 5,
     "length_penalty": 0.6,
+    "patience": None,
     "max_length_factor": 1.5,
     "max_length_offset": 10,
     "tokens_per_batch": 300,

@@ -15,6 +15,7 @@ SECTION = {
     "engine": "torch",
     "beam_size": 3,
     "length_penalty": 0.6,
+    "patience": None,
     "max_length_factor": 1.5,
     "max_length_offset": 3,
     "tokens_per_batch": 20,
@@ -116,10 +117,28 @@ def test_padded_ends_every_source_with_eos():
     ]
 
 
+def test_patience_is_of_the_search_by_torch():
+    assert decoding(patience=None).enough == float("inf")
+    assert [decoding(patience=patience).enough for patience in (0.1, 1, 1.5)] == [1, 3, 5]
+    with pytest.raises(ValueError, match=r"patience: must be null where engine is ctranslate2, got 1\.0"):
+        decoding(engine="ctranslate2", patience=1)
+
+
+def test_patience_reaches_the_search(drawn):
+    sources = [[5, 4, 6], [4], [7, 5]]
+    exact, hasty = (n_best(drawn(8, spread=2.0), sources, decoding(patience=p), CPU, 3) for p in (None, 0.1))
+    for first, other in zip(exact, hasty, strict=True):
+        assert first[0].score >= other[0].score
+        assert len(other) <= len(first)
+    assert hasty != exact
+    best = [one.ids for one, *_ in hasty]
+    assert translate(drawn(8, spread=2.0), sources, decoding(patience=0.1), CPU) == best
+
+
 def test_faults_of_the_section_are_named(tmp_path: Path):
     path = tmp_path / "params.yaml"
     path.write_text(
-        "decode: {engine: tensorflow, beam_size: 0, length_penalty: -1.0, max_length_factor: .inf, "
+        "decode: {engine: tensorflow, beam_size: 0, length_penalty: -1.0, patience: 0, max_length_factor: .inf, "
         "max_length_ofset: 3, tokens_per_batch: 1.5}"
     )
     with pytest.raises(ParamsError) as caught:
@@ -129,6 +148,7 @@ def test_faults_of_the_section_are_named(tmp_path: Path):
         "engine: should be 'torch' or 'ctranslate2', got 'tensorflow'",
         "beam_size: should be greater than 0, got 0",
         "length_penalty: should be greater than or equal to 0, got -1.0",
+        "patience: should be greater than 0, got 0",
         "max_length_factor: should be a finite number, got inf",
         "max_length_offset: is missing",
         "tokens_per_batch: should be a valid integer, got 1.5",
