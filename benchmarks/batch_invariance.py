@@ -2,8 +2,9 @@
 
     python benchmarks/batch_invariance.py multi30k_de_en-bpe_8k-transformer_prenorm-small test --sentences 1000
 
-`dvc repro` must have built the system. In fp64 all translations must be equal; in fp32 matrix products of other shapes
-round otherwise, so that of two translations that are worth the same either may win. Exits with 1 where fp64 differs.
+`dvc repro` must have built the system. In fp64 all translations must be equal; in fp32 what is not multiplied by a
+packed matrix (attention, the cells of recurrent models) may round otherwise in another batch, so that of two
+translations that are worth the same either may win. Exits with 1 where fp64 differs.
 """
 
 from pathlib import Path

@@ -6,8 +6,9 @@
 environment with what benchmarks/peers.txt lists. Every contestant is tried once with each batch size; its
 best one then counts. All search in fp32 but CTranslate2 in int8, which is shown for comparison; eole joins where the
 system is pre-norm. Each scores and stops as it does by itself, so translations may differ: BLEU says how much. This
-project's search goes on while a better translation may follow; with `patience: 1` it stops as the peers do, at as many
-finished translations as the beam has places.
+project's search goes on while a better translation may follow, and with `patience: 1` until as many translations are
+finished as the beam has places; Hugging Face goes on after that until its own estimate says so; eole stops once the
+likeliest of a step ends.
 """
 
 import json
@@ -62,8 +63,8 @@ def main(
     print("| ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     with tempfile.TemporaryDirectory() as name:
         given = write(translator, Path(name), sources, decoding) | {"threads": threads}
-        contestants = field(peers, given["norm"])
         for beam_size in beam:
+            contestants = field(peers, given["norm"], beam_size)
             asked = given | {"beam_size": beam_size}
             best = {one: quickest(command, asked, batch) for one, command in contestants.items()}
             found: dict[str, list[dict[str, Any]]] = {one: [] for one in contestants}
@@ -100,12 +101,12 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
     }
 
 
-def field(peers: Path | None, norm: str) -> dict[str, list[str]]:
+def field(peers: Path | None, norm: str, beam_size: int) -> dict[str, list[str]]:
     """The command of each contestant, but for the job."""
     script, other = (str(HERE / f"{name}_decoding.py") for name in (OURS, "pipeline_ctranslate2"))
     found = {
         OURS: [sys.executable, script],
-        "pipeline, patience 1": [sys.executable, script, "1"],
+        **({"pipeline, patience 1": [sys.executable, script, "1"]} if beam_size > 1 else {}),
         "pipeline, engine ctranslate2": [sys.executable, other],
     }
     for quantization in ("float32", "int8"):

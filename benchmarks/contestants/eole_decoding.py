@@ -15,6 +15,8 @@ from translation import BOS, EOS, EPSILON, PAD, UNK, Job, race
 given = Job.read()
 torch.set_num_threads(given.threads)
 SPECIAL = {UNK: "<unk>", PAD: "<blank>", BOS: "<s>", EOS: "</s>"}  # in the order of eole's ids
+TRAINED = Path(given.folder, "vocab.json").exists()
+END = [] if TRAINED else [SPECIAL[EOS]]  # which eole does not put at a source's end, and our models read there
 STACK = {
     "layers": given.layers,
     "hidden_size": given.width,
@@ -128,12 +130,12 @@ def engine(folder: str):
 
 def translate(sources: list[list[int]]) -> list[list[int]]:
     """The best translation of each source."""
-    _, _, found = ready.infer_list([" ".join(map(str, source)) for source in sources])
+    _, _, found = ready.infer_list([" ".join([*map(str, source), *END]) for source in sources])
     return [[int(word) for word in best.split() if word.isdigit()] for best, *_ in found]
 
 
 with tempfile.TemporaryDirectory() as name, contextlib.redirect_stdout(sys.stderr):
-    if Path(given.folder, "vocab.json").exists():
+    if TRAINED:
         ready = engine(given.folder)
     else:
         write(Path(name))

@@ -1,4 +1,4 @@
-"""Hugging Face transformers from scratch: a plain loop over the same batches of like length."""
+"""Hugging Face transformers from scratch: a plain loop over batches of like length."""
 
 import torch
 from hugging_face import network

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 PAD, UNK, BOS, EOS = range(4)
 POOL_PAIRS = 100_000  # that are sorted by length together
+SMALL_RATE = 1e-4  # where only the speed is asked for
 POSITIONS = 1000  # more than any sentence has
 
 
@@ -108,7 +109,7 @@ def padded(rows: list[list[int]]) -> Tensor:
 def race_plainly(job: Job, model: nn.Module, logits: Callable[[Batch], Tensor]) -> None:
     """Race with the loop that anyone would write: forward, backward, clip, Adam's step."""
     number = 0
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, fused=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=SMALL_RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
     def update(batch: Batch) -> None:
         nonlocal number
@@ -135,8 +136,10 @@ def race_plainly(job: Job, model: nn.Module, logits: Callable[[Batch], Tensor]) 
 def rate(job: Job, number: int) -> float:
     """The learning rate of an update."""
     if not job.peak_rate:
-        return 1e-4
-    return job.peak_rate * min(number / job.warm_up_rate, (job.updates + 1 - number) / (job.updates - job.warm_up_rate))
+        return SMALL_RATE
+    if number <= job.warm_up_rate:
+        return job.peak_rate * number / job.warm_up_rate
+    return job.peak_rate * (job.updates + 1 - number) / (job.updates + 1 - job.warm_up_rate)
 
 
 def race(job: Job, update: Callable[[Batch], object]) -> None:

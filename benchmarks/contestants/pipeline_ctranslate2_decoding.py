@@ -5,7 +5,7 @@ from pathlib import Path
 import torch
 from translation import Job, race
 
-from pipeline.decoding.ctranslate2_search import translate
+from pipeline.decoding.ctranslate2_search import Engine, rounds
 from pipeline.decoding.translate import Decoding
 
 given = Job.read()
@@ -14,4 +14,14 @@ keys = ("beam_size", "length_penalty", "max_length_factor", "max_length_offset",
 decoding = Decoding.model_validate(
     {"engine": "ctranslate2", "patience": None, **{key: getattr(given, key) for key in keys}}
 )
-race(given, lambda sources: translate(Path(given.folder, "float32"), sources, decoding))
+engine = Engine(Path(given.folder, "float32"))
+
+
+def translate(sources: list[list[int]]) -> list[list[int]]:
+    """The best translation of each source."""
+    longest = {index: decoding.max_length(len(source)) for index, source in enumerate(sources)}
+    found = dict(rounds(engine, sources, longest, decoding))
+    return [found[index].ids for index in range(len(sources))]
+
+
+race(given, translate)

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from job import POOL_PAIRS, POSITIONS, Job, answer
+from job import POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer
 from safetensors.torch import save_file
 
 from pipeline import device
@@ -41,7 +41,7 @@ learning = Learning.model_validate(
     {
         "batches": {"kind": "tokens"},
         "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
-        "schedule": {"kind": "linear", "peak_rate": given.peak_rate or 1e-3, "warmup": given.warm_up_rate or 1},
+        "schedule": {"kind": "linear", "peak_rate": given.peak_rate or SMALL_RATE, "warmup": given.warm_up_rate or 1},
         "label_smoothing": given.label_smoothing,
         "smoothing_spread": "all",
         "clip": 1.0,

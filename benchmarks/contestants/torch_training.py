@@ -1,4 +1,4 @@
-"""torch's own nn.Transformer, pre-norm, with tied embeddings and sinusoids: a plain loop over the same batches."""
+"""torch's own nn.Transformer, pre-norm, tied embeddings, sinusoids: a plain loop over batches of like length."""
 
 import math
 

@@ -16,6 +16,7 @@ from pipeline.models import interface
 from pipeline.params import Section
 
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+DIGITS = 6  # of patience * beam_size, so that 1.1 * 10 is 11
 Patience = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Source = Sequence[int] | np.ndarray
 
@@ -42,9 +43,9 @@ class Decoding(Section):
     def enough(self) -> float:
         """How many finished translations end the search of a sentence; infinity where it is to be exact.
 
-        Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what other toolkits do.
+        Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what fairseq does.
         """
-        return math.inf if self.patience is None else math.ceil(self.patience * self.beam_size)
+        return math.inf if self.patience is None else math.ceil(round(self.patience * self.beam_size, DIGITS))
 
     def max_length(self, source_length: int) -> int:
         """Pieces that the translation of a source may have, EOS counted; a fraction is dropped."""
@@ -76,7 +77,8 @@ def n_best(
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source, the best first; of an empty source an empty one.
 
-    Fewer only where the model has no more to say. The caller has put the model on `device` and into `eval()`.
+    Fewer only where the model has no more to say, or `patience` ends the search before.
+    The caller has put the model on `device` and into `eval()`.
     """
     results = [[Hypothesis([], 0.0)] for _ in sources]
     lengths = [len(source) for source in sources]

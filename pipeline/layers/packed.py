@@ -19,15 +19,15 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor, begin: int | None = None, end: int | None = None) -> Tensor:
         """Shapes: x (..., D) -> (..., F), or (..., end - begin)."""
-        rows = (begin, end)
-        if self.products is not None and rows in self.products:
-            return self.products[rows](x)
+        rows, products = (begin, end), self.products
+        if products is not None and rows in products:
+            return products[rows](x)
         whole = rows == (None, None)
         weight, bias = (self.weight, self.bias) if whole else (self.weight[begin:end], self.bias[begin:end])
-        if self.products is None:
+        if products is None:
             return F.linear(x, weight, bias)
-        self.products[rows] = packed(weight, bias)
-        return self.products[rows](x)
+        products[rows] = packed(weight, bias)
+        return products[rows](x)
 
 
 @contextmanager

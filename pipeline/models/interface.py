@@ -37,7 +37,8 @@ class Model(Protocol):
     def searching(self) -> AbstractContextManager[Callable[[Tensor], Tensor]]:
         """Open around the `start` and all steps of a search; gives `logits`, of which the caller may change the scores.
 
-        Meanwhile no weight changes and no gradient is asked for. The caller has put the model into `eval()`.
+        Meanwhile no weight changes, nothing is autocast and no other search of the model is under way. The caller has
+        put the model into `eval()`.
         """
         ...
 

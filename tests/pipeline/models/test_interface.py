@@ -65,6 +65,17 @@ def test_every_model_answers(model):
 
 
 @torch.no_grad()
+def test_a_search_scores_as_a_training_does(model):
+    whole = model.logits(model.hidden(SOURCE, TARGET))
+    with model.searching() as scorer:
+        state = model.start(SOURCE)
+        for position in range(TARGET.shape[1]):
+            hidden, state = model.step(state, TARGET[:, position])
+            real = TARGET[:, position] != ids.PAD
+            close(scorer(hidden)[real], whole[real, position])
+
+
+@torch.no_grad()
 def test_step_by_step_is_the_whole(model):
     whole = model.hidden(SOURCE, TARGET)
     state = model.start(SOURCE)
