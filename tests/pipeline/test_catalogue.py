@@ -89,7 +89,7 @@ def test_models_are_all_that_there_are():
         (
             f"{PHRASEBOOK}.training.validation_interval",
             7,
-            f"{PHRASEBOOK}.training.validation_interval: must be a multiple of checkpoint_interval 25, got 7",
+            f"{PHRASEBOOK}.training.validation_interval: must be a multiple of checkpoint_interval 20, got 7",
         ),
         (
             f"{PHRASEBOOK}.split.test_share",

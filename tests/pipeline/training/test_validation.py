@@ -1,6 +1,7 @@
 """Validation loss in nats per target token and greedy BLEU, of a model whose answers are known."""
 
 import math
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -34,6 +35,9 @@ class Copier(nn.Module):
 
     def logits(self, hidden):
         return hidden
+
+    def searching(self):
+        return nullcontext(torch.clone)
 
     def start(self, source):
         self.modes.append(self.training)
