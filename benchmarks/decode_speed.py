@@ -11,10 +11,7 @@ finished as the beam has places; Hugging Face goes on after that until its own e
 likeliest of a step ends.
 """
 
-import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -23,6 +20,7 @@ from typing import Annotated, Any
 import torch
 import typer
 from contestants.machine import describe
+from contestants.turn import HERE, OURS, run
 from safetensors.torch import save_file
 
 from pipeline import ctranslate2_export, files
@@ -34,10 +32,8 @@ from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PreNorm
 from pipeline.translator import Translator
 
-HERE = Path(__file__).parent / "contestants"
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
 POSITIONS = 5000  # as many as eole has
-OURS = "pipeline"
 
 
 def main(
@@ -70,7 +66,7 @@ def main(
             found: dict[str, list[dict[str, Any]]] = {one: [] for one in contestants}
             for _ in range(rounds):
                 for one, command in contestants.items():
-                    found[one].append(run(command, asked | {"tokens_per_batch": best[one]}))
+                    found[one].append(run(command, asked | {"tokens_per_batch": best[one]}, threads))
             for one, runs in found.items():
                 print(row(beam_size, one, runs, found[OURS], best[one], translator, references), flush=True)
 
@@ -119,22 +115,8 @@ def field(peers: Path | None, norm: str, beam_size: int) -> dict[str, list[str]]
 
 def quickest(command: list[str], given: dict[str, Any], batch: list[int]) -> int:
     """The batch size with which a contestant is quickest."""
-    seconds = {size: run(command, given | {"tokens_per_batch": size})["seconds"] for size in batch}
+    seconds = {size: run(command, given | {"tokens_per_batch": size}, given["threads"])["seconds"] for size in batch}
     return min(seconds, key=lambda size: seconds[size])
-
-
-def run(command: list[str], given: dict[str, Any]) -> dict[str, Any]:
-    """The figures of one turn."""
-    threads = str(given["threads"])
-    root = str(HERE.parents[1])
-    environment = os.environ | {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, "PYTHONPATH": root}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "job.json")
-        path.write_text(json.dumps(given), encoding="utf-8")
-        said = subprocess.run([*command[:2], str(path), *command[2:]], capture_output=True, text=True, env=environment)
-    if said.returncode:
-        sys.exit(f"{command[1]} failed:\n{said.stderr[-3000:]}")
-    return dict(json.loads(said.stdout.splitlines()[-1]))
 
 
 def row(
@@ -150,7 +132,7 @@ def row(
     lines, expected = runs[0]["translations"], ours[0]["translations"]
     seconds = statistics.median(one["seconds"] for one in runs)
     ratio = statistics.median(b["seconds"] / a["seconds"] for a, b in zip(runs, ours, strict=True))
-    score = bleu([translator.text(line) for line in lines], references)
+    score = bleu(translator.vocabulary.decode_target(lines), references)
     equal = sum(a == b for a, b in zip(lines, expected, strict=True)) / len(lines)
     cells = (
         str(beam_size),

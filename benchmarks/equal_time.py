@@ -5,9 +5,9 @@
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
 `small` with as many positions an update, the same dropout, peak rate and warm-up; the rate falls to 0 at the end
 (linearly, eole: along a cosine). The rate is the one found for this project. How many updates fit into the minutes is
-measured first for each; the minutes they then took stand in the table. Then each
-translates the test part by its own beam search, beam 5. This project averages eight states over the last quarter, as
-its stage `average` does; the others have their last one.
+measured first for each; the minutes they then took stand in the table. Then each translates the test part by its own
+beam search, beam 5. This project averages eight states over the last quarter, as its stage `average` does; the others
+have their last one.
 """
 
 import sys
@@ -18,9 +18,8 @@ from typing import Annotated, Any
 import torch
 import typer
 from contestants.machine import describe
-from decode_speed import run as run_decoding
-from train_speed import HERE, OURS, PEERS, SIZES, vocabulary_size
-from train_speed import run as run_training
+from contestants.shapes import SIZES, training_job
+from contestants.turn import HERE, OURS, PEERS, run
 
 from pipeline import files
 from pipeline.data import parts
@@ -50,19 +49,21 @@ def main(
     vocabulary, decoding = Vocabulary.load(Path("data/vocabulary", encoded)), Decoding.load("decode")
     source, target = parts.paths(Path("data/split", encoded.partition("-")[0]), part)
     references = list(files.read_lines(target))
-    shape = {**SIZES["small"], "vocabulary": vocabulary_size(data), "norm": "pre"}
-    training = shape | {
-        "data": str((data / "train").resolve()),
-        "dropout": DROPOUT,
-        "label_smoothing": 0.1,
-        "positions": positions,
-        "precision": precision,
-        "peak_rate": PEAK_RATE,
-        "warm_up_rate": WARM_UP,
-        "warm_up": 0,
-        "seed": seed,
-    }
-    translating = shape | {
+    training = training_job(
+        data,
+        "small",
+        positions=positions,
+        precision=precision,
+        norm="pre",
+        peak_rate=PEAK_RATE,
+        warm_up_rate=WARM_UP,
+        warm_up=0,
+        seed=seed,
+    ) | {"dropout": DROPOUT}
+    translating = {
+        **SIZES["small"],
+        "vocabulary": training["vocabulary"],
+        "norm": "pre",
         "sources": vocabulary.encode_source(list(files.read_lines(source))),
         **decoding.model_dump(exclude={"engine", "patience"}),
         "beam_size": 5,
@@ -73,10 +74,10 @@ def main(
     print("| :--- | ---: | ---: | ---: | ---: |", flush=True)
     for name, python in contestants(peers, only).items():
         with tempfile.TemporaryDirectory() as folder:
-            done = train(python, name, training | {"save": folder}, minutes, threads)
-            command = [python, str(HERE / f"{name}_decoding.py")]
-            lines = run_decoding(command, translating | {"folder": folder})["translations"]
-        score = bleu([vocabulary.decode_target([line])[0] for line in lines], references)
+            learn, translate = ([python, str(HERE / f"{name}_{task}.py")] for task in ("training", "decoding"))
+            done = train(learn, training | {"save": folder}, minutes, threads)
+            lines = run(translate, translating | {"folder": folder}, threads)["translations"]
+        score = bleu(vocabulary.decode_target(lines), references)
         cells = (
             name,
             f"{done['updates']:,}",
@@ -95,13 +96,11 @@ def contestants(peers: Path | None, only: str) -> dict[str, str]:
     return {only: found[only]} if only else found
 
 
-def train(python: str, name: str, given: dict[str, Any], minutes: float, threads: int) -> dict[str, Any]:
+def train(command: list[str], given: dict[str, Any], minutes: float, threads: int) -> dict[str, Any]:
     """Train for as many updates as fit; the figures of that, and how many they were."""
-    trial = run_training(
-        python, name, given | {"save": "", "warm_up": BEFORE, "updates": TRIAL, "peak_rate": 0.0}, threads
-    )
-    updates = int(minutes * 60 * TRIAL / trial["seconds"])
-    return run_training(python, name, given | {"updates": updates}, threads) | {"updates": updates}
+    quick = {"save": "", "warm_up": BEFORE, "updates": TRIAL, "peak_rate": 0.0}
+    updates = int(minutes * 60 * TRIAL / run(command, given | quick, threads)["seconds"])
+    return run(command, given | {"updates": updates}, threads) | {"updates": updates}
 
 
 if __name__ == "__main__":

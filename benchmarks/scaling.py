@@ -7,20 +7,16 @@ on GPUs are arithmetic, not measurements: the time of an update on one GPU share
 gradients in fp32 after it, with nothing done meanwhile, as this project's trainings do it.
 """
 
-import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from contestants.machine import describe, flops_per_token
-from train_speed import SIZES, vocabulary_size
+from contestants.shapes import SIZES, training_job
+from contestants.turn import HERE, OURS, run
 
-SCRIPT = Path(__file__).parent / "contestants/pipeline_training.py"
 PARTS = 4  # micro-batches of an update
 WAYS = {"1 process of 1 thread": (1, 1), "1 process of 2 threads": (1, 2), "2 processes of 1 thread": (2, 1)}
 BYTES = 4  # of a gradient in fp32
@@ -42,23 +38,12 @@ def main(
     between: Annotated[float, typer.Option(help="GB/s between machines, for each GPU.")] = 50.0,
 ) -> None:
     """Print what was measured, then what it says of 8 and 64 GPUs."""
-    given = {
-        **SIZES[size],
-        "data": str((data / "train").resolve()),
-        "vocabulary": vocabulary_size(data),
-        "dropout": 0.1,
-        "label_smoothing": 0.1,
-        "precision": precision,
-        "positions": positions,
-        "parts": PARTS,
-        "updates": updates,
-        "warm_up": 3,
-    }
+    given = training_job(data, size, precision=precision, positions=positions, parts=PARTS, updates=updates, warm_up=3)
     print(f"{describe()}; {size}, {precision}, updates of {positions} target tokens in micro-batches, {data.name}\n")
     found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
     for seed in range(1, rounds + 1):
         for way, (processes, threads) in WAYS.items():
-            found[way].append(run(given | {"seed": seed}, processes, threads))
+            found[way].append(run(command(processes), given | {"seed": seed}, threads))
     print("| way | target tokens/s | of 1 thread |\n| :--- | ---: | ---: |")
     speeds = {way: [one["tokens"] / one["seconds"] for one in runs] for way, runs in found.items()}
     alone = speeds[next(iter(WAYS))]
@@ -94,18 +79,10 @@ def predicted(number: int, speed: float, gpu_tokens: float, gpu_update: int, wei
     return f"| {' | '.join(cells)} |"
 
 
-def run(given: dict[str, Any], processes: int, threads: int) -> dict[str, Any]:
-    """The figures of one turn."""
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(SCRIPT.parents[2])}
+def command(processes: int) -> list[str]:
+    """This project's training, by torchrun where it is to have several processes."""
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"] if processes > 1 else []
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "job.json")
-        path.write_text(json.dumps(given), encoding="utf-8")
-        command = [sys.executable, *launcher, str(SCRIPT), str(path)]
-        said = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if said.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{said.stderr[-3000:]}")
-    return dict(json.loads(next(line for line in reversed(said.stdout.splitlines()) if line.startswith("{"))))
+    return [sys.executable, *launcher, str(HERE / f"{OURS}_training.py")]
 
 
 if __name__ == "__main__":

@@ -8,25 +8,18 @@ what fits into so many positions: sentences times the longest of either side. To
 sentence included, without padding.
 """
 
-import json
-import os
 import statistics
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
 import torch
 import typer
 from contestants.machine import describe, flops_per_token, matrix_speed
+from contestants.shapes import SIZES, training_job
+from contestants.turn import HERE, OURS, PEERS, run
 
-HERE = Path(__file__).parent / "contestants"
-OURS, PLAIN, PEERS = "pipeline", "torch", ("hugging_face", "eole")
-SIZES = {
-    "small": {"layers": 3, "width": 256, "heads": 4, "feed_forward": 1024},
-    "base": {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048},
-}
+PLAIN = "torch"
 
 
 def main(
@@ -46,16 +39,7 @@ def main(
 ) -> None:
     """Print a table: medians over the rounds, and the ratio to this project round by round."""
     torch.set_num_threads(threads)
-    given = {
-        **SIZES[size],
-        "data": str((data / "train").resolve()),
-        "vocabulary": vocabulary_size(data),
-        "dropout": 0.1,
-        "label_smoothing": 0.1,
-        "positions": positions,
-        "updates": updates,
-        "warm_up": warm_up,
-    }
+    given = training_job(data, size, positions=positions, updates=updates, warm_up=warm_up)
     pythons = {OURS: sys.executable, PLAIN: sys.executable}
     if peers:
         pythons |= dict.fromkeys(PEERS, str(peers.absolute()))
@@ -69,34 +53,10 @@ def main(
         found: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
         for seed in range(1, rounds + 1):
             for name, python in pythons.items():
-                found[name].append(run(python, name, given | {"precision": kind, "seed": seed}, threads))
+                command = [python, str(HERE / f"{name}_training.py")]
+                found[name].append(run(command, given | {"precision": kind, "seed": seed}, threads))
         for name, runs in found.items():
             print(row(kind, name, runs, found[OURS], flops_per_token(given) / peak, updates), flush=True)
-
-
-def vocabulary_size(data: Path) -> int:
-    """How many pieces the joint vocabulary of an encoded corpus has."""
-    path = data.resolve().parents[1] / "vocabulary" / data.name / "vocabulary.json"
-    if not path.exists():
-        sys.exit(f"{path}: no such file; expected what `dvc repro encode` builds")
-    about = json.loads(path.read_text(encoding="utf-8"))
-    if not about["joint"]:
-        sys.exit(f"{path}: not a joint vocabulary; expected one, whose embeddings all contestants share")
-    return int(about["source_size"])
-
-
-def run(python: str, name: str, given: dict[str, Any], threads: int) -> dict[str, Any]:
-    """The figures of one turn."""
-    root = str(HERE.parents[1])
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads), "PYTHONPATH": root}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "job.json")
-        path.write_text(json.dumps(given), encoding="utf-8")
-        command = [python, str(HERE / f"{name}_training.py"), str(path)]
-        said = subprocess.run(command, capture_output=True, text=True, env=environment)
-    if said.returncode:
-        sys.exit(f"{name} failed:\n{said.stderr[-3000:]}")
-    return dict(json.loads(said.stdout.splitlines()[-1]))
 
 
 def row(

@@ -8,7 +8,7 @@ import ctranslate2
 from translation import Job, race
 
 given = Job.read()
-quantization = sys.argv[2]
+quantization = sys.argv[1]
 folder = Path(given.folder, quantization)
 tokens = json.loads((folder / "shared_vocabulary.json").read_text(encoding="utf-8"))
 ids = {token: number for number, token in enumerate(tokens)}

@@ -8,15 +8,25 @@ import tempfile
 from pathlib import Path
 
 import torch
+from pieces import BOS, EOS, PAD, UNK
+from renaming import Names, renamed
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from translation import BOS, EOS, EPSILON, PAD, UNK, Job, race
+from translation import EPSILON, Job, race
 
 given = Job.read()
 torch.set_num_threads(given.threads)
 SPECIAL = {UNK: "<unk>", PAD: "<blank>", BOS: "<s>", EOS: "</s>"}  # in the order of eole's ids
 TRAINED = Path(given.folder, "vocab.json").exists()
 END = [] if TRAINED else [SPECIAL[EOS]]  # which eole does not put at a source's end, and our models read there
+NAMES = Names(
+    layer="{side}.transformer_layers.{number}.",
+    last_norm="{side}.layer_norm",
+    self_attention=("self_attn", "input_layernorm"),
+    cross_attention=("context_attn", "precontext_layernorm"),
+    projections=("linear_query", "linear_keys", "linear_values", "final_linear"),
+    feed_forward=("mlp.gate_up_proj", "mlp.down_proj", "post_attention_layernorm"),
+)
 STACK = {
     "layers": given.layers,
     "hidden_size": given.width,
@@ -35,40 +45,12 @@ def state() -> dict[str, Tensor]:
     """Our weights by eole's names."""
     weights = load_file(f"{given.folder}/weights.safetensors")
     order = torch.tensor([*SPECIAL, *range(EOS + 1, given.vocabulary)])
-    found = {
+    return renamed(weights, given.layers, NAMES) | {
         "src_emb.embeddings.weight": weights["embeddings.target"][order],
         "generator.bias": weights["embeddings.bias"][order],
+        **{f"{side}_emb.pe.pe": weights["sinusoids"][:, None].clone() for side in ("src", "tgt")},
+        **{f"decoder.transformer_layers.{number}.layer_scalar": torch.ones(1) for number in range(given.layers)},
     }
-    for side in ("encoder", "decoder"):
-        found["src_emb.pe.pe" if side == "encoder" else "tgt_emb.pe.pe"] = weights["sinusoids"][:, None]
-        found |= pair(weights, f"{side}_norm", f"{side}.layer_norm")
-        for number in range(given.layers):
-            found |= layer(weights, f"{side}.{number}.", f"{side}.transformer_layers.{number}.", side)
-    return {name: value.contiguous().clone() for name, value in found.items()}
-
-
-def layer(weights: dict[str, Tensor], ours: str, theirs: str, side: str) -> dict[str, Tensor]:
-    """One layer."""
-    residual = "attention_residual" if side == "encoder" else "self_residual"
-    uses, found = [("self_attention", "self_attn", residual, "input_layernorm")], {}
-    if side == "decoder":
-        uses.append(("cross_attention", "context_attn", "cross_residual", "precontext_layernorm"))
-        found[f"{theirs}layer_scalar"] = torch.ones(1)
-    for name, other, residual, norm in uses:
-        for kind in ("weight", "bias"):
-            parts = weights[f"{ours}{name}.project_in.{kind}"].chunk(3)
-            for part, role in zip(parts, ("query", "keys", "values"), strict=True):
-                found[f"{theirs}{other}.linear_{role}.{kind}"] = part
-        found |= pair(weights, f"{ours}{name}.project_out", f"{theirs}{other}.final_linear")
-        found |= pair(weights, f"{ours}{residual}.norm", f"{theirs}{norm}")
-    found |= pair(weights, f"{ours}feed_forward_residual.norm", f"{theirs}post_attention_layernorm")
-    found |= pair(weights, f"{ours}feed_forward.widen", f"{theirs}mlp.gate_up_proj")
-    return found | pair(weights, f"{ours}feed_forward.narrow", f"{theirs}mlp.down_proj")
-
-
-def pair(weights: dict[str, Tensor], ours: str, theirs: str) -> dict[str, Tensor]:
-    """A matrix (or gain) and its bias."""
-    return {f"{theirs}.{kind}": weights[f"{ours}.{kind}"] for kind in ("weight", "bias")}
 
 
 def write(folder: Path) -> None:

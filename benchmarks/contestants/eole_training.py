@@ -7,7 +7,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from job import EOS, POOL_PAIRS, Job, answer, sentences
+from job import POOL_PAIRS, Job, answer, sentences
+from pieces import EOS
 
 # Of an update: its number, its target tokens, target tokens a second.
 REPORT = re.compile(r"Step +(\d+)/.*?; +bsz: +\d+/ *(\d+)/.*?; +\d+/ *(\d+) tok/s")

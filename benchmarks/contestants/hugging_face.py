@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from pieces import BOS, EOS, PAD
 from torch import nn
 from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel
 
-PAD, UNK, BOS, EOS = range(4)
 POSITIONS = 5000  # more than any sentence has
 
 

@@ -4,13 +4,23 @@ from pathlib import Path
 
 import torch
 from hugging_face import network
+from pieces import EOS, PAD
+from renaming import Names, renamed
 from safetensors.torch import load_file
-from torch import Tensor, nn
-from translation import EOS, EPSILON, PAD, Job, cut, race_in_batches
+from torch import nn
+from translation import EPSILON, Job, cut, race_in_batches
 
 given = Job.read()
 torch.set_num_threads(given.threads)
 TRAINED = Path(given.folder, "model.safetensors")
+NAMES = Names(
+    layer="model.{side}.layers.{number}.",
+    last_norm="model.{side}.layer_norm",
+    self_attention=("self_attn", "self_attn_layer_norm"),
+    cross_attention=("encoder_attn", "encoder_attn_layer_norm"),
+    projections=("q_proj", "k_proj", "v_proj", "out_proj"),
+    feed_forward=("fc1", "fc2", "final_layer_norm"),
+)
 
 
 def load() -> nn.Module:
@@ -29,12 +39,7 @@ def load() -> nn.Module:
         model.final_logits_bias = bias[None]
         for stack in (model.model.encoder, model.model.decoder):
             stack.embed_positions.weight.data = sinusoids
-    state = {"model.shared.weight": matrix}
-    for side in ("encoder", "decoder"):
-        for number in range(given.layers):
-            state |= layer(weights, f"{side}.{number}.", f"model.{side}.layers.{number}.", side)
-        if given.norm == "pre":
-            state |= pair(weights, f"{side}_norm", f"model.{side}.layer_norm")
+    state = renamed(weights, given.layers, NAMES) | {"model.shared.weight": matrix}
     missing, unexpected = model.load_state_dict(state, strict=False)
     left = [name for name in missing if not any(part in name for part in ("embed", "lm_head", "final_logits_bias"))]
     assert not left, left
@@ -44,29 +49,6 @@ def load() -> nn.Module:
         if isinstance(norm, nn.LayerNorm):
             norm.eps = EPSILON
     return model.eval()
-
-
-def layer(weights: dict[str, Tensor], ours: str, theirs: str, side: str) -> dict[str, Tensor]:
-    """The weights of one layer by their names there."""
-    uses = {"self_attention": ("self_attn", "attention_residual" if side == "encoder" else "self_residual")}
-    if side == "decoder":
-        uses["cross_attention"] = ("encoder_attn", "cross_residual")
-    state = {}
-    for name, (other, residual) in uses.items():
-        for kind in ("weight", "bias"):
-            parts = weights[f"{ours}{name}.project_in.{kind}"].chunk(3)
-            for part, letter in zip(parts, "qkv", strict=True):
-                state[f"{theirs}{other}.{letter}_proj.{kind}"] = part.clone()
-        state |= pair(weights, f"{ours}{name}.project_out", f"{theirs}{other}.out_proj")
-        state |= pair(weights, f"{ours}{residual}.norm", f"{theirs}{other}_layer_norm")
-    state |= pair(weights, f"{ours}feed_forward.widen", f"{theirs}fc1")
-    state |= pair(weights, f"{ours}feed_forward.narrow", f"{theirs}fc2")
-    return state | pair(weights, f"{ours}feed_forward_residual.norm", f"{theirs}final_layer_norm")
-
-
-def pair(weights: dict[str, Tensor], ours: str, theirs: str) -> dict[str, Tensor]:
-    """A matrix (or gain) and its bias."""
-    return {f"{theirs}.{kind}": weights[f"{ours}.{kind}"] for kind in ("weight", "bias")}
 
 
 model = load()

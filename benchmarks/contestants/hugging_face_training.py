@@ -2,7 +2,8 @@
 
 import torch
 from hugging_face import network
-from job import PAD, Batch, Job, race_plainly
+from job import Batch, Job, race_plainly
+from pieces import PAD
 from torch import Tensor
 
 given = Job.read()

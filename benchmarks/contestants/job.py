@@ -11,11 +11,11 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import torch
+from pieces import BOS, EOS, PAD
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-PAD, UNK, BOS, EOS = range(4)
 POOL_PAIRS = 100_000  # that are sorted by length together
 SMALL_RATE = 1e-4  # where only the speed is asked for
 POSITIONS = 1000  # more than any sentence has
@@ -45,8 +45,8 @@ class Job(NamedTuple):
 
     @classmethod
     def read(cls) -> Self:
-        """The job file named on the command line."""
-        return cls(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+        """The job file named last on the command line."""
+        return cls(**json.loads(Path(sys.argv[-1]).read_text(encoding="utf-8")))
 
 
 class Batch(NamedTuple):

@@ -3,17 +3,14 @@
 from pathlib import Path
 
 import torch
+from pipeline_network import section
 from translation import Job, race
 
 from pipeline.decoding.ctranslate2_search import Engine, rounds
-from pipeline.decoding.translate import Decoding
 
 given = Job.read()
 torch.set_num_threads(given.threads)
-keys = ("beam_size", "length_penalty", "max_length_factor", "max_length_offset", "tokens_per_batch")
-decoding = Decoding.model_validate(
-    {"engine": "ctranslate2", "patience": None, **{key: getattr(given, key) for key in keys}}
-)
+decoding = section(given, "ctranslate2", None)
 engine = Engine(Path(given.folder, "float32"))
 
 

@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 from job import POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer
+from pipeline_network import network
 from safetensors.torch import save_file
 
 from pipeline import device
@@ -11,7 +12,7 @@ from pipeline.data.batching import Plan, updates_from
 from pipeline.data.budget import Training
 from pipeline.data.shards import Encoded
 from pipeline.layers.positions import sinusoids
-from pipeline.models import interface
+from pipeline.training.averaging import average_checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import join
@@ -23,9 +24,8 @@ given = Job.read()
 updates = given.warm_up + given.updates
 training = Training(
     updates=updates,
-    tokens_per_update=1
-    if given.parts == 1
-    else given.positions,  # 1: every micro-batch is an update, as the others' are
+    # 1: every micro-batch is an update, as the others' are.
+    tokens_per_update=1 if given.parts == 1 else given.positions,
     tokens_per_batch=given.positions // given.parts,
     pool_pairs=POOL_PAIRS,
     max_length=POSITIONS,
@@ -48,18 +48,10 @@ learning = Learning.model_validate(
         "precision": given.precision,
     }
 )
-arch = {
-    "encoder_layers": given.layers,
-    "decoder_layers": given.layers,
-    "tied_embeddings": "all",
-    "sublayer_gain": 1.0,
-    **{name: getattr(given, name) for name in ("width", "heads", "feed_forward", "dropout")},
-}
 
 device.bound_memory()
 device.be_deterministic(given.seed)
-found = interface.find(f"transformer_{given.norm}norm")
-model = found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
+model = network(given, given.dropout)
 encoded = Encoded.open(Path(given.data))
 plan = Plan(encoded, training, learning.batches)
 with join() as ranks:
@@ -75,17 +67,17 @@ with join() as ranks:
     )
     tokens = real = computed = 0
     began = time.perf_counter()
-    last, every, sums = 0, max(1, updates // 4 // AVERAGED), {}
+    every = max(1, updates // 4 // AVERAGED)
+    saved: list[Path] = []
     for number, step in enumerate(steps, 1):
         tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
         if number == given.warm_up:
             tokens, real, computed, began = 0, 0, 0, time.perf_counter()
         if given.save and number > updates - AVERAGED * every and (updates - number) % every == 0:
-            last += 1
-            for name, weight in model.state_dict().items():
-                sums[name] = sums.get(name, 0) + weight.double()
+            saved.append(Path(given.save, f"update_{number}.safetensors"))
+            save_file(model.state_dict(), saved[-1])
     if ranks.leads:
         answer(tokens, time.perf_counter() - began, 1 - real / computed)
     if given.save:
-        weights = {name: (total / last).float() for name, total in sums.items()}
+        weights = average_checkpoints(saved)
         save_file(weights | {"sinusoids": sinusoids(1, given.width)}, Path(given.save, "weights.safetensors"))

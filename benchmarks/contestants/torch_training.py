@@ -3,7 +3,8 @@
 import math
 
 import torch
-from job import PAD, POSITIONS, Job, race_plainly
+from job import POSITIONS, Job, race_plainly
+from pieces import PAD
 from torch import Tensor, nn
 from torch.nn import functional as F
 

@@ -1,4 +1,4 @@
-"""What a contestant that translates is given and answers; imports nothing, so that it runs where the peers do."""
+"""What a contestant that translates is given and answers; imports only pieces, so that it runs where the peers do."""
 
 import json
 import resource
@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
-PAD, UNK, BOS, EOS = range(4)
+from pieces import BOS, EOS, PAD
+
 EPSILON = 1e-6  # of our layer norms
 WARM_UP = 50  # sentences translated before the clock starts
 
@@ -33,8 +34,8 @@ class Job(NamedTuple):
 
     @classmethod
     def read(cls) -> Self:
-        """The job file named on the command line."""
-        return cls(**json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+        """The job file named last on the command line."""
+        return cls(**json.loads(Path(sys.argv[-1]).read_text(encoding="utf-8")))
 
 
 def batches(sources: list[list[int]], tokens_per_batch: int) -> Iterator[list[int]]:

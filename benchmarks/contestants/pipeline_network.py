@@ -1,0 +1,31 @@
+"""What this project's contestants share: the Transformer of a job, and its section `decode`."""
+
+from typing import Any
+
+from translation import Job
+
+from pipeline.decoding.translate import Decoding
+from pipeline.models import interface
+
+SEARCH = ("beam_size", "length_penalty", "max_length_factor", "max_length_offset", "tokens_per_batch")
+
+
+def network(given: Any, dropout: float) -> Any:
+    """The network of a job."""
+    arch = {
+        "encoder_layers": given.layers,
+        "decoder_layers": given.layers,
+        "tied_embeddings": "all",
+        "sublayer_gain": 1.0,
+        "dropout": dropout,
+        **{name: getattr(given, name) for name in ("width", "heads", "feed_forward")},
+    }
+    found = interface.find(f"transformer_{given.norm}norm")
+    return found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
+
+
+def section(given: Job, engine: str, patience: float | None) -> Decoding:
+    """How a job searches."""
+    return Decoding.model_validate(
+        {"engine": engine, "patience": patience, **{name: getattr(given, name) for name in SEARCH}}
+    )
