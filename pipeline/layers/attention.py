@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.layers.mixing import Mixing, bias_of
 from pipeline.layers.packed import Linear
 
 
@@ -64,7 +65,11 @@ class MultiHeadAttention(nn.Module):
         if self.watched is not None:
             self.watched.append(weights(query, key, mask, causal=causal))
         dropout = self.dropout if self.training else 0.0
-        mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+        if dropout and query.device.type == "cpu" and query.dtype == torch.bfloat16:
+            bias = bias_of(mask, query.shape[2] if causal else None, query.dtype)
+            mixed = Mixing.apply(query, key, value, bias, dropout)  # type: ignore[no-untyped-call]
+        else:
+            mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
         return self.project_out(mixed.transpose(1, 2).flatten(2))
 
     def split(self, x: Tensor) -> tuple[Tensor, ...]:

@@ -1,7 +1,6 @@
 """The position-wise network of a Transformer layer."""
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.packed import Linear
@@ -21,4 +20,4 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Shapes: x (B, T, D) -> (B, T, D), (B, T, F) between."""
-        return self.narrow(self.dropout(F.relu(self.widen(x))))
+        return self.narrow(self.dropout.rectified(self.widen(x)))

@@ -66,14 +66,17 @@ class SmoothedCrossEntropy(torch.autograd.Function):
 
 
 def block(logits: Tensor, targets: Tensor, q: tuple[float, float, float], gradient: Tensor) -> Tensor:
-    """The loss of some rows, their gradient written into `gradient`: (N, V), (N, 1), (N, V) -> scalar."""
+    """The loss of some rows, their gradient written into `gradient`: (N, V), (N, 1), (N, V) -> scalar.
+
+    log p = z - log sum exp z, and the latter is what the likeliest piece's z has more than its log p.
+    """
     gold, other, padding = q
-    log_p = torch.log_softmax(logits, dim=1, dtype=torch.float32)
-    loss = (other - gold) * log_p.gather(1, targets).sum()
+    z = logits.float()
+    p = torch.softmax(z, dim=1)
+    norm = logits.amax(dim=1, keepdim=True).float() - p.amax(dim=1, keepdim=True).log()  # log sum exp z: (N, 1)
+    loss = (other - gold) * (z.gather(1, targets) - norm).sum()
     if other:
-        loss -= other * log_p.sum() + (padding - other) * log_p[:, ids.PAD].sum()
-    p = log_p.exp_()
-    if other:
+        loss -= other * (z.sum() - z.shape[1] * norm.sum()) + (padding - other) * (z[:, [ids.PAD]] - norm).sum()
         p -= other
         p[:, ids.PAD] += other - padding
     gradient.copy_(p.scatter_add_(1, targets, p.new_full(targets.shape, other - gold)))

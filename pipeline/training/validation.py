@@ -16,7 +16,7 @@ from pipeline.decoding import greedy
 from pipeline.evaluation.bleu import bleu
 from pipeline.files import read_lines
 from pipeline.models.interface import Model
-from pipeline.training.loop import autocast, real_logits
+from pipeline.training.loop import autocast, real_hidden
 from pipeline.training.ranks import Ranks
 
 
@@ -68,6 +68,7 @@ def token_scores(
     """
     for batch in batches:
         with autocast(precision, device):
-            logits, targets = real_logits(model, batch.to(device))
+            hidden, targets = real_hidden(model, batch.to(device))
+            logits = model.logits(hidden)
         loss = F.cross_entropy(logits.float(), targets, reduction="sum").item()
         yield loss, int((logits.argmax(dim=1) == targets).sum()), len(targets)

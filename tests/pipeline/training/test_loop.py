@@ -9,7 +9,8 @@ from torch import nn
 
 from pipeline.data.batching import Plan, Position, Update, collate, updates_from
 from pipeline.models.transformer_prenorm import Arch, Model
-from pipeline.training.loop import DivergedError, Step, batch_loss, resolved, train
+from pipeline.training import loop
+from pipeline.training.loop import DivergedError, Step, resolved, train
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import START
 from tests import toys
@@ -70,11 +71,23 @@ def test_gradient_is_that_of_the_mean_and_clipped(clip):
     )
     given = batch(*range(8))
     [step] = list(train(model, optimizer, [made_of(1, given)], learning, width=WIDTH, last=9, seed=1, ranks=Ranks()))
-    (batch_loss(plain, given, learning) / made_of(1, given).tokens).backward()
+    logits = plain.logits(plain.hidden(given.source, given.target_input)).flatten(0, 1)
+    nn.functional.cross_entropy(logits, given.target_output.flatten(), ignore_index=0, label_smoothing=0.1).backward()
     expected = torch.cat([weight.grad.flatten() for weight in plain.parameters()])
     norm = expected.norm().item()
     assert step.grad_norm == pytest.approx(norm, rel=1e-5)  # before clipping
     torch.testing.assert_close(seen[0], expected * min(1.0, clip / norm), rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 26])
+def test_rows_scored_at_a_time_change_nothing(rows, monkeypatch):
+    given = [made_of(update, batch(*range(8))) for update in (1, 2)]
+    whole, parts = build(), build()
+    expected = run(whole, given, toys.learning())
+    monkeypatch.setattr(loop, "ROWS", rows)
+    found = run(parts, given, toys.learning())
+    for one, other in zip(expected, found, strict=True):
+        assert (other.loss, other.grad_norm) == pytest.approx((one.loss, one.grad_norm), rel=1e-5)
 
 
 def test_loss_is_per_token_and_smoothed_as_trained():
