@@ -14,6 +14,7 @@ import torch
 from pipeline import cli, device, files, tracking
 from pipeline.data.batching import Plan, updates_from
 from pipeline.data.budget import Training
+from pipeline.data.prefetch import ahead
 from pipeline.data.shards import Encoded
 from pipeline.data.vocabulary import Vocabulary, digest
 from pipeline.fingerprint import fingerprint
@@ -30,6 +31,8 @@ from pipeline.training.record import Record
 from pipeline.training.validation import Judge
 
 READS = ("corpora.{corpus}.training", "models.{model}.{size}.arch", "models.{model}.{size}.learning")
+
+AHEAD = 2  # updates whose batches are made before their turn
 
 
 class Trial(NamedTuple):
@@ -162,7 +165,7 @@ def steps_from(trial: Trial, record: Record) -> Iterator[Step]:
     steps = train(
         trial.net,
         trial.optimizer,
-        updates,
+        ahead(updates, AHEAD, pinned=device.best().type == "cuda"),
         trial.learning,
         width=trial.width,
         last=training.updates,

@@ -13,8 +13,7 @@ from pipeline.data.shards import Encoded, Ragged
 from pipeline.files import DataError
 from pipeline.seeding import generator
 
-Indices = np.ndarray[tuple[int], np.dtype[np.int64]]
-Lengths = np.ndarray[tuple[int], np.dtype[np.int64]]
+Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # of pairs, or how long each is
 
 
 class Batch(NamedTuple):
@@ -23,12 +22,18 @@ class Batch(NamedTuple):
     source: Tensor  # (B, S) int64, EOS at each row's end
     target_input: Tensor  # (B, T) int64, begins with BOS
     target_output: Tensor  # (B, T) int64, EOS at each row's end
+    real: Tensor  # (N,) int64, the positions of a target laid out flat that hold a piece, as a GPU does not tell at once
     pairs: Indices  # which pairs of the part these are
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on another device."""
-        source, target_input, target_output, pairs = self
-        return Batch(source.to(device), target_input.to(device), target_output.to(device), pairs)
+        """The same batch on another device, which need not have it yet when this returns."""
+        *tensors, pairs = self
+        return Batch(*(tensor.to(device, non_blocking=True) for tensor in tensors), pairs)
+
+    def pinned(self) -> "Batch":
+        """The same batch where a GPU fetches it by itself."""
+        *tensors, pairs = self
+        return Batch(*(tensor.pin_memory() for tensor in tensors), pairs)
 
 
 class Position(NamedTuple):
@@ -152,7 +157,7 @@ def updates_from(
         epoch, offset = epoch + 1, 0
 
 
-def by_length(source: Lengths, target: Lengths) -> Indices:
+def by_length(source: Indices, target: Indices) -> Indices:
     """An order by the target's length, then by the source's, which rises and falls by turns.
 
     So the source's does not jump where the target's grows, inside a batch that holds both. On Multi30k 4.8 % of the
@@ -161,7 +166,7 @@ def by_length(source: Lengths, target: Lengths) -> Indices:
     return np.lexsort((np.where(target % 2, -source, source), target))
 
 
-def cuts(longest: Lengths, budget: int) -> Iterator[tuple[int, int]]:
+def cuts(longest: Indices, budget: int) -> Iterator[tuple[int, int]]:
     """Begin and end of runs of sentences whose number times their longest stays within `budget`; at least one each."""
     begin, length = 0, 0
     for end, current in enumerate(longest.tolist()):
@@ -185,7 +190,8 @@ def collate(encoded: Encoded, pairs: Indices) -> Batch:
     source = pad([append(row, ids.EOS) for row in rows(encoded.source, pairs)])
     target = rows(encoded.target, pairs)
     target_input = pad([np.concatenate(([ids.BOS], row)) for row in target])
-    return Batch(source, target_input, pad([append(row, ids.EOS) for row in target]), pairs)
+    target_output = pad([append(row, ids.EOS) for row in target])
+    return Batch(source, target_input, target_output, (target_output.flatten() != ids.PAD).nonzero()[:, 0], pairs)
 
 
 def rows(side: Ragged, pairs: Indices) -> list[Indices]:

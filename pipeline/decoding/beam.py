@@ -1,7 +1,7 @@
 """Beam search: at every step the few likeliest beginnings of each sentence, all sentences of the batch at once."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from pipeline import ids
 from pipeline.decoding.search import Hypothesis, chosen, length_penalty
+from pipeline.layers.packed import Product
 from pipeline.models import interface
 
 
@@ -135,7 +136,7 @@ def advance(beam: Beam, candidates: Continuations, rule: Rule, found: list[list[
     )
 
 
-def continuations(beam: Beam, scorer: Callable[[Tensor], Tensor], hidden: Tensor, count: int) -> Continuations:
+def continuations(beam: Beam, scorer: Product, hidden: Tensor, count: int) -> Continuations:
     """The `count` best of each sentence's beginnings with one more piece, the best first (C of them at most).
 
     They are among the `count` best of each beginning, which are found first.

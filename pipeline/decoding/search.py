@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
+from pipeline.layers.packed import Product
 
 # No search writes these. Text cannot hold an unknown piece (it would read ` ⁇ `), so UNK is left out too;
 # fairseq leaves it in and charges a penalty for it, 0 unless asked.
@@ -25,7 +26,7 @@ class Hypothesis(NamedTuple):
 
 
 def chosen(
-    scorer: Callable[[Tensor], Tensor], hidden: Tensor, choose: Callable[[Tensor, slice], tuple[Tensor, ...]]
+    scorer: Product, hidden: Tensor, choose: Callable[[Tensor, slice], tuple[Tensor, ...]]
 ) -> list[Tensor]:
     """What `choose` makes of the logits of possible pieces and the rows they are of; a CPU takes some rows at a time.
 

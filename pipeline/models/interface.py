@@ -1,12 +1,14 @@
 """What every model answers, and how one is found: `pipeline/models/<name>.py` defines `Arch` and `Model`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from importlib import import_module
 from types import ModuleType
 from typing import Protocol
 
 from torch import Tensor, nn
+
+from pipeline.layers.packed import Product
 
 # Of a search: dimension 0 of a tensor is the row, or the sentence where its name begins with `source.`. Each of the B
 # sentences has W rows, sentence by sentence, so that what it keeps of its source need not be copied for each. Where a
@@ -34,7 +36,7 @@ class Model(Protocol):
         """Scores of every target piece: (..., D) -> (..., V)."""
         ...
 
-    def searching(self) -> AbstractContextManager[Callable[[Tensor], Tensor]]:
+    def searching(self) -> AbstractContextManager[Product]:
         """Open around the `start` and all steps of a search; gives `logits`, of which the caller may change the scores.
 
         Meanwhile no weight changes, nothing is autocast and no other search of the model is under way. The caller has

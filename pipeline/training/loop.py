@@ -3,12 +3,11 @@
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import torch
 from torch import Tensor, nn
 
-from pipeline import ids
 from pipeline.data.batching import Batch, Position, Update
 from pipeline.device import has_bf16
 from pipeline.models.interface import Model
@@ -75,23 +74,21 @@ def train(
     for position, batches, tokens, real, computed in updates:
         update = position.update
         model.train()
-        loss = torch.zeros((), device=device)
+        parts = {}
         for index, batch in batches.items():
             torch.manual_seed(seed_for(seed, "dropout", update, index))
-            part = add_gradient(model, batch.to(device), learning, tokens)
-            refuse_infinite(part, "loss", update, {index: batch})
-            loss += part
-        ranks.add_up(loss, model.parameters())
+            parts[index] = add_gradient(model, batch.to(device), learning, tokens)
+        total = sum(parts.values(), torch.zeros((), device=device))
+        ranks.add_up(total, model.parameters())
         rate = learning.schedule.rate(update, width=width, updates=last)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        norm = nn.utils.clip_grad_norm_(model.parameters(), learning.clip)
-        if not torch.isfinite(norm):  # on all ranks alike, and of all their micro-batches
-            batches = dict(enumerate(ranks.collect(list(batches.values()))))
-            refuse_infinite(norm, "gradient norm", update, batches)
+        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(model.parameters(), learning.clip))).tolist()
+        if not math.isfinite(loss + norm):  # on all ranks alike
+            diverged(update, ranks.collect([(part.item(), batches[index]) for index, part in parts.items()]), norm)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        yield Step(position, loss.item(), norm.item(), tokens, rate, real, computed)
+        yield Step(position, loss, norm, tokens, rate, real, computed)
 
 
 def add_gradient(model: Model, batch: Batch, learning: Learning, tokens: int) -> Tensor:
@@ -118,8 +115,8 @@ def add_gradient(model: Model, batch: Batch, learning: Learning, tokens: int) ->
 
 def real_hidden(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
     """What the projection reads and the gold pieces, of the real target positions only: (N, D) and (N,)."""
-    real = batch.target_output != ids.PAD
-    return model.hidden(batch.source, batch.target_input)[real], batch.target_output[real]
+    hidden = model.hidden(batch.source, batch.target_input).flatten(0, 1)
+    return hidden.index_select(0, batch.real), batch.target_output.flatten().index_select(0, batch.real)
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[None]:
@@ -134,16 +131,22 @@ def resolved(precision: str, device: torch.device) -> str:
     return precision
 
 
-def refuse_infinite(value: Tensor, what: str, update: int, batches: dict[int, Batch]) -> None:
-    """Stop at the first value that is NaN or infinite, naming the micro-batches it came from and their first pairs."""
-    if not torch.isfinite(value):
-        where = ", ".join(f"micro-batch {index} (training pairs {first(batch)})" for index, batch in batches.items())
-        raise DivergedError(
-            f"update {update}, {where}: {what} is {value.item()}; expected a finite number: "
-            "lower the learning rate or clip harder"
-        )
+def diverged(update: int, parts: list[tuple[float, Batch]], norm: float) -> NoReturn:
+    """Stop, naming the first micro-batch whose loss is NaN or infinite and its first pairs, or where none is, all.
+
+    Raises: DivergedError.
+    """
+    wrong = {index: given for index, given in enumerate(parts) if not math.isfinite(given[0])}
+    first = next(iter(wrong), None)
+    what, value, named = "gradient norm", norm, dict(enumerate(parts))
+    if first is not None:
+        what, value, named = "loss", parts[first][0], {first: parts[first]}
+    where = ", ".join(f"micro-batch {index} (training pairs {some(batch)})" for index, (_, batch) in named.items())
+    raise DivergedError(
+        f"update {update}, {where}: {what} is {value}; expected a finite number: lower the learning rate or clip harder"
+    )
 
 
-def first(batch: Batch) -> str:
+def some(batch: Batch) -> str:
     """The first five pairs, and whether there are more."""
     return ", ".join([*map(str, batch.pairs[:5]), *(["..."] if len(batch.pairs) > 5 else [])])

@@ -291,6 +291,7 @@ def test_collate_by_hand():
     assert batch.source.tolist() == [[9, ids.EOS, ids.PAD, ids.PAD], [5, 6, 7, ids.EOS]]
     assert batch.target_input.tolist() == [[ids.BOS, 11, 12], [ids.BOS, 10, ids.PAD]]
     assert batch.target_output.tolist() == [[11, 12, ids.EOS], [10, ids.EOS, ids.PAD]]
+    assert batch.real.tolist() == [0, 1, 2, 3, 4]
     assert batch.pairs.tolist() == [2, 0]
     assert {side.dtype for side in batch[:3]} == {torch.int64}
     assert collate(part, np.array([1])).target_output.tolist() == [[ids.EOS]]

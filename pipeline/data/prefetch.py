@@ -1,0 +1,27 @@
+"""Making the next batches while the present one is computed."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from pipeline.data.batching import Update
+
+
+def ahead(updates: Iterable[Update], count: int, *, pinned: bool) -> Iterator[Update]:
+    """The updates in their order, made by a thread that is `count` ahead; `pinned`, as a GPU wants their batches.
+
+    What goes wrong in the thread is raised here, in its place.
+    """
+    source = iter(updates)
+
+    def following() -> Update | None:
+        update = next(source, None)
+        if update is None or not pinned:
+            return update
+        return update._replace(batches={index: batch.pinned() for index, batch in update.batches.items()})
+
+    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch") as thread:
+        waiting = deque(thread.submit(following) for _ in range(count))
+        while (update := waiting.popleft().result()) is not None:
+            waiting.append(thread.submit(following))
+            yield update

@@ -1,0 +1,63 @@
+"""Batches made ahead are the same batches in the same order, and so is what goes wrong."""
+
+import threading
+import time
+
+import pytest
+
+from pipeline.data.batching import Batch, Plan, Position, updates_from
+from pipeline.data.budget import TokenBatches
+from pipeline.data.prefetch import ahead
+from tests import toys
+
+PART = toys.encoded(toys.sentences(30, seed=1), toys.sentences(30, seed=2))
+
+
+def updates(last=7):
+    plan = Plan(PART, toys.training(), TokenBatches(kind="tokens"))
+    return updates_from(plan, PART, Position(1, 0, 0), last)
+
+
+def seen(found):
+    return [(one.position, *one[2:], [batch.source.tolist() for batch in one.batches.values()]) for one in found]
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+def test_the_same_in_the_same_order(count):
+    assert seen(ahead(updates(), count, pinned=False)) == seen(updates())
+    assert list(ahead(updates(0), count, pinned=False)) == []
+
+
+def test_another_thread_is_as_far_ahead_as_said():
+    made: list[str] = []
+
+    def slowly():
+        for update in updates():
+            made.append(threading.current_thread().name)
+            yield update
+
+    found = ahead(slowly(), 2, pinned=False)
+    next(found)
+    until = time.monotonic() + 10
+    while len(made) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    assert len(made) == 3  # the one that is used, and two
+    assert all(name.startswith("prefetch") for name in made)
+    found.close()
+
+
+def test_what_goes_wrong_comes_in_its_place():
+    def broken():
+        yield from updates(2)
+        raise ValueError("a cable")
+
+    found = ahead(broken(), 3, pinned=False)
+    assert [next(found).position.update for _ in range(2)] == [1, 2]
+    with pytest.raises(ValueError, match="^a cable$"):
+        next(found)
+
+
+def test_pinned_batches_are_pinned(monkeypatch):
+    monkeypatch.setattr(Batch, "pinned", lambda batch: batch._replace(pairs="pinned"))
+    assert {batch.pairs for one in ahead(updates(), 2, pinned=True) for batch in one.batches.values()} == {"pinned"}
