@@ -12,6 +12,7 @@ from torch import Tensor
 from pipeline import ids, progress
 from pipeline.decoding import beam, greedy
 from pipeline.decoding.search import Hypothesis, length_penalty
+from pipeline.decoding.side_by_side import searched
 from pipeline.models import interface
 from pipeline.params import Section
 
@@ -60,14 +61,14 @@ def translate(
     The caller has put the model on `device` and into `eval()`. `what` names the work on the progress bar.
     """
     results: list[list[int]] = [[] for _ in sources]
-    filled = [index for index, source in enumerate(sources) if len(source)]
-    lengths = [len(source) for source in sources]
-    pairs = (
-        pair
-        for batch in batches(filled, lengths, decoding.tokens_per_batch)
-        for pair in zip(batch, search(model, [sources[i] for i in batch], decoding, device), strict=True)
-    )
-    for index, pieces in progress.track(pairs, what, total=len(filled), unit="sentences"):
+    todo = filled(sources, decoding.tokens_per_batch)
+
+    def best(net: interface.Model, batch: Sequence[int]) -> list[list[int]]:
+        return search(net, [sources[index] for index in batch], decoding, device)
+
+    found = searched(best, model, todo, device)
+    pairs = (pair for batch, pieces in zip(todo, found, strict=True) for pair in zip(batch, pieces, strict=True))
+    for index, pieces in progress.track(pairs, what, total=sum(map(len, todo)), unit="sentences"):
         results[index] = pieces
     return results
 
@@ -81,10 +82,12 @@ def n_best(
     The caller has put the model on `device` and into `eval()`.
     """
     results = [[Hypothesis([], 0.0)] for _ in sources]
-    lengths = [len(source) for source in sources]
-    filled = [index for index, length in enumerate(lengths) if length]
-    for batch in batches(filled, lengths, decoding.tokens_per_batch):
-        found = ranked(model, [sources[i] for i in batch], decoding, device, number)
+    todo = filled(sources, decoding.tokens_per_batch)
+
+    def best(net: interface.Model, batch: Sequence[int]) -> list[list[Hypothesis]]:
+        return ranked(net, [sources[index] for index in batch], decoding, device, number)
+
+    for batch, found in zip(todo, searched(best, model, todo, device), strict=True):
         for index, hypotheses in zip(batch, found, strict=True):
             results[index] = hypotheses
     return results
@@ -107,6 +110,12 @@ def penalised(hypothesis: Hypothesis, max_length: int, alpha: float) -> Hypothes
     """A hypothesis scored by log P alone, its score divided by the length penalty."""
     length = min(len(hypothesis.ids) + 1, max_length)  # without EOS at its maximum length
     return Hypothesis(hypothesis.ids, hypothesis.score / float(length_penalty(torch.tensor(length), alpha)))
+
+
+def filled(sources: Sequence[Source], tokens_per_batch: int) -> list[list[int]]:
+    """The indices of the sources that are not empty, in batches."""
+    lengths = [len(source) for source in sources]
+    return list(batches([index for index, length in enumerate(lengths) if length], lengths, tokens_per_batch))
 
 
 def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: int) -> Iterator[list[int]]:

@@ -1,12 +1,12 @@
 """A stand-in model whose every step is drawn from (seed, source, prefix), so that nothing can be found by luck."""
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pipeline import ids
 
@@ -31,6 +31,12 @@ class Drawn:
 
     def searching(self) -> AbstractContextManager[Callable[[Tensor], Tensor]]:
         return nullcontext(torch.clone)
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        return iter(())
+
+    def buffers(self) -> Iterator[Tensor]:
+        return iter(())
 
     def scores(self, source: list[int], prefix: list[int]) -> Tensor:
         assert prefix[0] == ids.BOS

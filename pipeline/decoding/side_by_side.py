@@ -1,0 +1,48 @@
+"""Searches side by side: on a CPU each has a batch and some threads of its own, so that none waits for another's end."""
+
+import copy
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+from pipeline.models.interface import Model
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+MOST = 4  # at once: each holds a batch, and between two products they wait for each other
+
+
+def searched(
+    search: Callable[[Model, T], R], model: Model, batches: Sequence[T], device: torch.device
+) -> Iterator[R]:
+    """`search(model, batch)` of each batch, in their order; as many at once as torch has threads, `MOST` at most.
+
+    Each is given a network of its own, with the weights of `model`, which must not change meanwhile. What goes wrong
+    in one is raised in its place, and those not begun then are left out.
+    """
+    threads = torch.get_num_threads()
+    number = min(threads, MOST, len(batches)) if device.type == "cpu" else 1
+    if number <= 1:
+        yield from (search(model, batch) for batch in batches)
+        return
+    own = threading.local()
+
+    def begin() -> None:
+        torch.set_num_threads(threads // number)  # of this thread's products
+        own.model = twin(model)
+
+    pool = ThreadPoolExecutor(number, "search", begin)
+    try:
+        yield from pool.map(lambda batch: search(own.model, batch), batches)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(threads)  # of threads that begin later
+
+
+def twin(model: Model) -> Model:
+    """Another network with the very weights of this one: what a search keeps in its layers is the search's own."""
+    return copy.deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})

@@ -1,0 +1,82 @@
+"""Batches searched side by side have the results of one after the other, in their order."""
+
+import threading
+
+import pytest
+import torch
+
+from pipeline.decoding.side_by_side import MOST, searched, twin
+from tests import networks
+
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def model():
+    return networks.build("transformer_prenorm").eval()
+
+
+def test_results_in_order_by_networks_of_the_same_weights(model, threads):
+    seen, meet = set(), threading.Barrier(2, timeout=60)
+
+    def search(net, batch):
+        if batch < 2:
+            meet.wait()  # both are under way at once
+        seen.add((threading.current_thread().name, id(net), torch.get_num_threads()))
+        assert all(a is b for a, b in zip(net.parameters(), model.parameters(), strict=True))
+        return batch * batch
+
+    assert list(searched(search, model, range(30), CPU)) == [batch * batch for batch in range(30)]
+    assert len({name for name, _, _ in seen}) == len({net for _, net, _ in seen} - {id(model)}) == 2
+    assert {number for _, _, number in seen} == {1}
+    assert torch.get_num_threads() == 2
+
+
+def test_one_batch_or_a_gpu_needs_no_thread(model, threads):
+    def search(net, batch):
+        return net is model and threading.current_thread() is threading.main_thread() and torch.get_num_threads() == 2
+
+    assert list(searched(search, model, [1], CPU)) == [True]
+    assert list(searched(search, model, [1, 2, 3], torch.device("cuda"))) == [True] * 3
+    assert list(searched(search, model, [], CPU)) == []
+
+
+def test_no_more_than_most(model, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3 * MOST + 1)
+    given = []
+    monkeypatch.setattr(torch, "set_num_threads", given.append)
+    assert list(searched(lambda net, batch: batch, model, range(9), CPU)) == list(range(9))
+    assert 1 <= len(given[:-1]) <= MOST
+    assert set(given[:-1]) == {3}
+    assert given[-1] == 3 * MOST + 1
+
+
+def test_what_goes_wrong_ends_the_rest(model, threads):
+    begun = []
+
+    def search(net, batch):
+        begun.append(batch)
+        if batch == 3:
+            raise ValueError("out of memory")
+        return batch
+
+    found = searched(search, model, range(1000), CPU)
+    with pytest.raises(ValueError, match="^out of memory$"):
+        list(found)
+    assert torch.get_num_threads() == 2
+
+
+def test_searches_of_a_twin_leave_the_model_alone(model):
+    other = twin(model)
+    with other.searching():
+        products = [layer.products for layer in model.modules() if hasattr(layer, "products")]
+        assert products
+        assert not any(found is not None for found in products)
