@@ -14,7 +14,6 @@ import torch
 from pipeline import cli, device, files, tracking
 from pipeline.data.batching import Plan, updates_from
 from pipeline.data.budget import Training
-from pipeline.data.prefetch import ahead
 from pipeline.data.shards import Encoded
 from pipeline.data.vocabulary import Vocabulary, digest
 from pipeline.fingerprint import fingerprint
@@ -26,13 +25,12 @@ from pipeline.training import launch
 from pipeline.training.checkpoints import Checkpoints, minutes
 from pipeline.training.learning import Learning
 from pipeline.training.loop import Step, resolved, train
+from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import Ranks, join
 from pipeline.training.record import Record
 from pipeline.training.validation import Judge
 
 READS = ("corpora.{corpus}.training", "models.{model}.{size}.arch", "models.{model}.{size}.learning")
-
-AHEAD = 2  # updates whose batches are made before their turn
 
 
 class Trial(NamedTuple):
@@ -165,7 +163,7 @@ def steps_from(trial: Trial, record: Record) -> Iterator[Step]:
     steps = train(
         trial.net,
         trial.optimizer,
-        ahead(updates, AHEAD, pinned=device.best().type == "cuda"),
+        prefetched(updates, pinned=device.best().type == "cuda"),
         trial.learning,
         width=trial.width,
         last=training.updates,

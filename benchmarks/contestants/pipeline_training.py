@@ -15,6 +15,7 @@ from pipeline.layers.positions import sinusoids
 from pipeline.training.averaging import average_checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
+from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import join
 from pipeline.training.record import START
 
@@ -58,7 +59,7 @@ with join() as ranks:
     steps = train(
         model,
         learning.optimizer.build(model),
-        updates_from(plan, encoded, START, updates, ranks.share),
+        prefetched(updates_from(plan, encoded, START, updates, ranks.share), pinned=False),
         learning,
         width=given.width,
         last=updates,

@@ -1,6 +1,6 @@
 """Length-sorted batches: what stands in micro-batch i of epoch e is a function of (seed, e) and nothing else."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -22,18 +22,21 @@ class Batch(NamedTuple):
     source: Tensor  # (B, S) int64, EOS at each row's end
     target_input: Tensor  # (B, T) int64, begins with BOS
     target_output: Tensor  # (B, T) int64, EOS at each row's end
-    real: Tensor  # (N,) int64, the positions of a target laid out flat that hold a piece, as a GPU does not tell at once
+    real: Tensor  # (N,) int64, where target_output, laid out flat, holds a piece; to ask a GPU would be to wait for it
     pairs: Indices  # which pairs of the part these are
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch on another device, which need not have it yet when this returns."""
-        *tensors, pairs = self
-        return Batch(*(tensor.to(device, non_blocking=True) for tensor in tensors), pairs)
+        """The same batch, which is on the CPU, on another device, though it may still be on its way."""
+        return self.moved(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pinned(self) -> "Batch":
         """The same batch where a GPU fetches it by itself."""
-        *tensors, pairs = self
-        return Batch(*(tensor.pin_memory() for tensor in tensors), pairs)
+        return self.moved(Tensor.pin_memory)
+
+    def moved(self, move: Callable[[Tensor], Tensor]) -> "Batch":
+        """The same batch with each tensor moved."""
+        source, target_input, target_output, real, pairs = self
+        return Batch(move(source), move(target_input), move(target_output), move(real), pairs)
 
 
 class Position(NamedTuple):
@@ -191,7 +194,8 @@ def collate(encoded: Encoded, pairs: Indices) -> Batch:
     target = rows(encoded.target, pairs)
     target_input = pad([np.concatenate(([ids.BOS], row)) for row in target])
     target_output = pad([append(row, ids.EOS) for row in target])
-    return Batch(source, target_input, target_output, (target_output.flatten() != ids.PAD).nonzero()[:, 0], pairs)
+    real = torch.from_numpy(np.flatnonzero(target_output.numpy() != ids.PAD))  # without torch's threads
+    return Batch(source, target_input, target_output, real, pairs)
 
 
 def rows(side: Ragged, pairs: Indices) -> list[Indices]:

@@ -10,7 +10,6 @@ from torch import Tensor
 
 from pipeline import ids
 from pipeline.decoding.search import Hypothesis, chosen, length_penalty
-from pipeline.layers.packed import Product
 from pipeline.models import interface
 
 
@@ -136,7 +135,7 @@ def advance(beam: Beam, candidates: Continuations, rule: Rule, found: list[list[
     )
 
 
-def continuations(beam: Beam, scorer: Product, hidden: Tensor, count: int) -> Continuations:
+def continuations(beam: Beam, scorer: interface.Product, hidden: Tensor, count: int) -> Continuations:
     """The `count` best of each sentence's beginnings with one more piece, the best first (C of them at most).
 
     They are among the `count` best of each beginning, which are found first.

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.layers.packed import Product
+from pipeline.models.interface import Product
 
 # No search writes these. Text cannot hold an unknown piece (it would read ` ⁇ `), so UNK is left out too;
 # fairseq leaves it in and charges a penalty for it, 0 unless asked.
@@ -25,9 +25,7 @@ class Hypothesis(NamedTuple):
     score: float
 
 
-def chosen(
-    scorer: Product, hidden: Tensor, choose: Callable[[Tensor, slice], tuple[Tensor, ...]]
-) -> list[Tensor]:
+def chosen(scorer: Product, hidden: Tensor, choose: Callable[[Tensor, slice], tuple[Tensor, ...]]) -> list[Tensor]:
     """What `choose` makes of the logits of possible pieces and the rows they are of; a CPU takes some rows at a time.
 
     `scorer` is a model's. Shapes: hidden (N, D); `choose` gives tensors of as many rows as its logits have, which are

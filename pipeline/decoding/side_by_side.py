@@ -1,4 +1,4 @@
-"""Searches side by side: on a CPU each has a batch and some threads of its own, so that none waits for another's end."""
+"""Searches side by side: on a CPU each has a batch, and some of the threads."""
 
 import copy
 import threading
@@ -16,9 +16,7 @@ R = TypeVar("R")
 MOST = 4  # at once: each holds a batch, and between two products they wait for each other
 
 
-def searched(
-    search: Callable[[Model, T], R], model: Model, batches: Sequence[T], device: torch.device
-) -> Iterator[R]:
+def searched(search: Callable[[Model, T], R], model: Model, batches: Sequence[T], device: torch.device) -> Iterator[R]:
     """`search(model, batch)` of each batch, in their order; as many at once as torch has threads, `MOST` at most.
 
     Each is given a network of its own, with the weights of `model`, which must not change meanwhile. What goes wrong

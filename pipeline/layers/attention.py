@@ -66,7 +66,7 @@ class MultiHeadAttention(nn.Module):
             self.watched.append(weights(query, key, mask, causal=causal))
         dropout = self.dropout if self.training else 0.0
         if dropout and query.device.type == "cpu" and query.dtype == torch.bfloat16:
-            bias = bias_of(mask, query.shape[2] if causal else None, query.dtype)
+            bias = bias_of(mask, query.shape[2], query.dtype, causal=causal)
             mixed = Mixing.apply(query, key, value, bias, dropout)  # type: ignore[no-untyped-call]
         else:
             mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)

@@ -10,49 +10,51 @@ from pipeline.layers.dropout import draw
 
 
 class Mixing(torch.autograd.Function):
-    """dropout(softmax(Q K^T / sqrt(K) + bias)) V by batched products of contiguous matrices.
+    """dropout(softmax(Q K^T / sqrt(E) + bias)) V, of head width E, by batched products of contiguous matrices.
 
-    Shapes: query (B, H, T, K), keys and values (B, H, S, K), bias (B or 1, 1, T or 1, S) or None -> (B, H, T, K).
+    The scores are rounded to bf16 before the softmax, where torch's own keeps fp32: a weight is off by up to 3 % where
+    its score is 10. There must be a position to look at.
+
+    Shapes: query (B, H, T, E), keys and values (B, H, S, E), bias (B or 1, 1, T or 1, S) or None -> (B, H, T, E).
     """
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, rate: float) -> Tensor:
         batch, heads, _, width = query.shape
         q, k, v = (x.reshape(batch * heads, -1, width) for x in (query, key, value))
-        scale, widened = 1 / math.sqrt(width), 1 / (1 - rate)
+        ctx.scale, ctx.upscale, ctx.heads = 1 / math.sqrt(width), 1 / (1 - rate), heads
         with torch.autocast("cpu", enabled=False):
-            scores = times(q, k.transpose(1, 2), scale)
+            scores = times(q, k.transpose(1, 2), ctx.scale)
             if bias is not None:
                 scores.view(batch, heads, *scores.shape[1:]).add_(bias)
             p = scores.softmax(dim=2)
             kept = draw(p.shape, rate, p.dtype)
-            dropped = p * kept
-            mixed = times(dropped, v, widened)
-        ctx.save_for_backward(q, k, v, p, kept, dropped)
-        ctx.scale, ctx.widened, ctx.heads = scale, widened, heads
+            mixed = times(p * kept, v, ctx.upscale)
+        ctx.save_for_backward(q, k, v, p, kept)
         return mixed.view(query.shape)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        q, k, v, p, kept, dropped = ctx.saved_tensors
+        q, k, v, p, kept = ctx.saved_tensors
         g = grads[0].reshape(q.shape)
-        g_value = times(dropped.transpose(1, 2), g, ctx.widened)
-        g_p = times(g, v.transpose(1, 2), ctx.widened).mul_(kept)
+        g_value = times((p * kept).transpose(1, 2), g, ctx.upscale)
+        g_p = times(g, v.transpose(1, 2), ctx.upscale).mul_(kept)
         g_scores = torch.ops.aten._softmax_backward_data(g_p, p, 2, p.dtype)
         g_query, g_key = times(g_scores, k, ctx.scale), times(g_scores.transpose(1, 2), q, ctx.scale)
         return *(x.view(-1, ctx.heads, *x.shape[1:]) for x in (g_query, g_key, g_value)), None, None
 
 
 def times(a: Tensor, b: Tensor, scale: float) -> Tensor:
-    """scale * A B: (N, T, K), (N, K, S) -> (N, T, S)."""
-    return torch.baddbmm(a.new_empty(len(a), a.shape[1], b.shape[2]), a, b, beta=0, alpha=scale)
+    """scale * A B: (N, T, E), (N, E, S) -> (N, T, S)."""
+    return torch.baddbmm(a.new_empty(1), a, b, beta=0, alpha=scale)
 
 
-def bias_of(mask: Tensor | None, causal: int | None, dtype: torch.dtype) -> Tensor | None:
-    """0 where a position may be seen, -inf elsewhere.
+def bias_of(mask: Tensor | None, positions: int, dtype: torch.dtype, *, causal: bool) -> Tensor | None:
+    """0 where a position may be seen, -inf elsewhere; None where all may. With `causal` there is no mask.
 
-    Shapes: mask (B, 1, 1, S) with True where it may, or None; or causal, the number of positions -> (1, 1, T, T).
+    Shapes: mask (B, 1, 1, S) with True where it may -> the same; causal -> (1, 1, T, T) for T positions.
     """
-    if causal is not None:
-        return torch.full((1, 1, causal, causal), -math.inf, dtype=dtype).triu(1)
+    if causal:
+        assert mask is None, "causal attention takes no mask"
+        return torch.full((1, 1, positions, positions), -math.inf, dtype=dtype).triu(1)
     return None if mask is None else torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, -math.inf)

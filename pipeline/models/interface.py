@@ -8,7 +8,7 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-from pipeline.layers.packed import Product
+from pipeline.layers.packed import Product as Product
 
 # Of a search: dimension 0 of a tensor is the row, or the sentence where its name begins with `source.`. Each of the B
 # sentences has W rows, sentence by sentence, so that what it keeps of its source need not be copied for each. Where a

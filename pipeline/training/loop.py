@@ -16,8 +16,9 @@ from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
 from pipeline.training.ranks import Ranks
 
-ROWS = 1024  # target positions that are scored at a time on a CPU: 8,000 pieces are 16 MB of bf16
-MORE_ROWS = 16384  # and on another device, which wants larger products
+# Target positions that are scored at a time: on a CPU 8,000 pieces of each are 16 MB of bf16, a GPU wants larger
+# products. A recurrent model draws dropout's mask for each such block, so that its training changes with the number.
+ROWS = {"cpu": 1024, "cuda": 16384}
 
 
 class DivergedError(ValueError):
@@ -83,30 +84,31 @@ def train(
         rate = learning.schedule.rate(update, width=width, updates=last)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(model.parameters(), learning.clip))).tolist()
-        if not math.isfinite(loss + norm):  # on all ranks alike
-            diverged(update, ranks.collect([(part.item(), batches[index]) for index, part in parts.items()]), norm)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), learning.clip)
+        found = dict(zip(("loss", "gradient norm"), torch.stack((total, norm)).tolist(), strict=True))
+        if not all(map(math.isfinite, found.values())):  # on all ranks alike
+            diverged(update, ranks.collect([(part.item(), batches[index]) for index, part in parts.items()]), found)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        yield Step(position, loss, norm, tokens, rate, real, computed)
+        yield Step(position, *found.values(), tokens, rate, real, computed)
 
 
 def add_gradient(model: Model, batch: Batch, learning: Learning, tokens: int) -> Tensor:
     """The training loss over the micro-batch's real target tokens, in nats, divided by `tokens`; its gradient is added.
 
-    Scores of some rows at a time, each with its way back to what the projection read: all would be larger than all else.
+    Positions are scored in blocks, and the gradient of each block taken back to what the projection read before the
+    next: scores of all of them would be larger than all else.
     """
-    device = batch.source.device
+    device, smoothing, spread = batch.source.device, learning.label_smoothing, learning.smoothing_spread
     with autocast(learning.precision, device):
         hidden, targets = real_hidden(model, batch)
-    rows = ROWS if device.type == "cpu" else MORE_ROWS
-    parts = [part.requires_grad_() for part in hidden.detach().split(rows)]
+    rows = ROWS[device.type]
+    parts = [part.requires_grad_() for part in torch.split(hidden.detach(), rows)]
     loss = torch.zeros((), device=device)
-    for part, gold in zip(parts, targets.split(rows), strict=True):
+    for part, gold in zip(parts, torch.split(targets, rows), strict=True):
         with autocast(learning.precision, device):
             logits = model.logits(part)
-        spread = learning.smoothing_spread
-        share = smoothed_cross_entropy(logits, gold, smoothing=learning.label_smoothing, spread=spread) / tokens
+        share = smoothed_cross_entropy(logits, gold, smoothing=smoothing, spread=spread) / tokens
         torch.autograd.backward(share)
         loss += share.detach()
     torch.autograd.backward(hidden, torch.cat([part.grad for part in parts if part.grad is not None]))
@@ -131,17 +133,18 @@ def resolved(precision: str, device: torch.device) -> str:
     return precision
 
 
-def diverged(update: int, parts: list[tuple[float, Batch]], norm: float) -> NoReturn:
-    """Stop, naming the first micro-batch whose loss is NaN or infinite and its first pairs, or where none is, all.
+def diverged(update: int, parts: list[tuple[float, Batch]], found: dict[str, float]) -> NoReturn:
+    """Stop, naming the first micro-batch whose loss is NaN or infinite; where none is, all, and what of them is.
 
+    `parts` are the losses and batches of the update, `found` what they make together, by name.
     Raises: DivergedError.
     """
-    wrong = {index: given for index, given in enumerate(parts) if not math.isfinite(given[0])}
-    first = next(iter(wrong), None)
-    what, value, named = "gradient norm", norm, dict(enumerate(parts))
-    if first is not None:
-        what, value, named = "loss", parts[first][0], {first: parts[first]}
-    where = ", ".join(f"micro-batch {index} (training pairs {some(batch)})" for index, (_, batch) in named.items())
+    named = [(index, "loss", *part) for index, part in enumerate(parts) if not math.isfinite(part[0])][:1]
+    if not named:
+        what, value = next((what, value) for what, value in found.items() if not math.isfinite(value))
+        named = [(index, what, value, batch) for index, (_, batch) in enumerate(parts)]
+    where = ", ".join(f"micro-batch {index} (training pairs {some(batch)})" for index, _, _, batch in named)
+    _, what, value, _ = named[0]
     raise DivergedError(
         f"update {update}, {where}: {what} is {value}; expected a finite number: lower the learning rate or clip harder"
     )

@@ -16,7 +16,7 @@ from pipeline.decoding import greedy
 from pipeline.evaluation.bleu import bleu
 from pipeline.files import read_lines
 from pipeline.models.interface import Model
-from pipeline.training.loop import autocast, real_hidden
+from pipeline.training.loop import ROWS, autocast, real_hidden
 from pipeline.training.ranks import Ranks
 
 
@@ -69,6 +69,10 @@ def token_scores(
     for batch in batches:
         with autocast(precision, device):
             hidden, targets = real_hidden(model, batch.to(device))
-            logits = model.logits(hidden)
-        loss = F.cross_entropy(logits.float(), targets, reduction="sum").item()
-        yield loss, int((logits.argmax(dim=1) == targets).sum()), len(targets)
+        loss = right = 0.0
+        for rows, gold in zip(hidden.split(ROWS[device.type]), targets.split(ROWS[device.type]), strict=True):
+            with autocast(precision, device):
+                logits = model.logits(rows)
+            loss += F.cross_entropy(logits.float(), gold, reduction="sum").item()
+            right += int((logits.argmax(dim=1) == gold).sum())
+        yield loss, int(right), len(targets)

@@ -292,6 +292,7 @@ def test_collate_by_hand():
     assert batch.target_input.tolist() == [[ids.BOS, 11, 12], [ids.BOS, 10, ids.PAD]]
     assert batch.target_output.tolist() == [[11, 12, ids.EOS], [10, ids.EOS, ids.PAD]]
     assert batch.real.tolist() == [0, 1, 2, 3, 4]
+    assert collate(part, np.array([0, 2])).real.tolist() == [0, 1, 3, 4, 5]
     assert batch.pairs.tolist() == [2, 0]
     assert {side.dtype for side in batch[:3]} == {torch.int64}
     assert collate(part, np.array([1])).target_output.tolist() == [[ids.EOS]]
@@ -300,8 +301,18 @@ def test_collate_by_hand():
 def test_a_batch_moves_as_a_whole():
     moved = collate(toys.encoded([[5]], [[6]]), np.array([0])).to(torch.device("meta"))
     assert isinstance(moved, Batch)
-    assert {side.device.type for side in moved[:3]} == {"meta"}
+    assert {tensor.device.type for tensor in moved[:4]} == {"meta"}
     assert moved.pairs.tolist() == [0]
+
+
+@pytest.mark.gpu
+def test_a_pinned_batch_arrives_whole():
+    batch = collate(toys.encoded([[5, 6], [7]], [[6], [8, 9]]), np.array([0, 1]))
+    pinned = batch.pinned()
+    moved = pinned.to(torch.device("cuda"))
+    assert all(tensor.is_pinned() for tensor in pinned[:4])
+    assert all(torch.equal(there.cpu(), here) for there, here in zip(moved[:4], batch[:4], strict=True))
+    assert pinned.pairs is moved.pairs is batch.pairs
 
 
 def test_a_part_without_a_usable_pair_is_refused():

@@ -69,7 +69,7 @@ def test_what_goes_wrong_ends_the_rest(model, threads):
         return batch
 
     found = searched(search, model, range(1000), CPU)
-    with pytest.raises(ValueError, match="^out of memory$"):
+    with pytest.raises(ValueError, match=r"^out of memory$"):
         list(found)
     assert torch.get_num_threads() == 2
 

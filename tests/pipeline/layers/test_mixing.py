@@ -18,11 +18,11 @@ def drawn(*shape):
     return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
 
 
-@pytest.mark.parametrize(("mask", "causal"), [(MASK, None), (None, 4), (None, None)])
+@pytest.mark.parametrize(("mask", "causal"), [(MASK, False), (None, True), (None, False)])
 def test_the_definition_and_its_gradient(mask, causal):
     torch.manual_seed(1)
     query, key, value = drawn(B, H, T, K), drawn(B, H, T if causal else S, K), drawn(B, H, T if causal else S, K)
-    given, bias = torch.randn(B, H, T, K, dtype=torch.float64), bias_of(mask, causal, torch.float64)
+    given, bias = torch.randn(B, H, T, K, dtype=torch.float64), bias_of(mask, T, torch.float64, causal=causal)
     torch.manual_seed(2)
     out = Mixing.apply(query, key, value, bias, 0.4)
     found = torch.autograd.grad(out, (query, key, value), given)
@@ -40,19 +40,46 @@ def test_the_definition_and_its_gradient(mask, causal):
         torch.testing.assert_close(got, wanted)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_bf16_is_near_fp32(causal, monkeypatch):
-    """As both draw nothing away here, and by way of strides that are not contiguous."""
-    monkeypatch.setattr(mixing, "draw", lambda shape, _, dtype: torch.ones(shape, dtype=dtype))
+@pytest.fixture
+def keeping_all(monkeypatch):
+    """Nothing is drawn away; the shapes of the masks asked for."""
+    asked = []
+    monkeypatch.setattr(
+        mixing, "draw", lambda shape, _, dtype: asked.append(tuple(shape)) or torch.ones(shape, dtype=dtype)
+    )
+    return asked
+
+
+@pytest.mark.parametrize("how", ["masked", "causal", "to the source"])
+def test_bf16_is_near_fp32(how, keeping_all):
+    """In training, by way of strides that are not contiguous; elsewhere torch's own attention is used."""
     torch.manual_seed(3)
-    attention, x = MultiHeadAttention(16, 4, 1e-9), torch.randn(B, S, 16, requires_grad=True)
-    mask = None if causal else MASK
+    attention, given = MultiHeadAttention(16, 4, 1e-9), torch.randn(B, T, 16)
+    x, memory = (torch.randn(B, length, 16, requires_grad=True) for length in (T, S))
+
+    def attend():
+        if how == "to the source":
+            return attention.look(x, *attention.remember(memory), MASK)
+        return attention(x, None if how == "causal" else MASK[..., :T], causal=how == "causal")
+
+    inputs = (x, memory) if how == "to the source" else (x,)
     with torch.autocast("cpu", torch.bfloat16):
-        near = attention(x, mask, causal=causal)
-    exact = attention.eval()(x, mask, causal=causal)
-    given = torch.randn(B, S, 16)
-    [g_near] = torch.autograd.grad(near.float(), x, given)
-    [g_exact] = torch.autograd.grad(exact, x, given)
-    torch.testing.assert_close(near.float(), exact, rtol=0.02, atol=0.02)
-    torch.testing.assert_close(g_near, g_exact, rtol=0.05, atol=0.05)
+        near = attend()
+    assert keeping_all == [(B * 4, T, S if how == "to the source" else T)]
+    exact = attend()
+    assert len(keeping_all) == 1
+    with torch.autocast("cpu", torch.bfloat16):
+        attention.eval()
+        attend()
+    assert len(keeping_all) == 1
     assert near.dtype == torch.bfloat16
+    torch.testing.assert_close(near.float(), exact, rtol=0.02, atol=0.02)
+    for got, wanted in zip(
+        torch.autograd.grad(near.float(), inputs, given), torch.autograd.grad(exact, inputs, given), strict=True
+    ):
+        torch.testing.assert_close(got, wanted, rtol=0.05, atol=0.05)
+
+
+def test_causal_takes_no_mask():
+    with pytest.raises(AssertionError, match="causal"):
+        bias_of(MASK, S, torch.float32, causal=True)

@@ -7,13 +7,14 @@ import pytest
 import torch
 from torch import nn
 
+from pipeline import ids
 from pipeline.data.batching import Plan, Position, Update, collate, updates_from
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training import loop
 from pipeline.training.loop import DivergedError, Step, resolved, train
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import START
-from tests import toys
+from tests import networks, toys
 
 LINES = toys.sentences(30, seed=1)
 PART = toys.encoded(LINES, [line[::-1] for line in LINES])
@@ -80,14 +81,46 @@ def test_gradient_is_that_of_the_mean_and_clipped(clip):
 
 
 @pytest.mark.parametrize("rows", [1, 5, 26])
-def test_rows_scored_at_a_time_change_nothing(rows, monkeypatch):
-    given = [made_of(update, batch(*range(8))) for update in (1, 2)]
-    whole, parts = build(), build()
-    expected = run(whole, given, toys.learning())
-    monkeypatch.setattr(loop, "ROWS", rows)
-    found = run(parts, given, toys.learning())
-    for one, other in zip(expected, found, strict=True):
-        assert (other.loss, other.grad_norm) == pytest.approx((one.loss, one.grad_norm), rel=1e-5)
+@pytest.mark.parametrize(("name", "precision"), [("transformer_prenorm", "bf16"), ("rnnsearch", "fp32")])
+def test_rows_scored_at_a_time_change_nothing(name, precision, rows, monkeypatch):
+    """Loss and gradient are those of one plain product and torch's own loss; bf16 rounds its gradient once a block."""
+    model, plain = networks.build(name).train(), networks.build(name).train()
+    given, learning = batch(*range(8)), toys.learning(precision=precision)
+    assert (given.target_output != ids.PAD).sum() > 26
+    monkeypatch.setitem(loop.ROWS, "cpu", rows)
+    found = loop.add_gradient(model, given, learning, 7)
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        logits = plain.logits(plain.hidden(given.source, given.target_input)).flatten(0, 1)
+    gold = given.target_output.flatten()
+    expected = (
+        nn.functional.cross_entropy(logits.float(), gold, ignore_index=0, label_smoothing=0.1, reduction="sum") / 7
+    )
+    expected.backward()
+    near = 0.03 if precision == "bf16" else 1e-4
+    assert found.item() == pytest.approx(expected.item(), rel=near)
+    for (which, weight), other in zip(model.named_parameters(), plain.parameters(), strict=True):
+        assert (weight.grad - other.grad).norm() <= near * other.grad.norm() + 1e-6, which
+
+
+FIRST = "micro-batch 0 (training pairs 0)"
+
+
+def part_of(loss):
+    return loss, batch(0)
+
+
+@pytest.mark.parametrize(
+    ("losses", "found", "said"),
+    [
+        ([1.0, math.nan, math.inf], (math.nan, math.nan), "micro-batch 1 (training pairs 0): loss is nan"),
+        ([3e38, 3e38], (math.inf, 2.0), f"{FIRST}, micro-batch 1 (training pairs 0): loss is inf"),
+        ([1.0], (1.0, math.inf), f"{FIRST}: gradient norm is inf"),
+    ],
+)
+def test_what_diverged_is_named(losses, found, said):
+    names = dict(zip(("loss", "gradient norm"), found, strict=True))
+    with pytest.raises(DivergedError, match=f"^{re.escape('update 4, ' + said)}; expected"):
+        loop.diverged(4, [part_of(loss) for loss in losses], names)
 
 
 def test_loss_is_per_token_and_smoothed_as_trained():

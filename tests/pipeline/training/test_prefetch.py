@@ -7,7 +7,8 @@ import pytest
 
 from pipeline.data.batching import Batch, Plan, Position, updates_from
 from pipeline.data.budget import TokenBatches
-from pipeline.data.prefetch import ahead
+from pipeline.training import prefetch
+from pipeline.training.prefetch import prefetched
 from tests import toys
 
 PART = toys.encoded(toys.sentences(30, seed=1), toys.sentences(30, seed=2))
@@ -23,9 +24,10 @@ def seen(found):
 
 
 @pytest.mark.parametrize("count", [1, 3, 20])
-def test_the_same_in_the_same_order(count):
-    assert seen(ahead(updates(), count, pinned=False)) == seen(updates())
-    assert list(ahead(updates(0), count, pinned=False)) == []
+def test_the_same_in_the_same_order(count, monkeypatch):
+    monkeypatch.setattr(prefetch, "AHEAD", count)
+    assert seen(prefetched(updates(), pinned=False)) == seen(updates())
+    assert list(prefetched(updates(0), pinned=False)) == []
 
 
 def test_another_thread_is_as_far_ahead_as_said():
@@ -36,7 +38,7 @@ def test_another_thread_is_as_far_ahead_as_said():
             made.append(threading.current_thread().name)
             yield update
 
-    found = ahead(slowly(), 2, pinned=False)
+    found = prefetched(slowly(), pinned=False)
     next(found)
     until = time.monotonic() + 10
     while len(made) < 3 and time.monotonic() < until:
@@ -45,6 +47,8 @@ def test_another_thread_is_as_far_ahead_as_said():
     assert len(made) == 3  # the one that is used, and two
     assert all(name.startswith("prefetch") for name in made)
     found.close()
+    assert len(made) <= 4  # but for one under way nothing more is made
+    assert not any(thread.name.startswith("prefetch") for thread in threading.enumerate())
 
 
 def test_what_goes_wrong_comes_in_its_place():
@@ -52,12 +56,12 @@ def test_what_goes_wrong_comes_in_its_place():
         yield from updates(2)
         raise ValueError("a cable")
 
-    found = ahead(broken(), 3, pinned=False)
+    found = prefetched(broken(), pinned=False)
     assert [next(found).position.update for _ in range(2)] == [1, 2]
-    with pytest.raises(ValueError, match="^a cable$"):
+    with pytest.raises(ValueError, match=r"^a cable$"):
         next(found)
 
 
 def test_pinned_batches_are_pinned(monkeypatch):
     monkeypatch.setattr(Batch, "pinned", lambda batch: batch._replace(pairs="pinned"))
-    assert {batch.pairs for one in ahead(updates(), 2, pinned=True) for batch in one.batches.values()} == {"pinned"}
+    assert {batch.pairs for one in prefetched(updates(), pinned=True) for batch in one.batches.values()} == {"pinned"}

@@ -6,9 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 from pipeline.data.batching import Update
 
+AHEAD = 2  # updates whose batches are made before their turn
 
-def ahead(updates: Iterable[Update], count: int, *, pinned: bool) -> Iterator[Update]:
-    """The updates in their order, made by a thread that is `count` ahead; `pinned`, as a GPU wants their batches.
+
+def prefetched(updates: Iterable[Update], *, pinned: bool) -> Iterator[Update]:
+    """The updates in their order, made by a thread that is `AHEAD` of them ahead; for a GPU their batches `pinned`.
 
     What goes wrong in the thread is raised here, in its place.
     """
@@ -20,8 +22,11 @@ def ahead(updates: Iterable[Update], count: int, *, pinned: bool) -> Iterator[Up
             return update
         return update._replace(batches={index: batch.pinned() for index, batch in update.batches.items()})
 
-    with ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch") as thread:
-        waiting = deque(thread.submit(following) for _ in range(count))
+    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch")
+    try:
+        waiting = deque(thread.submit(following) for _ in range(AHEAD))
         while (update := waiting.popleft().result()) is not None:
             waiting.append(thread.submit(following))
             yield update
+    finally:
+        thread.shutdown(cancel_futures=True)
