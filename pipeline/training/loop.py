@@ -84,13 +84,13 @@ def train(
         rate = learning.schedule.rate(update, width=width, updates=last)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        norm = nn.utils.clip_grad_norm_(model.parameters(), learning.clip)
-        found = dict(zip(("loss", "gradient norm"), torch.stack((total, norm)).tolist(), strict=True))
-        if not all(map(math.isfinite, found.values())):  # on all ranks alike
-            diverged(update, ranks.collect([(part.item(), batches[index]) for index, part in parts.items()]), found)
+        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(model.parameters(), learning.clip))).tolist()
+        if not math.isfinite(loss + norm):  # on all ranks alike
+            every = ranks.collect([(part.item(), batches[index]) for index, part in parts.items()])
+            diverged(update, every, {"loss": loss, "gradient norm": norm})
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        yield Step(position, *found.values(), tokens, rate, real, computed)
+        yield Step(position, loss, norm, tokens, rate, real, computed)
 
 
 def add_gradient(model: Model, batch: Batch, learning: Learning, tokens: int) -> Tensor:

@@ -70,7 +70,8 @@ def token_scores(
         with autocast(precision, device):
             hidden, targets = real_hidden(model, batch.to(device))
         loss = right = 0.0
-        for rows, gold in zip(hidden.split(ROWS[device.type]), targets.split(ROWS[device.type]), strict=True):
+        blocks = (torch.split(tensor, ROWS[device.type]) for tensor in (hidden, targets))
+        for rows, gold in zip(*blocks, strict=True):
             with autocast(precision, device):
                 logits = model.logits(rows)
             loss += F.cross_entropy(logits.float(), gold, reduction="sum").item()
