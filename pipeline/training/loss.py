@@ -77,8 +77,10 @@ def block(logits: Tensor, targets: Tensor, q: tuple[float, float, float], gradie
     norm = logits.amax(dim=1, keepdim=True).float() - p.amax(dim=1, keepdim=True).log()  # log sum exp z: (N, 1)
     loss = (other - gold) * (z.gather(1, targets) - norm).sum()
     if other:
-        loss -= other * (z.sum() - z.shape[1] * norm.sum())
-        loss -= (padding - other) * (z[:, ids.PAD : ids.PAD + 1] - norm).sum()
+        pieces = z[:, : ids.PAD].sum() + z[:, ids.PAD + 1 :].sum()
+        loss -= other * (pieces - (z.shape[1] - 1) * norm.sum())
+        if padding:
+            loss -= padding * (z[:, ids.PAD : ids.PAD + 1] - norm).sum()
         p -= other
         p[:, ids.PAD] += other - padding
     gradient.copy_(p.scatter_add_(1, targets, p.new_full(targets.shape, other - gold)))
