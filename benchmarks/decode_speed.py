@@ -99,12 +99,11 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
 
 def field(peers: Path | None, norm: str, beam_size: int) -> dict[str, list[str]]:
     """The command of each contestant, but for the job."""
-    script, other = (str(HERE / f"{name}_decoding.py") for name in (OURS, "pipeline_ctranslate2"))
-    found = {
-        OURS: [sys.executable, script],
-        **({"pipeline, patience 1": [sys.executable, script, "1"]} if beam_size > 1 else {}),
-        "pipeline, engine ctranslate2": [sys.executable, other],
-    }
+    found = {}
+    for name, script in ((OURS, OURS), ("pipeline, engine ctranslate2", "pipeline_ctranslate2")):
+        found[name] = [sys.executable, str(HERE / f"{script}_decoding.py")]
+        if beam_size > 1:
+            found[f"{name}, patience 1"] = [*found[name], "1"]
     for quantization in ("float32", "int8"):
         found[f"ctranslate2 {quantization}"] = [sys.executable, str(HERE / "ctranslate2_decoding.py"), quantization]
     if peers:

@@ -17,6 +17,5 @@ weights = load_file(Path(given.folder, "weights.safetensors"))
 del weights["sinusoids"]
 model.load_state_dict(weights)
 model.eval()
-patience = float(sys.argv[1]) if len(sys.argv) > 2 else None
-decoding = section(given, "torch", patience)
+decoding = section(given, "torch", patience=float(sys.argv[1]) if len(sys.argv) > 2 else None)
 race(given, lambda sources: translate(model, sources, decoding, torch.device("cpu")))

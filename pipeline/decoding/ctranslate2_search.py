@@ -1,13 +1,16 @@
 """Translate with a CTranslate2 model: what `translate.translate` finds with the same weights, but for rounding.
 
 CTranslate2 shares out the beam as `beam` does, but divides log P by |Y| ** penalty, which no penalty makes
-((5 + |Y|) / 6) ** alpha, and stops once beam_size translations have ended. So it is asked for all that ends within some
-length, and for what is under way there; we score them, and where a beginning under way could still win, ask again for
-twice the length. What can differ from `beam` is then only which of two translations wins whose scores are equal but for
-the last bits.
+((5 + |Y|) / 6) ** alpha, and stops once beam_size * patience translations have ended. Where the search is to be exact,
+it is asked for all that ends within some length, and for what is under way there; we score them, and where a beginning
+under way could still win, ask again for twice the length. What can differ from `beam` is then only which of two
+translations wins whose scores are equal but for the last bits. With a `patience` CTranslate2 stops where `beam` does,
+and returns as many translations as are enough; where the last step ended more than that, the worst by its own score are
+left out.
 """
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -42,15 +45,15 @@ class Engine:
         self.ids = {token: number for number, token in enumerate(self.target)}
         self.end = self.target[ids.EOS]
 
-    def search(self, sources: Sequence[Source], limit: int, beam_size: int) -> list[list[Found]]:
-        """All that ends within `limit` pieces (EOS counted), and the beginnings that are under way there."""
-        wide = beam_size > 1  # else CTranslate2 searches greedily, and knows of one only
+    def search(self, sources: Sequence[Source], limit: int, decoding: Decoding) -> list[list[Found]]:
+        """What ends within `limit` pieces (EOS counted) until enough has ended, and what is under way at `limit`."""
+        alpha = max(decoding.length_penalty if ends_itself(decoding) else 0.0, NO_PENALTY)
         results = self.translator.translate_batch(
             [[self.source[piece] for piece in source] for source in sources],
-            beam_size=beam_size,
-            patience=limit if wide else 1,  # never done before `limit`: no step ends more than beam_size
-            num_hypotheses=beam_size * limit if wide else 1,
-            length_penalty=NO_PENALTY,
+            beam_size=decoding.beam_size,
+            patience=enough(decoding, limit) / decoding.beam_size,
+            num_hypotheses=enough(decoding, limit),
+            length_penalty=alpha,
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=limit,
@@ -58,24 +61,45 @@ class Engine:
             return_end_token=True,
             return_scores=True,
         )
-        return [list(map(Found, result.hypotheses, result.scores)) for result in results]
+        return [
+            [Found(one, score * len(one) ** alpha) for one, score in zip(result.hypotheses, result.scores, strict=True)]
+            for result in results
+        ]
 
-    def best(self, found: Sequence[Found], limit: int, longest: int, alpha: float) -> Hypothesis | None:
-        """The best translation; None where a beginning under way at `limit` may yet beat it, at length `longest`.
-
-        Of the last step CTranslate2 returns the beam_size likeliest: what else goes on is no likelier than any of them.
-        """
-        penalty = length_penalty(torch.arange(longest + 1), alpha).tolist()
+    def best(self, found: Sequence[Found], limit: int, longest: int, decoding: Decoding) -> Hypothesis | None:
+        """The best translation; None where it is not known at `limit`, as what is under way may go on to `longest`."""
+        penalty = length_penalty(torch.arange(longest + 1), decoding.length_penalty).tolist()
         ended = [one for one in found if one.tokens[-1] == self.end or limit == longest]
         if not ended:
             return None
         best = max(ended, key=lambda one: one.log_p / penalty[len(one.tokens)])
         score = best.log_p / penalty[len(best.tokens)]
+        if ends_itself(decoding):
+            is_over = len(ended) == len(found) == enough(decoding, limit)
+        else:
+            is_over = self.under_way(found, limit) / penalty[longest] <= score
+        if is_over or limit == longest:
+            return Hypothesis([self.ids[token] for token in best.tokens if token != self.end], score)
+        return None
+
+    def under_way(self, found: Sequence[Found], limit: int) -> float:
+        """The highest log P that a beginning of `limit` pieces may have.
+
+        Of that step CTranslate2 returns the beam_size likeliest: what else goes on is no likelier than any of them.
+        """
         last = [one for one in found if len(one.tokens) == limit]
         going_on = [one.log_p for one in last if one.tokens[-1] != self.end]
-        if limit < longest and max(going_on, default=min(one.log_p for one in last)) / penalty[longest] > score:
-            return None
-        return Hypothesis([self.ids[token] for token in best.tokens if token != self.end], score)
+        return max(going_on, default=min((one.log_p for one in last), default=-math.inf))
+
+
+def ends_itself(decoding: Decoding) -> bool:
+    """Whether CTranslate2 stops where `beam` does: with a patience; and in a greedy search, which ends once."""
+    return decoding.beam_size == 1 or decoding.patience is not None
+
+
+def enough(decoding: Decoding, limit: int) -> int:
+    """How many translations end a search; where it is to be exact as many as it has room for: beam_size a step."""
+    return int(min(decoding.enough, decoding.beam_size * limit)) if decoding.beam_size > 1 else 1
 
 
 def translate(folder: Path, sources: Sequence[Source], decoding: Decoding, what: str = "translate") -> list[list[int]]:
@@ -106,37 +130,39 @@ def rounds(
     engine: Engine, sources: Sequence[Source], longest: Mapping[int, int], decoding: Decoding
 ) -> Iterator[tuple[int, Hypothesis]]:
     """The best translation of each source that has a maximum length, with its index, as they come to be known."""
-    limits = {index: first_limit(len(sources[index]), length, decoding) for index, length in longest.items()}
-    while limits:
+    lengths, budget = [len(source) for source in sources], decoding.tokens_per_batch
+    if ends_itself(decoding):
+        todo = [(min(longest[index] for index in batch), batch) for batch in batches(list(longest), lengths, budget)]
+    else:
+        todo = together({index: first_limit(lengths[index], most) for index, most in longest.items()}, lengths, budget)
+    while todo:
         again = {}
-        for limit, batch in together(limits, [len(source) for source in sources], decoding.tokens_per_batch):
-            found = engine.search([sources[index] for index in batch], limit, decoding.beam_size)
-            for index, ended in zip(batch, found, strict=True):
-                if best := engine.best(ended, limit, longest[index], decoding.length_penalty):
+        for limit, batch in todo:
+            found = engine.search([sources[index] for index in batch], limit, decoding)
+            for index, translations in zip(batch, found, strict=True):
+                if best := engine.best(translations, limit, longest[index], decoding):
                     yield index, best
                 else:
-                    again[index] = min(2 * limit, longest[index])
-        limits = again
+                    again[index] = longest[index] if ends_itself(decoding) else min(2 * limit, longest[index])
+        todo = together(again, lengths, budget)
 
 
-def first_limit(source_length: int, longest: int, decoding: Decoding) -> int:
-    """The length within which a source is first translated: room enough for most; greedy search needs no second."""
-    if decoding.beam_size == 1:
-        return longest
+def first_limit(source_length: int, longest: int) -> int:
+    """The length within which a source is first translated where the search is to be exact: room enough for most."""
     room = source_length + source_length // 4 + ROUND
     return min(longest, -(-room // ROUND) * ROUND)
 
 
-def together(
-    limits: Mapping[int, int], lengths: Sequence[int], tokens_per_batch: int
-) -> Iterator[tuple[int, list[int]]]:
+def together(limits: Mapping[int, int], lengths: Sequence[int], tokens_per_batch: int) -> list[tuple[int, list[int]]]:
     """Batches of sources of one limit, which is the same for all that CTranslate2 translates at once."""
     groups = defaultdict(list)
     for index, limit in limits.items():
         groups[limit].append(index)
-    for limit in sorted(groups, reverse=True):
-        for batch in batches(groups[limit], lengths, tokens_per_batch):
-            yield limit, batch
+    return [
+        (limit, batch)
+        for limit in sorted(groups, reverse=True)
+        for batch in batches(groups[limit], lengths, tokens_per_batch)
+    ]
 
 
 def read_tokens(folder: Path, side: str) -> list[str]:

@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
-from pydantic import Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt
 from torch import Tensor
 
 from pipeline import ids, progress
@@ -32,13 +32,6 @@ class Decoding(Section):
     max_length_factor: Share  # the longest translation, EOS counted, is
     max_length_offset: Annotated[int, Field(ge=0)]  # factor * source pieces (without EOS) + offset
     tokens_per_batch: PositiveInt  # sentences * longest source, EOS counted; the search holds beam_size rows of each
-
-    @model_validator(mode="after")
-    def search_exactly_elsewhere(self) -> Self:
-        """CTranslate2 is asked until nothing better can follow."""
-        if self.engine == "ctranslate2" and self.patience is not None:
-            raise ValueError(f"patience: must be null where engine is ctranslate2, got {self.patience}")
-        return self
 
     @property
     def enough(self) -> float:

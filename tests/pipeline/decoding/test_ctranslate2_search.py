@@ -1,5 +1,6 @@
 """The same translations and scores as the search by torch, for both Transformers, however their matrices are tied."""
 
+import itertools
 import math
 import random
 
@@ -97,6 +98,11 @@ def test_same_lines_by_greedy_search(tmp_path, name, tied):
         {"max_length_factor": 1.0, "max_length_offset": 50},
         {"tokens_per_batch": 1},
         {"tokens_per_batch": 5000},
+        {"patience": 0.2},
+        {"patience": 0.5, "length_penalty": 0.0},
+        {"patience": 3.0},
+        {"patience": 100.0},
+        {"patience": 1.0, "beam_size": 1},
     ],
     ids=str,
 )
@@ -133,9 +139,9 @@ def test_what_may_still_win_is_asked_for_again(tmp_path, monkeypatch):
     for nothing."""
     asked, known = [], Engine.search
 
-    def watched(engine, sources, limit, beam_size):
+    def watched(engine, sources, limit, steered):
         asked.extend((tuple(source), limit) for source in sources)
-        return known(engine, sources, limit, beam_size)
+        return known(engine, sources, limit, steered)
 
     monkeypatch.setattr(Engine, "search", watched)
     steered = decoding(max_length_factor=1.0, max_length_offset=50)
@@ -145,8 +151,38 @@ def test_what_may_still_win_is_asked_for_again(tmp_path, monkeypatch):
     assert {len(limits) for limits in by_source.values()} > {1}
     for source, limits in by_source.items():
         longest = steered.max_length(len(source))
-        first = first_limit(len(source), longest, steered)
+        first = first_limit(len(source), longest)
         assert limits == [min(first * 2**turn, longest) for turn in range(len(limits))]
+
+
+def test_with_a_patience_only_what_was_cut_short_is_asked_for_again(tmp_path, monkeypatch):
+    """A batch is first searched to the maximum length of its shortest source, what has not ended then to its own."""
+    asked, known = [], Engine.search
+
+    def watched(engine, sources, limit, steered):
+        asked.append(([len(source) for source in sources], limit))
+        return known(engine, sources, limit, steered)
+
+    monkeypatch.setattr(Engine, "search", watched)
+    model, sources = network(end=-1.0), [source for source in SOURCES if len(source)]
+    for changed in ({"patience": 1.0}, {"beam_size": 1}):
+        steered = decoding(max_length_factor=2.0, max_length_offset=0, **changed)
+        expected = translate_by_torch(model, sources, steered, CPU)
+        asked.clear()
+        assert translate(export(model, tmp_path), sources, steered) == expected
+        first = [(lengths, limit) for lengths, limit in asked if len(set(lengths)) > 1]
+        assert first, "batches hold sources of several lengths"
+        assert all(limit == 2 * min(lengths) for lengths, limit in asked)
+        assert len(sources) < sum(len(lengths) for lengths, _ in asked) < 2 * len(sources)
+
+
+def test_with_a_patience_nearly_all_lines_are_the_same(tmp_path):
+    """All but those where a step ended more than was enough, and the best was not among CTranslate2's best."""
+    for name, end in itertools.product(("transformer_prenorm", "transformer_postnorm"), ENDS):
+        model, steered = network(name, end), decoding(patience=1.0)
+        expected = translate_by_torch(model, SOURCES, steered, CPU)
+        found = translate(export(model, tmp_path), SOURCES, steered)
+        assert sum(map(list.__eq__, found, expected)) >= 0.99 * len(SOURCES)
 
 
 @pytest.fixture
@@ -160,26 +196,36 @@ def engine():
 def test_best_by_hand(engine):
     """|Y| of 1, 7 and 13 has the penalty 1, 2 and 3 at alpha 1."""
     short, long = Found(["3"], -2.0), Found([*"456789", "3"], -3.0)
-    assert engine.best([short, long], 7, 7, 1.0) == ([4, 5, 6, 7, 8, 9], -1.5)
-    assert engine.best([short, long], 7, 7, 0.0) == ([], -2.0)
+    one, zero = decoding(length_penalty=1.0), decoding(length_penalty=0.0)
+    assert engine.best([short, long], 7, 7, one) == ([4, 5, 6, 7, 8, 9], -1.5)
+    assert engine.best([short, long], 7, 7, zero) == ([], -2.0)
     cut = Found([*"4567894"], -2.5)
-    assert engine.best([short, long, cut], 7, 7, 1.0) == ([4, 5, 6, 7, 8, 9, 4], -1.25)
+    assert engine.best([short, long, cut], 7, 7, one) == ([4, 5, 6, 7, 8, 9, 4], -1.25)
 
 
 def test_a_beginning_may_still_win_by_hand(engine):
     """log P of -4.5 over the penalty 3 at length 13 is -1.5: no better than what has ended."""
-    ended = Found([*"456789", "3"], -3.0)
+    ended, steered = Found([*"456789", "3"], -3.0), decoding(length_penalty=1.0)
     for log_p, best in ((-4.4, None), (-4.5, ([4, 5, 6, 7, 8, 9], -1.5)), (-math.inf, ([4, 5, 6, 7, 8, 9], -1.5))):
-        assert engine.best([ended, Found([*"4567894"], log_p)], 7, 13, 1.0) == best
-    assert engine.best([Found([*"4567894"], -9.0)], 7, 13, 1.0) is None
+        assert engine.best([ended, Found([*"4567894"], log_p)], 7, 13, steered) == best
+    assert engine.best([Found([*"4567894"], -9.0)], 7, 13, steered) is None
     for log_p, best in ((-4.4, None), (-4.5, ([4, 5, 6, 7, 8, 9], -1.5))):  # of the last step, all ended: the least
-        assert engine.best([ended, Found([*"456788", "3"], log_p)], 7, 13, 1.0) == best
+        assert engine.best([ended, Found([*"456788", "3"], log_p)], 7, 13, steered) == best
+
+
+def test_enough_have_ended_by_hand(engine):
+    """With a patience of 1 and a beam of 2 two must have ended, or the maximum length be reached."""
+    steered = decoding(patience=1.0, beam_size=2, length_penalty=1.0)
+    ended, other, cut = Found([*"456789", "3"], -3.0), Found(["3"], -2.0), Found([*"4567894"], -1.0)
+    assert engine.best([ended, other], 7, 13, steered) == ([4, 5, 6, 7, 8, 9], -1.5)
+    assert engine.best([ended, cut], 7, 13, steered) is None
+    assert engine.best([ended], 7, 13, steered) is None
+    assert engine.best([ended, cut], 7, 7, steered) == ([4, 5, 6, 7, 8, 9, 4], -0.5)
 
 
 def test_first_limits_are_few_and_no_longer_than_the_longest():
-    assert [first_limit(length, 100, decoding()) for length in (1, 5, 6, 10, 11, 60)] == [8, 12, 12, 16, 20, 80]
-    assert first_limit(6, 11, decoding()) == 11
-    assert first_limit(6, 60, decoding(beam_size=1)) == 60
+    assert [first_limit(length, 100) for length in (1, 5, 6, 10, 11, 60)] == [8, 12, 12, 16, 20, 80]
+    assert first_limit(6, 11) == 11
 
 
 def test_positions_hold_the_longest_source_and_translation():
@@ -190,5 +236,5 @@ def test_positions_hold_the_longest_source_and_translation():
 
 def test_batches_have_one_limit():
     limits, lengths = {0: 8, 1: 16, 2: 8, 3: 8, 5: 16}, [1, 9, 3, 2, 99, 10]
-    assert list(together(limits, lengths, 100)) == [(16, [5, 1]), (8, [2, 3, 0])]
-    assert list(together(limits, lengths, 8)) == [(16, [5]), (16, [1]), (8, [2, 3]), (8, [0])]
+    assert together(limits, lengths, 100) == [(16, [5, 1]), (8, [2, 3, 0])]
+    assert together(limits, lengths, 8) == [(16, [5]), (16, [1]), (8, [2, 3]), (8, [0])]

@@ -117,12 +117,10 @@ def test_padded_ends_every_source_with_eos():
     ]
 
 
-def test_patience_is_of_the_search_by_torch():
+def test_patience_times_the_beam_is_enough():
     assert decoding(patience=None).enough == float("inf")
     assert [decoding(patience=patience).enough for patience in (0.1, 1, 1.5)] == [1, 3, 5]
     assert decoding(patience=1.1, beam_size=10).enough == 11
-    with pytest.raises(ValueError, match=r"patience: must be null where engine is ctranslate2, got 1\.0"):
-        decoding(engine="ctranslate2", patience=1)
 
 
 def test_patience_reaches_the_search(drawn):
