@@ -20,20 +20,18 @@ def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequenc
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
     """
     longest = torch.as_tensor(max_lengths, device=source.device)
-    results: list[list[int]] = [[] for _ in range(len(source))]
     sentence = (longest > 0).nonzero().flatten()  # (N,) which sentence a row belongs to
     if len(sentence) == 0:
-        return results
+        return [[] for _ in range(len(source))]
+    written = torch.full((len(source), int(longest.max())), ids.EOS, device=source.device)
     with model.searching() as scorer:
         state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
         while len(sentence):
             hidden, state = model.step(state, tokens)
             [tokens] = chosen(scorer, hidden, lambda logits, _: (logits.argmax(dim=1),))
+            written[sentence, length] = tokens
             length += 1
-            for row, piece in zip(sentence.tolist(), tokens.tolist(), strict=True):
-                if piece != ids.EOS:
-                    results[row].append(piece)
             alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()
             if len(alive) < len(sentence):
                 state, tokens, sentence = interface.select(state, alive, alive), tokens[alive], sentence[alive]
-    return results
+    return [line[: line.index(ids.EOS)] if ids.EOS in line else line for line in written.tolist()]

@@ -1,8 +1,8 @@
 """Translate any number of sentences: batches of like length, results in the order of the sources."""
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,7 @@ Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 DIGITS = 6  # of patience * beam_size, so that 1.1 * 10 is 11
 Patience = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Source = Sequence[int] | np.ndarray
+R = TypeVar("R")
 
 
 class Decoding(Section):
@@ -54,14 +55,10 @@ def translate(
     The caller has put the model on `device` and into `eval()`. `what` names the work on the progress bar.
     """
     results: list[list[int]] = [[] for _ in sources]
-    todo = filled(sources, decoding.tokens_per_batch)
-
-    def best(net: interface.Model, batch: Sequence[int]) -> list[list[int]]:
-        return search(net, [sources[index] for index in batch], decoding, device)
-
-    found = searched(best, model, todo, device)
-    pairs = (pair for batch, pieces in zip(todo, found, strict=True) for pair in zip(batch, pieces, strict=True))
-    for index, pieces in progress.track(pairs, what, total=sum(map(len, todo)), unit="sentences"):
+    found = each(lambda net, batch: search(net, batch, decoding, device), model, sources, decoding, device)
+    for index, pieces in progress.track(
+        found, what, total=sum(len(source) > 0 for source in sources), unit="sentences"
+    ):
         results[index] = pieces
     return results
 
@@ -75,15 +72,28 @@ def n_best(
     The caller has put the model on `device` and into `eval()`.
     """
     results = [[Hypothesis([], 0.0)] for _ in sources]
-    todo = filled(sources, decoding.tokens_per_batch)
-
-    def best(net: interface.Model, batch: Sequence[int]) -> list[list[Hypothesis]]:
-        return ranked(net, [sources[index] for index in batch], decoding, device, number)
-
-    for batch, found in zip(todo, searched(best, model, todo, device), strict=True):
-        for index, hypotheses in zip(batch, found, strict=True):
-            results[index] = hypotheses
+    found = each(lambda net, batch: ranked(net, batch, decoding, device, number), model, sources, decoding, device)
+    for index, hypotheses in found:
+        results[index] = hypotheses
     return results
+
+
+def each(
+    of_batch: Callable[[interface.Model, list[Source]], list[R]],
+    model: interface.Model,
+    sources: Sequence[Source],
+    decoding: Decoding,
+    device: torch.device,
+) -> Iterator[tuple[int, R]]:
+    """What `of_batch` makes of each source that is not empty, with its index; batch after batch, the longest first."""
+    lengths = [len(source) for source in sources]
+    todo = list(batches([index for index, length in enumerate(lengths) if length], lengths, decoding.tokens_per_batch))
+
+    def found(net: interface.Model, batch: list[int]) -> list[R]:
+        return of_batch(net, [sources[index] for index in batch])
+
+    for batch, results in zip(todo, searched(found, model, todo, device), strict=True):
+        yield from zip(batch, results, strict=True)
 
 
 def ranked(
@@ -103,12 +113,6 @@ def penalised(hypothesis: Hypothesis, max_length: int, alpha: float) -> Hypothes
     """A hypothesis scored by log P alone, its score divided by the length penalty."""
     length = min(len(hypothesis.ids) + 1, max_length)  # without EOS at its maximum length
     return Hypothesis(hypothesis.ids, hypothesis.score / float(length_penalty(torch.tensor(length), alpha)))
-
-
-def filled(sources: Sequence[Source], tokens_per_batch: int) -> list[list[int]]:
-    """The indices of the sources that are not empty, in batches."""
-    lengths = [len(source) for source in sources]
-    return list(batches([index for index, length in enumerate(lengths) if length], lengths, tokens_per_batch))
 
 
 def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: int) -> Iterator[list[int]]:
