@@ -40,8 +40,12 @@ class Grid(NamedTuple):
 
 
 def learning_curves(curves: Mapping[str, Rows]) -> list[Curves]:
-    """Validation loss, and BLEU where it was measured, of each system, by name, over the updates."""
-    titles = {"validation_loss": "validation loss (nats per token)", "validation_bleu": "validation BLEU (greedy)"}
+    """Validation loss, and BLEU and accuracy where measured, of each system, by name, over the updates."""
+    titles = {
+        "validation_loss": "validation loss (nats per token)",
+        "validation_bleu": "validation BLEU (greedy)",
+        "validation_accuracy": "validation accuracy (share of tokens)",
+    }
     panels = []
     for column, title in titles.items():
         if any(row.get(column) for rows in curves.values() for row in rows):

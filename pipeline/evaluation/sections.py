@@ -37,7 +37,7 @@ def signatures(corpora: list[Corpus]) -> str:
 
 def training(corpus: Corpus) -> Iterator[str]:
     """The figure of the curves, and how each training ended."""
-    yield f"![Validation loss and validation BLEU of each system over its updates](learning_curves-{corpus.name}.png)\n"
+    yield f"![Validation loss, BLEU and accuracy of each system over its updates](learning_curves-{corpus.name}.png)\n"
     if len(corpus.tokens) > 1:
         yield "Losses per token compare only between systems with the same vocabulary: others count other tokens.\n"
     yield markdown(ENDING, [ending(system) for system in corpus.systems], numbers=6)

@@ -66,7 +66,7 @@ class MultiHeadAttention(nn.Module):
             self.watched.append(weights(query, key, mask, causal=causal))
         dropout = self.dropout if self.training else 0.0
         if dropout and query.device.type == "cpu" and query.dtype == torch.bfloat16:
-            bias = bias_of(mask, query.shape[2], query.dtype, causal=causal)
+            bias = bias_of(query, mask, causal=causal)
             mixed = Mixing.apply(query, key, value, bias, dropout)  # type: ignore[no-untyped-call]
         else:
             mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
@@ -93,8 +93,5 @@ def grown(table: Tensor, rows: Tensor, new: Tensor) -> Tensor:
 def weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
     """softmax(Q K^T / sqrt(K)), which the fused product keeps to itself: (B, H, T, K), (B, H, S, K) -> (B, H, T, S)."""
     scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
-    if causal:
-        scores = scores.masked_fill(torch.ones_like(scores, dtype=torch.bool).triu(1), -math.inf)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return scores.softmax(dim=3)
+    bias = bias_of(query, mask, causal=causal)
+    return (scores if bias is None else scores + bias).softmax(dim=3)

@@ -49,12 +49,12 @@ def times(a: Tensor, b: Tensor, scale: float) -> Tensor:
     return torch.baddbmm(a.new_empty(1), a, b, beta=0, alpha=scale)
 
 
-def bias_of(mask: Tensor | None, positions: int, dtype: torch.dtype, *, causal: bool) -> Tensor | None:
+def bias_of(query: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor | None:
     """0 where a position may be seen, -inf elsewhere; None where all may. With `causal` there is no mask.
 
-    Shapes: mask (B, 1, 1, S) with True where it may -> the same; causal -> (1, 1, T, T) for T positions.
+    Shapes: query (B, H, T, E), mask (B, 1, 1, S) with True where it may -> the same; causal -> (1, 1, T, T).
     """
     if causal:
         assert mask is None, "causal attention takes no mask"
-        return torch.full((1, 1, positions, positions), -math.inf, dtype=dtype).triu(1)
-    return None if mask is None else torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, -math.inf)
+        return query.new_full((1, 1, query.shape[2], query.shape[2]), -math.inf).triu(1)
+    return None if mask is None else query.new_zeros(mask.shape).masked_fill_(~mask, -math.inf)

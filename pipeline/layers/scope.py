@@ -53,7 +53,8 @@ class LocalP(nn.Module):
         """Shapes: scores (N, S), state (N, D), real (N, S) -> (N, S)."""
         known = real & (scores > -math.inf)  # location knows only so many positions
         lengths = known.sum(dim=1, keepdim=True)
-        centre = lengths * torch.sigmoid(self.centre_out(torch.tanh(self.centre_in(state))))  # (N, 1)
+        # In fp32 where products are in bf16, which knows no position between 128 and 129.
+        centre = lengths * torch.sigmoid(self.centre_out(torch.tanh(self.centre_in(state))).float())  # (N, 1)
         away = torch.arange(scores.shape[1], device=scores.device) - centre  # (N, S)
         near = known & (away.abs() <= self.window)
         weights = scores.masked_fill(~near, -math.inf).softmax(dim=1)

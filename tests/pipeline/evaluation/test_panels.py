@@ -25,6 +25,13 @@ def test_bleu_that_was_not_measured_has_no_panel():
     assert [panel.y_title for panel in panels.learning_curves({"one": rows})] == ["validation loss (nats per token)"]
 
 
+def test_accuracy_has_a_panel_of_its_own():
+    rows = [row | {"validation_accuracy": str(int(row["update"]) / 8)} for row in ROWS]
+    *_, accuracy = panels.learning_curves({"one": rows})
+    assert (accuracy.y_title, accuracy.top) == ("validation accuracy (share of tokens)", pytest.approx(1.06 * 0.5))
+    assert accuracy.lines == {"one": ([1, 2, 4], [0.125, 0.25, 0.5])}
+
+
 def test_bleu_that_one_validation_did_not_measure_is_a_gap():
     rows = [{"update": "1", "validation_loss": "2", "validation_bleu": ""}, ROWS[1]]
     assert panels.learning_curves({"one": rows})[1].lines == {"one": ([1, 2], [None, 2])}

@@ -22,7 +22,7 @@ def drawn(*shape):
 def test_the_definition_and_its_gradient(mask, causal):
     torch.manual_seed(1)
     query, key, value = drawn(B, H, T, K), drawn(B, H, T if causal else S, K), drawn(B, H, T if causal else S, K)
-    given, bias = torch.randn(B, H, T, K, dtype=torch.float64), bias_of(mask, T, torch.float64, causal=causal)
+    given, bias = torch.randn(B, H, T, K, dtype=torch.float64), bias_of(query, mask, causal=causal)
     torch.manual_seed(2)
     out = Mixing.apply(query, key, value, bias, 0.4)
     found = torch.autograd.grad(out, (query, key, value), given)
@@ -82,4 +82,4 @@ def test_bf16_is_near_fp32(how, keeping_all):
 
 def test_causal_takes_no_mask():
     with pytest.raises(AssertionError, match="causal"):
-        bias_of(MASK, S, torch.float32, causal=True)
+        bias_of(torch.empty(B, H, T, K), MASK, causal=True)

@@ -52,3 +52,15 @@ def test_a_centre_at_either_end_still_sees_a_position(sign):
     weights = local(torch.zeros(2, 4), torch.ones(2, 1), REAL)
     assert torch.isfinite(weights).all()
     assert (weights.sum(dim=1) > 0).all()
+
+
+@torch.no_grad()
+def test_the_centre_of_a_long_sentence_keeps_its_place_in_bf16():
+    """Weights of 0 put it at 200.5 of 401 positions, between two of the four that are near."""
+    local, state, real = LocalP(3, window=2, deviation=1.0), torch.randn(1, 3), torch.ones(1, 401, dtype=torch.bool)
+    local.centre_out.weight.zero_()
+    expected = local(torch.zeros(1, 401), state, real)
+    assert expected[0].nonzero().flatten().tolist() == [199, 200, 201, 202]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = local(torch.zeros(1, 401, dtype=torch.bfloat16), state, real)
+    torch.testing.assert_close(found, expected, rtol=0.01, atol=0)
