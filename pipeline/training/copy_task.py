@@ -19,7 +19,7 @@ from pipeline.training.ranks import Ranks
 from pipeline.training.record import START
 
 VOCABULARY, DIGITS = 11, range(4, 11)  # seven digits beside the four special pieces
-LENGTH = 10  # of a sentence
+LENGTH = 10  # of a sentence, unless asked otherwise
 TRAINED, UNSEEN = 20_000, 400  # sentences to learn from, and those of each look
 
 RECURRENT: dict[str, Any] = {"embedding": 32, "dropout": 0.0, "teacher_forcing": 1.0}

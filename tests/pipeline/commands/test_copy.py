@@ -28,14 +28,17 @@ def test_progress_until_it_is_learnt(run, asked):
         "update 100: loss 1.500, 99.0% exact, 4 5 6 -> 4 5 6",
         "rnnsearch: learnt in 100 updates, 99.0% exact",
     ]
-    assert asked == [("rnnsearch", {"reverse": False, "batch_size": 80, "updates": 5000, "interval": 50, "seed": 1})]
+    options = {"reverse": False, "batch_size": 80, "length": 10, "updates": 5000, "interval": 50, "seed": 1}
+    assert asked == [("rnnsearch", options)]
 
 
 def test_not_learnt_is_exit_one(run, asked):
-    said = run("copy", "--model", "rnnsearch", "--updates", "9", "--reverse", "--batch-size", "3", "--seed", "7")
+    options = ["--updates", "9", "--reverse", "--batch-size", "3", "--length", "4", "--seed", "7"]
+    said = run("copy", "--model", "rnnsearch", *options)
     assert said.status == 1
     assert said.out.splitlines()[-1] == "rnnsearch: not learnt in 9 updates, 50.0% exact"
-    assert asked == [("rnnsearch", {"reverse": True, "batch_size": 3, "updates": 9, "interval": 50, "seed": 7})]
+    given = {"reverse": True, "batch_size": 3, "length": 4, "updates": 9, "interval": 50, "seed": 7}
+    assert asked == [("rnnsearch", given)]
 
 
 def test_an_unknown_model_is_named(fails):
