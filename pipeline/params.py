@@ -69,7 +69,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     Raises: ParamsError where the file is missing, is no YAML or holds no mapping.
     """
     try:
-        node = YAML(typ="safe").load(path)
+        node = YAML(typ="safe", pure=True).load(path)  # not by ruamel.yaml.clib, whose messages are others
     except FileNotFoundError:
         raise ParamsError(f"{path}: no such file; expected in the folder the command runs in") from None
     except YAMLError as error:
