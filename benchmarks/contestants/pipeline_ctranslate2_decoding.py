@@ -1,6 +1,5 @@
 """This project's search through CTranslate2, with its own score, exact or with a patience."""
 
-import sys
 from pathlib import Path
 
 import torch
@@ -11,7 +10,7 @@ from pipeline.decoding.ctranslate2_search import Engine, rounds
 
 given = Job.read()
 torch.set_num_threads(given.threads)
-decoding = section(given, "ctranslate2", patience=float(sys.argv[1]) if len(sys.argv) > 2 else None)
+decoding = section(given, "ctranslate2")
 engine = Engine(Path(given.folder, "float32"))
 
 

@@ -1,6 +1,5 @@
 """This project's own search, exact or with a patience."""
 
-import sys
 from pathlib import Path
 
 import torch
@@ -17,5 +16,5 @@ weights = load_file(Path(given.folder, "weights.safetensors"))
 del weights["sinusoids"]
 model.load_state_dict(weights)
 model.eval()
-decoding = section(given, "torch", patience=float(sys.argv[1]) if len(sys.argv) > 2 else None)
+decoding = section(given, "torch")
 race(given, lambda sources: translate(model, sources, decoding, torch.device("cpu")))

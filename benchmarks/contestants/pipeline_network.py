@@ -1,5 +1,6 @@
 """What this project's contestants share: the Transformer of a job, and its section `decode`."""
 
+import sys
 from typing import Any
 
 from translation import Job
@@ -24,8 +25,9 @@ def network(given: Any, dropout: float) -> Any:
     return found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
 
 
-def section(given: Job, engine: str, patience: float | None) -> Decoding:
-    """How a job searches."""
+def section(given: Job, engine: str) -> Decoding:
+    """How a job searches: with the patience named before the job file on the command line, exactly where none is."""
+    patience = float(sys.argv[1]) if len(sys.argv) > 2 else None
     return Decoding.model_validate(
         {"engine": engine, "patience": patience, **{name: getattr(given, name) for name in SEARCH}}
     )

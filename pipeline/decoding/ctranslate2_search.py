@@ -143,7 +143,7 @@ def rounds(
                 if best := engine.best(translations, limit, longest[index], decoding):
                     yield index, best
                 else:
-                    again[index] = longest[index] if ends_itself(decoding) else min(2 * limit, longest[index])
+                    again[index] = min(2 * limit, longest[index])
         todo = together(again, lengths, budget)
 
 

@@ -134,20 +134,27 @@ def test_nothing_and_empty_sources_and_no_room(tmp_path):
     assert translate(folder, [[4], [5, 5]], decoding(max_length_factor=0, max_length_offset=0)) == [[], []]
 
 
-def test_what_may_still_win_is_asked_for_again(tmp_path, monkeypatch):
-    """Most are settled within their first length; the others are searched again for twice as long, none a third time
-    for nothing."""
-    asked, known = [], Engine.search
+@pytest.fixture
+def asked(monkeypatch):
+    """The batches that an engine was asked for, each with its limit."""
+    batches, known = [], Engine.search
 
     def watched(engine, sources, limit, steered):
-        asked.extend((tuple(source), limit) for source in sources)
+        batches.append((sources, limit))
         return known(engine, sources, limit, steered)
 
     monkeypatch.setattr(Engine, "search", watched)
+    return batches
+
+
+def test_what_may_still_win_is_asked_for_again(tmp_path, asked):
+    """Most are settled within their first length; the others are searched again for twice as long, none a third time
+    for nothing."""
     steered = decoding(max_length_factor=1.0, max_length_offset=50)
     sources = [source for source in SOURCES if len(source)]
     translate(export(network(end=2.0), tmp_path), sources, steered)
-    by_source = {source: [limit for other, limit in asked if other == source] for source, _ in asked}
+    single = [(tuple(source), limit) for batch, limit in asked for source in batch]
+    by_source = {source: [limit for other, limit in single if other == source] for source, _ in single}
     assert {len(limits) for limits in by_source.values()} > {1}
     for source, limits in by_source.items():
         longest = steered.max_length(len(source))
@@ -155,25 +162,19 @@ def test_what_may_still_win_is_asked_for_again(tmp_path, monkeypatch):
         assert limits == [min(first * 2**turn, longest) for turn in range(len(limits))]
 
 
-def test_with_a_patience_only_what_was_cut_short_is_asked_for_again(tmp_path, monkeypatch):
+def test_with_a_patience_only_what_was_cut_short_is_asked_for_again(tmp_path, asked):
     """A batch is first searched to the maximum length of its shortest source, what has not ended then to its own."""
-    asked, known = [], Engine.search
-
-    def watched(engine, sources, limit, steered):
-        asked.append(([len(source) for source in sources], limit))
-        return known(engine, sources, limit, steered)
-
-    monkeypatch.setattr(Engine, "search", watched)
     model, sources = network(end=-1.0), [source for source in SOURCES if len(source)]
     for changed in ({"patience": 1.0}, {"beam_size": 1}):
         steered = decoding(max_length_factor=2.0, max_length_offset=0, **changed)
         expected = translate_by_torch(model, sources, steered, CPU)
         asked.clear()
         assert translate(export(model, tmp_path), sources, steered) == expected
-        first = [(lengths, limit) for lengths, limit in asked if len(set(lengths)) > 1]
+        searched = [([len(source) for source in batch], limit) for batch, limit in asked]
+        first = [(lengths, limit) for lengths, limit in searched if len(set(lengths)) > 1]
         assert first, "batches hold sources of several lengths"
-        assert all(limit == 2 * min(lengths) for lengths, limit in asked)
-        assert len(sources) < sum(len(lengths) for lengths, _ in asked) < 2 * len(sources)
+        assert all(limit == 2 * min(lengths) for lengths, limit in searched)
+        assert len(sources) < sum(len(lengths) for lengths, _ in searched) < 2 * len(sources)
 
 
 def test_with_a_patience_nearly_all_lines_are_the_same(tmp_path):
