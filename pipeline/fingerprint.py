@@ -9,7 +9,8 @@ from pathlib import Path
 from pipeline.files import sha256
 from pipeline.params import Section
 
-NEUTRAL = tuple(f"pipeline.{name}" for name in ("cli", "progress", "tracking", "tracking_store"))  # change no result
+# These change no result.
+NEUTRAL = tuple(f"pipeline.{name}" for name in ("cli", "progress", "tracking", "tracking_database", "tracking_store"))
 
 
 def fingerprint(folders: Iterable[Path], sections: Iterable[Section], *names: str) -> str:
@@ -27,6 +28,11 @@ def fingerprint(folders: Iterable[Path], sections: Iterable[Section], *names: st
             if path.is_file():
                 digest.update(f"{path.as_posix()} {sha256(path)}\n".encode())
     return digest.hexdigest()
+
+
+def states_folder(system: str, key: str) -> Path:
+    """Where the training of a system with this fingerprint keeps its states, until what came of it is averaged."""
+    return Path("work/train", f"{system}-{key[:16]}")
 
 
 def code() -> list[tuple[str, Path]]:

@@ -1,19 +1,16 @@
-"""The only module that knows MLflow: one run in its store."""
+"""One run in MLflow's store."""
 
-import contextlib
-import glob
 import json
 import logging
 import math
 import os
-import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import psutil
+from pipeline import tracking_database
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -26,7 +23,6 @@ FLUSH_SECONDS = 3.0  # at most so long until a metric is sent
 FLUSH_METRICS = 900  # MLflow refuses batches of more than 1000
 FLUSH_TEXTS = 90  # ... of more than 100 parameters or tags
 SAMPLE_SECONDS = 10.0  # between two readings of the system metrics
-LOCK_SECONDS = 5.0  # so long another process may lock the store
 ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -61,17 +57,17 @@ class Store:
     def open(self, resumed_at: int) -> None:
         """Connect, find or create the run."""
         uri = os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db"
-        if path := sqlite_file(uri):
-            sweep(path)
+        if path := tracking_database.file_of(uri):
+            tracking_database.sweep(path)
         if path and path.exists():
-            probe(path)
+            tracking_database.probe(path)
         for name in ("alembic", "urllib3.connectionpool"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
         from mlflow import MlflowClient
         from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
         if path and not path.exists():
-            create(path)
+            tracking_database.create(path)
         self.client = MlflowClient(uri)
         self.experiment_id = self._experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt")
         found = self._newest()
@@ -215,52 +211,6 @@ def batches(items: list[T], size: int) -> Iterator[list[T]]:
     """`items` in lists of at most `size`."""
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-def sqlite_file(uri: str) -> Path | None:
-    """The file of a SQLite address, None for any other."""
-    return Path(uri.removeprefix("sqlite:///").partition("?")[0]) if uri.startswith("sqlite:///") else None
-
-
-def probe(path: Path) -> None:
-    """Fail now where a SQLite store cannot be written: MLflow would try again for minutes.
-
-    Raises: sqlite3.Error.
-    """
-    connection = sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute("ROLLBACK")
-    finally:
-        connection.close()
-
-
-def create(path: Path) -> None:
-    """A new SQLite store, there with all its tables or not at all.
-
-    MLflow makes the tables in some fifty steps: killed between two, or with another process at it, it leaves a store
-    that no later run can open.
-    """
-    from mlflow import MlflowClient
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.touch()  # fails at once where MLflow would try again for minutes
-    try:
-        MlflowClient(f"sqlite:///{partial}").search_experiments()
-        with contextlib.suppress(FileExistsError):  # another process was faster
-            os.link(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
-
-
-def sweep(path: Path) -> None:
-    """Remove what processes that are gone have left of a store at `path` that they were creating."""
-    for partial in path.parent.glob(f"{glob.escape(path.name)}.*.partial*"):
-        process = partial.name.removeprefix(f"{path.name}.").partition(".")[0]
-        if process.isdigit() and not psutil.pid_exists(int(process)):
-            with contextlib.suppress(OSError):
-                partial.unlink()
 
 
 def git_commit() -> str | None:

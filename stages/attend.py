@@ -1,6 +1,7 @@
 """Show what one system looks at in sentences of the test parts: runs/<system>/average/ -> data/attend/<system>/."""
 
 import json
+import sys
 from pathlib import Path
 
 from pipeline import cli, files
@@ -19,20 +20,27 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     translator = Translator.load(system)
     with files.new_folder(Path("data/attend", system)) as folder:
         for part in filter(parts.is_test, parts.names(split)):
-            lines = list(files.read_lines(parts.paths(split, part)[0]))
+            path = parts.paths(split, part)[0]
+            lines = list(files.read_lines(path))
+            records = [
+                json.dumps(attend(translator, path, index + 1, lines[index], attending), ensure_ascii=False)
+                for index in choose(lines, attending, part)
+            ]
             with files.new_file(folder / f"{part}.json") as file:
-                records = [
-                    json.dumps(attend(translator, lines, index, attending), ensure_ascii=False)
-                    for index in choose(lines, attending, part)
-                ]
                 file.write("[\n" + ",\n".join(records) + "\n]\n")
 
 
-def attend(translator: Translator, lines: list[str], index: int, attending: Attending) -> dict[str, object]:
-    """The record of line `index`, which counts from 0; its `line` counts from 1."""
-    [source] = translator.read([lines[index]])
+def attend(translator: Translator, path: Path, number: int, line: str, attending: Attending) -> dict[str, object]:
+    """The record of one line of a file."""
+    [source] = translator.read([line])
+    if source.is_cut:
+        print(
+            f"warning: {path} line {number}: longer than in training, got {source.num_pieces} pieces; "
+            f"only the first {len(source.ids)} are shown",
+            file=sys.stderr,
+        )
     output = translator.likeliest(source, len(source.ids) + attending.max_length_offset)
-    return translator.attention(index + 1, source, output)
+    return translator.attention(number, source, output)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,12 @@
 """Average the last checkpoints of one system: runs/<system>/train/ -> runs/<system>/average/."""
 
+import shutil
 from pathlib import Path
 
 from safetensors.torch import save_file
 
 from pipeline import cli, files, tracking
+from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
 from pipeline.training.averaging import Averaging, average_checkpoints
 
@@ -24,6 +26,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     key = files.read_json(train / "training.json")["fingerprint"]
     with tracking.system_run(system, stage="average", fingerprint=key) as run:
         run.artifact(out, "average")
+    shutil.rmtree(states_folder(system, key), ignore_errors=True)  # DVC has noted what the training left
 
 
 if __name__ == "__main__":

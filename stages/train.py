@@ -16,7 +16,7 @@ from pipeline.data.batching import Plan, updates_from
 from pipeline.data.budget import Training
 from pipeline.data.shards import Encoded
 from pipeline.data.vocabulary import Vocabulary, digest
-from pipeline.fingerprint import fingerprint
+from pipeline.fingerprint import fingerprint, states_folder
 from pipeline.models import interface
 from pipeline.params import Reader, flatten
 from pipeline.progress import console, track
@@ -106,7 +106,6 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     device.be_deterministic(seed_for(training.seed, "weights"))
     words, encoded = Vocabulary.load(pieces), Encoded.open(data / "train")
     net = found.Model(arch, source_size=words.source_size, target_size=words.target_size).to(device.best())
-    folder = Path("work/train", f"{system}-{key[:16]}")
     return Trial(
         system=system,
         fingerprint=key,
@@ -121,7 +120,9 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
         encoded=encoded,
         plan=Plan(encoded, training, learning.batches),
         judge=Judge(Encoded.open(data / "validation"), references, words, training, learning.precision),
-        checkpoints=Checkpoints(folder, last=training.last_checkpoints, best=training.best_checkpoints),
+        checkpoints=Checkpoints(
+            states_folder(system, key), last=training.last_checkpoints, best=training.best_checkpoints
+        ),
         ranks=ranks,
     )
 
@@ -136,7 +137,8 @@ def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
     training, ranks = trial.training, trial.ranks
     done, seconds, tokens, began = record.next.update - 1, 0.0, 0, time.perf_counter()
     if done and ranks.leads:
-        console.print(f"{trial.system}: goes on at update {done + 1}")
+        over = done == training.updates or record.exhausted(training.patience)
+        console.print(f"{trial.system}: {'has been trained to its end' if over else f'goes on at update {done + 1}'}")
     for step in steps_from(trial, record):
         taken = time.perf_counter() - began
         seconds, tokens = seconds + taken, tokens + step.tokens
@@ -204,7 +206,11 @@ def save(trial: Trial, record: Record) -> Record:
 
 
 def publish(trial: Trial, record: Record, run: tracking.Run) -> None:
-    """Write what is finished: checkpoints, learning curves, a summary without times."""
+    """Write what is finished: checkpoints, learning curves, a summary without times.
+
+    The last state stays until stage `average`: DVC, killed before it has noted these outputs, removes them and asks
+    for them again.
+    """
     out = Path("runs", trial.system, "train")
     with files.new_folder(out) as folder:
         trial.checkpoints.publish(folder / "checkpoints", record)
@@ -215,7 +221,6 @@ def publish(trial: Trial, record: Record, run: tracking.Run) -> None:
         files.write_json(folder / "training.json", summary(trial, record))
     run.artifact(out / "curves.csv")
     run.artifact(trial.pieces, "vocabulary")
-    trial.checkpoints.clear()
 
 
 def summary(trial: Trial, record: Record) -> dict[str, Any]:

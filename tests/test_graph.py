@@ -14,7 +14,8 @@ from ruamel.yaml import YAML
 from pipeline import fingerprint
 
 ROOT = Path(__file__).parents[1]
-NEUTRAL = {f"pipeline/{n}.py" for n in ("cli", "progress", "tracking", "tracking_store")}  # change no result
+TRACKING = "tracking", "tracking_database", "tracking_store"
+NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", *TRACKING)}  # change no result
 BOTTOM = {"params", "files", "ids", "seeding", "cli", "progress"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
@@ -22,7 +23,8 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "device": set(),
     "fingerprint": {"params", "files"},
     "tracking": {"params", "files", "tracking_store"},
-    "tracking_store": set(),
+    "tracking_store": {"tracking_database"},
+    "tracking_database": set(),
     "data": {"params", "files", "ids", "seeding", "progress"},
     "layers": {"params", "ids"},
     "models": {"models.interface", "layers", "params", "ids"},

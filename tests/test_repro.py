@@ -3,6 +3,7 @@
 The systems stand in tests/tiny/params.yaml, all else is a copy of this project.
 """
 
+import json
 import os
 import random
 import shutil
@@ -193,12 +194,10 @@ def test_tweak_changes_exactly_what_reads_it(built, monkeypatch, name, value, ch
         assert set(Repo().status()) - {"check"} == set(changed)
 
 
-@pytest.mark.parametrize(
-    "name", ["pipeline/progress.py", "pipeline/tracking.py", "pipeline/tracking_store.py", "pipeline/cli.py"]
-)
+@pytest.mark.parametrize("name", ["progress", "tracking", "tracking_database", "tracking_store", "cli"])
 def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
     monkeypatch.chdir(built.root)
-    with built.edited(name, "# new\n"):
+    with built.edited(f"pipeline/{name}.py", "# new\n"):
         assert Repo().status() == {}
 
 
@@ -206,6 +205,23 @@ def test_decoding_otherwise_runs_what_follows_and_nothing_else(copy):
     """`check` runs too, writes what it wrote before, and nothing follows from it."""
     copy.edit("decode.max_length_offset", 0)
     assert set(copy.repro()) == {"check", *of("decode", "score"), "report"}
+
+
+def test_whole_words_go_from_text_to_the_report(copy):
+    """Both columns of the scores: of all sentences, and of those without unknown words."""
+    copy.edit("vocabularies.words", {"kind": "word", "words": 500, "sentences": 1000, "seed": 1})
+    copy.edit(
+        "build", {"corpora": ["toy"], "vocabularies": ["words"], "models": ["transformer_postnorm"], "sizes": ["tiny"]}
+    )
+    [system] = systems = ("toy-words-transformer_postnorm-tiny",)
+    stages = of("train", "average", "decode", "score", "attend", systems=systems)
+    assert set(copy.repro()) == {"check", "vocabulary@toy-words", "encode@toy-words", *stages, "report"}
+    known = json.loads((copy.root / f"metrics/{system}.json").read_text())["test"]["sentences_without_unknown"]
+    source = (copy.root / "data/split/toy/test.source.txt").read_text(encoding="utf-8").splitlines()
+    assert 0 < known < len(source)
+    table = (copy.root / "report/index.md").read_text(encoding="utf-8")
+    assert "| BLEU, no unknown |" in table
+    assert f"| {known} |" in table
 
 
 def test_misspelt_name_is_answered_before_dvc_stumbles(copy):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import torch
 from pydantic import PositiveInt
+from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -21,11 +22,14 @@ def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
     """The mean of every weight over the files, added up in fp64 in the order given.
 
     Source: Vaswani et al. 2017, section 6.1.
-    Raises: DataError where the files do not hold the same weights.
+    Raises: DataError where a file is broken, or they do not hold the same weights.
     """
     total: dict[str, Tensor] = {}
     for path in paths:
-        weights = load_file(path)
+        try:
+            weights = load_file(path)
+        except SafetensorError as error:
+            raise DataError(f"{path}: not a whole file of weights ({error}); expected what training wrote") from None
         if total and {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in total.items()}:
             raise DataError(f"{path}: weights differ in name or shape from {paths[0]}; expected the same model")
         for name, weight in weights.items():

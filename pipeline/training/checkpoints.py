@@ -1,6 +1,7 @@
 """Checkpoints of a training under way: safe to read, whole or not there, enough to go on bit for bit."""
 
 import fcntl
+import hashlib
 import json
 import os
 import shutil
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import torch
 from safetensors import SafetensorError
@@ -22,6 +23,7 @@ from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
 
 MINUTES = "CHECKPOINT_MINUTES"  # at most between two states; the trained model does not depend on it
+IN_USE_SECONDS = 300.0  # so long a training that was asked to end may take over its update, a validation and its state
 
 
 class MinutesError(ValueError):
@@ -67,7 +69,8 @@ class Checkpoints:
         data = ranks.tell(self.newest() if ranks.leads else None)
         if data is None:
             return Record()
-        tensors, record = read(data)
+        tensors, told = read(data)
+        record = Record.of(told["record"])
         model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
         restore(optimizer, model, tensors)
         self.counted = record.saved
@@ -75,32 +78,47 @@ class Checkpoints:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Nobody else writes into the folder meanwhile.
+        """Nobody else writes into the folder meanwhile; a training whose `dvc repro` was killed is waited for.
 
-        Raises: InUseError where somebody does, such as a training whose `dvc repro` was killed.
+        Raises: InUseError where somebody still does after `IN_USE_SECONDS`.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise InUseError(f"{self.folder}: another process trains this; expected none, end it first") from None
+            if not locked(lock):
+                print(f"{self.folder}: waits for the process that trains this to end", file=sys.stderr)
+                until = time.monotonic() + IN_USE_SECONDS
+                while not locked(lock):
+                    if time.monotonic() >= until:
+                        raise InUseError(f"{self.folder}: another process trains this; expected none, end it first")
+                    time.sleep(0.1)
             yield
 
     def newest(self) -> bytes | None:
-        """The newest state that is whole, None where there is none; one that is broken is said and removed."""
-        for path in (self.state, self.previous):
-            try:
-                data = path.read_bytes()
-                read(data)
-            except FileNotFoundError:
-                continue
-            except (SafetensorError, ValueError, KeyError) as error:
-                print(f"warning: {path}: broken ({error}); going on from the checkpoint before it", file=sys.stderr)
-                path.unlink()
-                continue
-            return data
+        """The newest state that is whole with all the weights it counts on, None where there is none.
+
+        One that is broken is said and removed.
+        """
+        states = [path for path in (self.state, self.previous) if path.exists()]
+        for path in states:
+            data = path.read_bytes()
+            if not (fault := self.fault(path, data)):
+                return data
+            print(f"warning: {fault}; passed over for the checkpoint before it", file=sys.stderr)
+            path.unlink()
+        if states:
+            print(f"warning: {self.folder}: no checkpoint is whole; the training starts afresh", file=sys.stderr)
         return None
+
+    def fault(self, state: Path, data: bytes) -> str:
+        """Which file is broken, of a state with this `data` and the weights it counts on; nothing where none is."""
+        path = state
+        try:
+            _, told = read(data)
+            for path in map(self.path, told["record"]["saved"]):
+                read(path.read_bytes())
+        except (SafetensorError, ValueError, KeyError, FileNotFoundError) as error:
+            return f"{path}: broken ({error})"
+        return ""
 
     def save(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record, *, keep: bool, write: bool
@@ -133,7 +151,7 @@ class Checkpoints:
             write(path, weights, {})
         if self.state.exists():
             self.state.replace(self.previous)
-        write(self.state, state, {"record": json.dumps(record._asdict())})
+        write(self.state, state, {"record": record._asdict()})
         for old in self.folder.glob("update_*.safetensors"):
             if old not in map(self.path, (*record.saved, *self.counted)):
                 old.unlink()
@@ -169,26 +187,43 @@ class Checkpoints:
         names = {"last": record.saved[-self.last :], "best": record.best(self.best)}
         write_json(folder / "checkpoints.json", {key: [self.path(u).name for u in v] for key, v in names.items()})
 
-    def clear(self) -> None:
-        """Remove the folder: what was worth keeping has been published."""
-        self.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
 
-
-def write(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str]) -> None:
-    """One safetensors file, atomically."""
+def write(path: Path, tensors: dict[str, Tensor], told: dict[str, Any]) -> None:
+    """One safetensors file, atomically, with what is told of it and a checksum of all."""
+    sealed = {"sha256": digest(tensors, told), **told}
     with new_file(path, "wb") as file:
-        file.write(save(tensors, metadata))
+        file.write(save(tensors, {"checkpoint": json.dumps(sealed)}))  # several keys would stand in any order
 
 
-def read(data: bytes) -> tuple[dict[str, Tensor], Record]:
-    """The tensors of a state file and its record.
+def read(data: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """The tensors of a file that `write` wrote, and what it tells of them.
 
-    Raises: SafetensorError, KeyError or ValueError where it is not whole.
+    Raises: SafetensorError, KeyError or ValueError where it is not what was written.
     """
     tensors = load(data)
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])  # as the format lays it down
-    return tensors, Record.of(json.loads(header["__metadata__"]["record"]))
+    told = json.loads(header["__metadata__"]["checkpoint"])
+    if told.pop("sha256") != digest(tensors, told):
+        raise ValueError("its checksum is another")
+    return tensors, told
+
+
+def digest(tensors: dict[str, Tensor], told: dict[str, Any]) -> str:
+    """Hexadecimal SHA-256 over names, types, shapes and bytes of the tensors, and what is told of them."""
+    found = hashlib.sha256(json.dumps(told).encode())
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        found.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()
+
+
+def locked(file: IO[str]) -> bool:
+    """Whether this process has the file for itself now."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def states(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Sequence
 
 import torch
+from torch.distributed import DistError
 from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+from torch.distributed.elastic.rendezvous import RendezvousError
 
 PROCESSES = "TRAIN_PROCESSES"  # on this machine; the trained model depends on it in its last bits only
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
@@ -18,6 +20,10 @@ PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 
 class ProcessesError(ValueError):
     """A number of processes that cannot be started."""
+
+
+class UnmetError(ValueError):
+    """Machines of one training that did not find each other."""
 
 
 def is_due() -> bool:
@@ -53,7 +59,8 @@ def launch(module: str, arguments: Sequence[str]) -> None:
 
     torchrun's own options may come from its environment variables, so `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR`
     and `PET_MASTER_PORT` on each of several machines make one training of them.
-    Raises: SystemExit with the status of the first rank that failed, which has said why.
+    Raises: SystemExit with the status of the first rank that failed, which has said why. UnmetError where the machines
+    did not meet in torchrun's time, 15 minutes.
     """
     logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)
     number = processes()
@@ -71,3 +78,9 @@ def launch(module: str, arguments: Sequence[str]) -> None:
             name = signal.Signals(-failure.exitcode).name
             print(f"error: rank {rank} was ended by {name}; repeat the command to go on", file=sys.stderr)
         sys.exit(failure.exitcode if failure.exitcode > 0 else 128 - failure.exitcode)
+    except (DistError, RendezvousError) as error:
+        reason = next(iter(str(error).splitlines()), "")
+        raise UnmetError(
+            f"the machines of this training did not meet ({reason}); expected all of them started within 15 minutes, "
+            "with the address of the first in PET_MASTER_ADDR and PET_MASTER_PORT"
+        ) from None

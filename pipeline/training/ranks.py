@@ -1,8 +1,10 @@
 """The processes of one training: who does which micro-batch, and what they add up, decide once and tell each other."""
 
+import atexit
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
@@ -15,6 +17,7 @@ from torch.distributed.rendezvous import rendezvous
 T = TypeVar("T")
 
 TIMEOUT = timedelta(hours=2)  # longer than rank 0 alone takes over a checkpoint or a vocabulary
+SILENT_SECONDS = 5.0  # in which the first rank to fail says why
 
 
 class LostRankError(ValueError):
@@ -151,7 +154,9 @@ def joined(ranks: Ranks) -> Iterator[Ranks]:
         leave(int(end.code or 0))
     except Exception:
         if not is_first_to_fail(store):
-            os._exit(1)  # without a word, and without waiting for what no rank will answer
+            time.sleep(SILENT_SECONDS)  # the launcher ends the first as soon as another has ended
+            leave(1)  # without a word, and without waiting for what no rank will answer
+        atexit.register(leave, 1)  # the first once it has said why
         raise
     leave(0)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pipeline import tracking, tracking_store
+from pipeline import tracking, tracking_database, tracking_store
 
 SYSTEM = "toy-bpe-model-tiny"
 
@@ -248,7 +248,7 @@ def test_store_that_cannot_be_created_warns_once(
 def test_locked_store_warns_once(
     client: Any, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tracking_store, "LOCK_SECONDS", 0.1)
+    monkeypatch.setattr(tracking_database, "LOCK_SECONDS", 0.1)
     with sqlite3.connect(store.removeprefix("sqlite:///"), isolation_level=None) as other:
         other.execute("BEGIN EXCLUSIVE")
         train(tmp_path / "log", "locked", 0, 3)

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline import files
 from pipeline.evaluation import attended
+from pipeline.translator import Translator
 from stages import attend
 from tests import systems
 
@@ -64,6 +65,19 @@ def test_a_model_without_attention_has_sentences_too(project):
     system = systems.lay_out(project, "rnn_encdec")
     attend.main(*system.split("-"))
     assert [one["weights"] for one in files.read_json(project / "data/attend" / system / "test.json")] == [{}] * 3
+
+
+def test_a_line_longer_than_in_training_is_shown_in_part_and_named(project, capsys):
+    system, most = systems.lay_out(project), systems.MAX_LENGTH - 1
+    files.write_lines(project / "data/split/toy/test.source.txt", ["le chat dort", systems.WORDS, "le chat"])
+    attend.main(*system.split("-"))
+    [fits, cut, _] = files.read_json(project / "data/attend" / system / "test.json")
+    assert len(fits["source"]) < len(cut["source"]) == most + 1
+    [source] = Translator.load(system).read([systems.WORDS])
+    assert capsys.readouterr().err == (
+        "warning: data/split/toy/test.source.txt line 2: longer than in training, "
+        f"got {source.num_pieces} pieces; only the first {most} are shown\n"
+    )
 
 
 def test_a_fault_leaves_nothing(project):

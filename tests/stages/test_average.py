@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from pipeline import files
 
 SYSTEM = "toy-joint-transformer_prenorm-tiny"
+STATES = [Path("work/train", f"{SYSTEM}-{key * 16}") for key in "01"]  # of this training and of another
 NAMES = [f"update_{update:08d}.safetensors" for update in (2, 4, 6)]
 
 
@@ -23,6 +25,8 @@ def project(tmp_path):
         save_file({"weight": torch.full((2, 2), value), "bias": torch.zeros(1)}, train / "checkpoints" / name)
     files.write_json(train / "checkpoints/checkpoints.json", {"last": NAMES, "best": NAMES[:1]})
     files.write_json(train / "training.json", {"fingerprint": "0" * 64})
+    for folder in STATES:
+        (tmp_path / folder).mkdir(parents=True)
     return tmp_path
 
 
@@ -50,6 +54,7 @@ def test_the_last_are_averaged(project, run, checkpoints, mean):
     average = load_file(out / "model.safetensors")
     assert {name: weight.unique().tolist() for name, weight in average.items()} == {"weight": [mean], "bias": [0.0]}
     assert files.read_json(out / "average.json") == {"checkpoints": NAMES[-checkpoints:]}
+    assert [(project / folder).exists() for folder in STATES] == [False, True]
 
 
 def test_checkpoints_that_differ_are_one_line_and_leave_nothing(project, run):
@@ -59,3 +64,13 @@ def test_checkpoints_that_differ_are_one_line_and_leave_nothing(project, run):
     what = f"weights differ in name or shape from {folder}/{NAMES[1]}; expected the same model"
     assert (done.returncode, done.stderr) == (1, f"error: {folder}/{NAMES[2]}: {what}\n")
     assert not (project / "runs" / SYSTEM / "average").exists()
+    assert all((project / folder).exists() for folder in STATES)
+
+
+def test_a_checkpoint_that_is_cut_short_is_one_line(project, run):
+    path = f"runs/{SYSTEM}/train/checkpoints/{NAMES[2]}"
+    (project / path).write_bytes((project / path).read_bytes()[:-1])
+    done = run(2)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: {path}: not a whole file of weights (")
+    assert len(done.stderr.splitlines()) == 1

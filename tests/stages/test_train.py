@@ -66,7 +66,6 @@ def test_outs(uninterrupted):
     assert {name for name in found if name.endswith("tensors")} == {
         f"checkpoints/{n}" for ns in kept.values() for n in ns
     }
-    assert not list((root / "work/train").iterdir())
 
 
 def test_curves(uninterrupted):
@@ -124,9 +123,19 @@ def test_killed_and_repeated_is_uninterrupted(tmp_path, uninterrupted, killed):
     said = finish(tmp_path)
     assert f"{SYSTEM}: goes on at update " in said
     assert outs(tmp_path) == outs(uninterrupted[0])
-    assert not list((tmp_path / "work/train").iterdir())
     logged = (tmp_path / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
     assert sum('"train_loss"' in line for line in logged) == 24  # none doubled, none lost
+
+
+def test_what_dvc_was_killed_over_is_there_again_at_once(tmp_path, uninterrupted):
+    """DVC had not noted the outputs of a training that was over, and has removed them."""
+    root, _ = uninterrupted
+    shutil.copytree(root, tmp_path, dirs_exist_ok=True)
+    shutil.rmtree(tmp_path / "runs")
+    said = finish(tmp_path)
+    assert f"{SYSTEM}: has been trained to its end" in said
+    assert "target tokens/s" not in said
+    assert outs(tmp_path) == outs(root)
 
 
 def test_a_state_cut_in_half_is_said_and_passed_over(tmp_path, uninterrupted, killed):

@@ -1,5 +1,7 @@
 """A training that was stopped goes on bit for bit, whatever stopped it and wherever."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -116,13 +118,29 @@ def test_a_state_stands_for_weights_drawn_otherwise(tmp_path, uninterrupted):
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters(), strict=True))
 
 
-@pytest.mark.parametrize("left", [0, 5, 1000, -1])
-def test_a_broken_state_gives_way_to_the_one_before(tmp_path, uninterrupted, left, capsys):
+def cut(left):
+    """Only so many of the bytes."""
+    return lambda data: data[:left]
+
+
+def flip(place):
+    """One bit another."""
+
+    def flipped(data):
+        harmed = bytearray(data)
+        harmed[place] ^= 1
+        return bytes(harmed)
+
+    return flipped
+
+
+@pytest.mark.parametrize("harm", [*map(cut, (0, 5, 1000, -1)), *map(flip, (0, 40, -1, -1000))])
+def test_a_broken_state_gives_way_to_the_one_before(tmp_path, uninterrupted, harm, capsys):
     folder, (_, _, record, _) = uninterrupted
     with pytest.raises(Interrupt):
         follow(tmp_path, kill_after=11)
     state = tmp_path / "state.safetensors"
-    state.write_bytes(state.read_bytes()[:left])
+    state.write_bytes(harm(state.read_bytes()))
     model, _, optimizer, checkpoints = start(tmp_path)
     assert checkpoints.resume(model, optimizer, Ranks()).next.update == 9
     assert capsys.readouterr().err.startswith(f"warning: {state}: broken (")
@@ -141,12 +159,33 @@ def test_a_state_that_was_never_written_gives_way_too(tmp_path, uninterrupted):
     assert contents(tmp_path) == contents(uninterrupted[0])
 
 
-def test_without_any_whole_state_it_starts_afresh(tmp_path):
+@pytest.mark.parametrize("harm", [cut(-1), flip(-1), None])
+def test_weights_that_are_broken_take_their_state_along(tmp_path, uninterrupted, harm, capsys):
+    """The newest state counts on the weights of update 10, the one before does not."""
+    folder, (_, _, record, _) = uninterrupted
+    with pytest.raises(Interrupt):
+        follow(tmp_path, kill_after=10)
+    weights = tmp_path / "update_00000010.safetensors"
+    if harm:
+        weights.write_bytes(harm(weights.read_bytes()))
+    else:
+        weights.unlink()
+    model, _, optimizer, checkpoints = start(tmp_path)
+    assert checkpoints.resume(model, optimizer, Ranks()).next.update == 9
+    assert capsys.readouterr().err.startswith(f"warning: {weights}: broken (")
+    assert follow(tmp_path)[2] == record
+    assert contents(tmp_path) == contents(folder)
+
+
+def test_without_any_whole_state_it_starts_afresh(tmp_path, capsys):
     (tmp_path / "state.safetensors").write_bytes(b"")
     (tmp_path / "previous.safetensors").write_bytes(b"half a header")
     model, _, optimizer, checkpoints = start(tmp_path)
     before = [weight.clone() for weight in model.parameters()]
     assert checkpoints.resume(model, optimizer, Ranks()) == Record()
+    *broken, said = capsys.readouterr().err.splitlines()
+    assert len(broken) == 2
+    assert said == f"warning: {tmp_path}: no checkpoint is whole; the training starts afresh"
     assert Checkpoints(tmp_path / "nowhere", last=1, best=1).resume(model, optimizer, Ranks()) == Record()
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert not optimizer.state
@@ -206,16 +245,6 @@ def test_publish_copies_what_was_kept_and_says_which(tmp_path, uninterrupted):
     assert all((tmp_path / "out" / name).read_bytes() == (folder / name).read_bytes() for name in kept)
 
 
-def test_clear_removes_the_folder(tmp_path):
-    checkpoints = Checkpoints(tmp_path / "work", last=1, best=0)
-    model, _, optimizer, _ = start(tmp_path)
-    checkpoints.save(model, optimizer, Record().after(step(1)), keep=True, write=True)
-    assert (tmp_path / "work").is_dir()
-    checkpoints.clear()
-    checkpoints.clear()
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     model, _, optimizer, checkpoints = start(tmp_path)
     checkpoints.save(model, optimizer, Record().after(step(1)), keep=True, write=True)
@@ -234,15 +263,33 @@ def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     assert (tmp_path / "state.safetensors").read_bytes() == before
 
 
-def test_one_training_at_a_time(tmp_path):
+def test_one_training_at_a_time(tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.training.checkpoints.IN_USE_SECONDS", 0.2)
     first, second = (Checkpoints(tmp_path / "work", last=1, best=0) for _ in range(2))
     with first.alone():
         with pytest.raises(InUseError) as caught, second.alone():
             pass
         assert str(caught.value) == f"{tmp_path / 'work'}: another process trains this; expected none, end it first"
     with second.alone():
-        second.clear()
-    assert list(tmp_path.iterdir()) == []
+        pass
+
+
+def test_one_that_is_ending_is_waited_for(tmp_path, capsys):
+    first, second = (Checkpoints(tmp_path / "work", last=1, best=0) for _ in range(2))
+    order = []
+
+    def wait():
+        with second.alone():
+            order.append("second")
+
+    with ThreadPoolExecutor(1) as pool:
+        with first.alone():
+            waiting = pool.submit(wait)
+            while "waits for the process" not in capsys.readouterr().err:
+                assert not waiting.done()
+            order.append("first")
+        waiting.result(60)
+    assert order == ["first", "second"]
 
 
 def test_a_state_is_overdue_after_so_many_minutes(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import socket
 
 import pytest
 
@@ -40,6 +41,18 @@ def test_where_one_is_killed_all_end(tmp_path, prepared):
     assert process.returncode in (1, 128 + signal.SIGKILL)
     assert "Traceback" not in said
     assert "error: rank 0 was ended by SIGKILL; " in said or "error: another process of this training has ended" in said
+
+
+def test_machines_that_do_not_meet_are_said(tmp_path, prepared):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    with socket.socket() as closed:  # bound, and not listening
+        closed.bind(("localhost", 0))
+        address = {"PET_MASTER_ADDR": "localhost", "PET_MASTER_PORT": str(closed.getsockname()[1])}
+        process = start(tmp_path, PET_NNODES="2", PET_NODE_RANK="1", PET_RDZV_CONF="timeout=1", **address)
+        said = process.communicate(timeout=300)[1]
+    assert process.returncode == 1
+    assert said.splitlines()[-1].startswith("error: the machines of this training did not meet (")  # after torch's own
+    assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

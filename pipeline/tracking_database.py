@@ -1,0 +1,57 @@
+"""The SQLite file that MLflow keeps its store in: there whole or not at all, and refused at once where it is locked."""
+
+import contextlib
+import glob
+import os
+import sqlite3
+from pathlib import Path
+
+import psutil
+
+LOCK_SECONDS = 5.0  # so long another process may lock the store
+
+
+def file_of(uri: str) -> Path | None:
+    """The file of a SQLite address, None for any other."""
+    return Path(uri.removeprefix("sqlite:///").partition("?")[0]) if uri.startswith("sqlite:///") else None
+
+
+def probe(path: Path) -> None:
+    """Fail now where a SQLite store cannot be written: MLflow would try again for minutes.
+
+    Raises: sqlite3.Error.
+    """
+    connection = sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("ROLLBACK")
+    finally:
+        connection.close()
+
+
+def create(path: Path) -> None:
+    """A new SQLite store, there with all its tables or not at all.
+
+    MLflow makes the tables in some fifty steps: killed between two, or with another process at it, it leaves a store
+    that no later run can open.
+    """
+    from mlflow import MlflowClient
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    partial.touch()  # fails at once where MLflow would try again for minutes
+    try:
+        MlflowClient(f"sqlite:///{partial}").search_experiments()
+        with contextlib.suppress(FileExistsError):  # another process was faster
+            os.link(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def sweep(path: Path) -> None:
+    """Remove what processes that are gone have left of a store at `path` that they were creating."""
+    for partial in path.parent.glob(f"{glob.escape(path.name)}.*.partial*"):
+        process = partial.name.removeprefix(f"{path.name}.").partition(".")[0]
+        if process.isdigit() and not psutil.pid_exists(int(process)):
+            with contextlib.suppress(OSError):
+                partial.unlink()
