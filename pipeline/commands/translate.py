@@ -60,7 +60,7 @@ def translate(
         float | None, typer.Option(min=0, help="Instead of decode.length_penalty: more favours longer translations.")
     ] = None,
 ) -> None:
-    """Translate a sentence, a file or standard input: one line out for each line in, in order.
+    """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
     Columns, where there are several, are separated by tabs and come in this order: line number from 1 (--n-best),
     score (--scores, --n-best), translation, pieces of the source, pieces of the translation (--pieces). A score is
