@@ -134,18 +134,23 @@ def flip(place):
     return flipped
 
 
+def goes_on_after_8(root, uninterrupted, broken, capsys):
+    """A training whose newest state counts on a broken file goes on from the one of update 8, to the same end."""
+    folder, (_, _, record, _) = uninterrupted
+    model, _, optimizer, checkpoints = start(root)
+    assert checkpoints.resume(model, optimizer, Ranks()).next.update == 9
+    assert capsys.readouterr().err.startswith(f"warning: {broken}: broken (")
+    assert follow(root)[2] == record
+    assert contents(root) == contents(folder)
+
+
 @pytest.mark.parametrize("harm", [*map(cut, (0, 5, 1000, -1)), *map(flip, (0, 40, -1, -1000))])
 def test_a_broken_state_gives_way_to_the_one_before(tmp_path, uninterrupted, harm, capsys):
-    folder, (_, _, record, _) = uninterrupted
     with pytest.raises(Interrupt):
         follow(tmp_path, kill_after=11)
     state = tmp_path / "state.safetensors"
     state.write_bytes(harm(state.read_bytes()))
-    model, _, optimizer, checkpoints = start(tmp_path)
-    assert checkpoints.resume(model, optimizer, Ranks()).next.update == 9
-    assert capsys.readouterr().err.startswith(f"warning: {state}: broken (")
-    assert follow(tmp_path)[2] == record
-    assert contents(tmp_path) == contents(folder)
+    goes_on_after_8(tmp_path, uninterrupted, state, capsys)
 
 
 def test_a_state_that_was_never_written_gives_way_too(tmp_path, uninterrupted):
@@ -162,7 +167,6 @@ def test_a_state_that_was_never_written_gives_way_too(tmp_path, uninterrupted):
 @pytest.mark.parametrize("harm", [cut(-1), flip(-1), None])
 def test_weights_that_are_broken_take_their_state_along(tmp_path, uninterrupted, harm, capsys):
     """The newest state counts on the weights of update 10, the one before does not."""
-    folder, (_, _, record, _) = uninterrupted
     with pytest.raises(Interrupt):
         follow(tmp_path, kill_after=10)
     weights = tmp_path / "update_00000010.safetensors"
@@ -170,11 +174,7 @@ def test_weights_that_are_broken_take_their_state_along(tmp_path, uninterrupted,
         weights.write_bytes(harm(weights.read_bytes()))
     else:
         weights.unlink()
-    model, _, optimizer, checkpoints = start(tmp_path)
-    assert checkpoints.resume(model, optimizer, Ranks()).next.update == 9
-    assert capsys.readouterr().err.startswith(f"warning: {weights}: broken (")
-    assert follow(tmp_path)[2] == record
-    assert contents(tmp_path) == contents(folder)
+    goes_on_after_8(tmp_path, uninterrupted, weights, capsys)
 
 
 def test_without_any_whole_state_it_starts_afresh(tmp_path, capsys):
