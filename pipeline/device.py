@@ -6,7 +6,8 @@ import torch
 
 
 def best() -> torch.device:
-    """The first GPU of the machine, or its CPU."""
+    """The first GPU of the machine, or its CPU; cuDNN, which by default takes TF32 for fp32, is held to fp32."""
+    torch.backends.cudnn.allow_tf32 = False
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 

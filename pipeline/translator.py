@@ -29,6 +29,11 @@ class Source(NamedTuple):
         """Whether the line is longer than what is read of it."""
         return len(self.ids) < self.num_pieces
 
+    def warning(self, where: str, done: str) -> str:
+        """What is to be said where a line is cut: its beginning alone is `done` (translated, shown)."""
+        got, first = f"got {self.num_pieces} pieces", f"only the first {len(self.ids)} are {done}"
+        return f"warning: {where}: longer than in training, {got}; {first}"
+
 
 class Translator:
     """Translates lines of text with one network; `max_pieces` (without EOS) is the longest source it was trained on."""

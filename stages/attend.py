@@ -34,11 +34,7 @@ def attend(translator: Translator, path: Path, number: int, line: str, attending
     """The record of one line of a file."""
     [source] = translator.read([line])
     if source.is_cut:
-        print(
-            f"warning: {path} line {number}: longer than in training, got {source.num_pieces} pieces; "
-            f"only the first {len(source.ids)} are shown",
-            file=sys.stderr,
-        )
+        print(source.warning(f"{path} line {number}", "shown"), file=sys.stderr)
     output = translator.likeliest(source, len(source.ids) + attending.max_length_offset)
     return translator.attention(number, source, output)
 

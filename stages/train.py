@@ -67,7 +67,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
         return
     with join() as ranks:
         trial = prepare(corpus, vocabulary, model, size, ranks)
-        with trial.checkpoints.alone() if ranks.leads else nullcontext():
+        with trial.checkpoints.alone(ranks) if ranks.leads else nullcontext():
             record = trial.checkpoints.resume(trial.net, trial.optimizer, ranks)
             with start_run(trial, record) as run:
                 try:

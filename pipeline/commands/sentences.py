@@ -62,11 +62,7 @@ def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
 def warn(translator: Translator, source: Source, line: str, where: str) -> None:
     """Say on standard error what the translation of a line cannot be trusted for."""
     if source.is_cut:
-        print(
-            f"warning: {where}: longer than in training, got {source.num_pieces} pieces; "
-            f"only the first {len(source.ids)} are translated",
-            file=sys.stderr,
-        )
+        print(source.warning(where, "translated"), file=sys.stderr)
     if source.ids and not translator.knows(source):
         shown = line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
         print(

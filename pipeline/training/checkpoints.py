@@ -5,24 +5,26 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, TypeAlias
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from pipeline.files import new_file, write_json
+from pipeline.files import DataError, new_file, write_json
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
 
 MINUTES = "CHECKPOINT_MINUTES"  # at most between two states; the trained model does not depend on it
+Content: TypeAlias = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is told of them
 IN_USE_SECONDS = 300.0  # so long a training that was asked to end may take over its update, a validation and its state
 
 
@@ -49,6 +51,13 @@ def minutes() -> float:
     return found
 
 
+class State(NamedTuple):
+    """A state that is whole: the bytes of its file, and what they say."""
+
+    data: bytes
+    content: Content
+
+
 class Checkpoints:
     """The folder of one training: `state.safetensors` to go on from, `update_<n>.safetensors` to average or keep.
 
@@ -66,10 +75,11 @@ class Checkpoints:
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> Record:
         """Put model and optimizer where rank 0's newest state left them, or leave them as they are if there is none."""
-        data = ranks.tell(self.newest() if ranks.leads else None)
+        newest = self.newest() if ranks.leads else None
+        data = ranks.tell(newest and newest.data)
         if data is None:
             return Record()
-        tensors, told = read(data)
+        tensors, told = newest.content if newest else read(data)
         record = Record.of(told["record"])
         model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
         restore(optimizer, model, tensors)
@@ -77,10 +87,11 @@ class Checkpoints:
         return record
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, ranks: Ranks) -> Iterator[None]:
         """Nobody else writes into the folder meanwhile; a training whose `dvc repro` was killed is waited for.
 
-        Raises: InUseError where somebody still does after `IN_USE_SECONDS`.
+        Raises: InUseError where somebody still does after `IN_USE_SECONDS`. SystemExit where this process was asked to
+            end meanwhile.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("w") as lock:
@@ -90,35 +101,40 @@ class Checkpoints:
                 while not locked(lock):
                     if time.monotonic() >= until:
                         raise InUseError(f"{self.folder}: another process trains this; expected none, end it first")
+                    if ranks.interrupted:
+                        raise SystemExit(128 + signal.SIGTERM)
                     time.sleep(0.1)
             yield
 
-    def newest(self) -> bytes | None:
+    def newest(self) -> State | None:
         """The newest state that is whole with all the weights it counts on, None where there is none.
 
         One that is broken is said and removed.
         """
         states = [path for path in (self.state, self.previous) if path.exists()]
         for path in states:
-            data = path.read_bytes()
-            if not (fault := self.fault(path, data)):
-                return data
-            print(f"warning: {fault}; passed over for the checkpoint before it", file=sys.stderr)
+            try:
+                return self.whole(path)
+            except DataError as error:
+                print(f"warning: {error}; passed over for the checkpoint before it", file=sys.stderr)
             path.unlink()
         if states:
             print(f"warning: {self.folder}: no checkpoint is whole; the training starts afresh", file=sys.stderr)
         return None
 
-    def fault(self, state: Path, data: bytes) -> str:
-        """Which file is broken, of a state with this `data` and the weights it counts on; nothing where none is."""
-        path = state
+    def whole(self, state: Path) -> State:
+        """What a state holds.
+
+        Raises: DataError naming what is broken: its file, or the weights of an update that it counts on.
+        """
+        path, data = state, state.read_bytes()
         try:
-            _, told = read(data)
-            for path in map(self.path, told["record"]["saved"]):
+            content = read(data)
+            for path in map(self.path, content[1]["record"]["saved"]):
                 read(path.read_bytes())
         except (SafetensorError, ValueError, KeyError, FileNotFoundError) as error:
-            return f"{path}: broken ({error})"
-        return ""
+            raise DataError(f"{path}: broken ({error})") from None
+        return State(data, content)
 
     def save(
         self, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record, *, keep: bool, write: bool
@@ -195,7 +211,7 @@ def write(path: Path, tensors: dict[str, Tensor], told: dict[str, Any]) -> None:
         file.write(save(tensors, {"checkpoint": json.dumps(sealed)}))  # several keys would stand in any order
 
 
-def read(data: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def read(data: bytes) -> Content:
     """The tensors of a file that `write` wrote, and what it tells of them.
 
     Raises: SafetensorError, KeyError or ValueError where it is not what was written.

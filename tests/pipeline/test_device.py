@@ -12,6 +12,7 @@ def unchanged(monkeypatch):
     monkeypatch.delenv("CUBLAS_WORKSPACE_CONFIG", raising=False)
     state = torch.get_rng_state()
     deterministic = torch.are_deterministic_algorithms_enabled()
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", torch.backends.cudnn.allow_tf32)
     filled = torch.utils.deterministic.fill_uninitialized_memory
     yield
     torch.set_rng_state(state)
@@ -24,6 +25,12 @@ def unchanged(monkeypatch):
 def test_the_best_device_there_is(monkeypatch, there, expected):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
     assert device.best() == torch.device(expected)
+
+
+def test_fp32_is_fp32_in_recurrent_layers_too(monkeypatch):
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)  # as torch has it
+    device.best()
+    assert not torch.backends.cudnn.allow_tf32
 
 
 def test_the_same_seed_the_same_draws():

@@ -266,11 +266,11 @@ def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
 def test_one_training_at_a_time(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.training.checkpoints.IN_USE_SECONDS", 0.2)
     first, second = (Checkpoints(tmp_path / "work", last=1, best=0) for _ in range(2))
-    with first.alone():
-        with pytest.raises(InUseError) as caught, second.alone():
+    with first.alone(Ranks()):
+        with pytest.raises(InUseError) as caught, second.alone(Ranks()):
             pass
         assert str(caught.value) == f"{tmp_path / 'work'}: another process trains this; expected none, end it first"
-    with second.alone():
+    with second.alone(Ranks()):
         pass
 
 
@@ -279,17 +279,26 @@ def test_one_that_is_ending_is_waited_for(tmp_path, capsys):
     order = []
 
     def wait():
-        with second.alone():
+        with second.alone(Ranks()):
             order.append("second")
 
     with ThreadPoolExecutor(1) as pool:
-        with first.alone():
+        with first.alone(Ranks()):
             waiting = pool.submit(wait)
             while "waits for the process" not in capsys.readouterr().err:
                 assert not waiting.done()
             order.append("first")
         waiting.result(60)
     assert order == ["first", "second"]
+
+
+def test_one_that_waits_ends_when_it_is_asked_to(tmp_path):
+    first, second = (Checkpoints(tmp_path / "work", last=1, best=0) for _ in range(2))
+    asked = Ranks()
+    asked.interrupted = True
+    with first.alone(Ranks()), pytest.raises(SystemExit) as caught, second.alone(asked):
+        pytest.fail("two at a time")
+    assert caught.value.code == 143
 
 
 def test_a_state_is_overdue_after_so_many_minutes(tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline import ids
+from pipeline import device, ids
 from pipeline.data.batching import Plan, Position, Update, collate, updates_from
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training import loop
@@ -285,3 +285,18 @@ def test_a_gradient_that_is_no_number_is_named(value):
     with pytest.raises(DivergedError, match=f"^{re.escape(expected)}$"):
         run(model, [made_of(1, batch(0), batch(1, 2, 3, 4, 5, 6))], learning)
     assert torch.equal(weights(model), before)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", networks.ARCHS)
+def test_a_gpu_trains_as_a_cpu_does(name):
+    where = device.best()
+    assert where.type == "cuda"
+    learning, plan = toys.learning(), Plan(PART, toys.training(updates=50), toys.learning().batches)
+    losses = []
+    for place in (torch.device("cpu"), where):
+        model = networks.build(name, source_size=11, target_size=11).to(place)
+        updates = updates_from(plan, PART, START, 50)
+        losses.append([step.loss for step in run(model, updates, learning)])
+    assert len(losses[0]) == 50
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
