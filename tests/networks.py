@@ -17,7 +17,7 @@ TRANSFORMER: dict[str, Any] = {
     "feed_forward": 32,
     "dropout": 0.0,
     "tied_embeddings": "none",
-    "sublayer_gain": 1.0,
+    "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }
 ARCHS: dict[str, dict[str, Any]] = {
     "rnn_encdec": {

@@ -37,7 +37,7 @@ models:
   transformer_prenorm:
     tiny:
       arch: {encoder_layers: 1, decoder_layers: 1, width: 16, heads: 2, feed_forward: 32, dropout: 0.2,
-        tied_embeddings: all, sublayer_gain: 1.0}
+        tied_embeddings: all, initialisation: {kind: xavier, sublayer_gain: 1.0}}
       learning:
         batches: {kind: tokens}
         optimizer: {kind: adam, beta1: 0.9, beta2: 0.98, epsilon: 1e-9, weight_decay: 0.0}

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.layers.product import product
+
 
 class SharedMatrixError(ValueError):
     """Two vocabularies of different size cannot share one matrix."""
@@ -49,4 +51,4 @@ class Embeddings(nn.Module):
 
     def logits(self, x: Tensor) -> Tensor:
         """Shapes: x (..., D) -> (..., V)."""
-        return F.linear(x, self.projection, self.bias)
+        return product(x, self.projection, self.bias)

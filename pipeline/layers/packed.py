@@ -7,6 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.layers.product import product
+
 HINT = 256  # rows of a product that the arrangement is meant for; it serves any other number
 
 Product = Callable[[Tensor], Tensor]
@@ -25,7 +27,7 @@ class Linear(nn.Linear):
         whole = rows == (None, None)
         weight, bias = (self.weight, self.bias) if whole else (self.weight[begin:end], self.bias[begin:end])
         if products is None:
-            return F.linear(x, weight, bias)
+            return product(x, weight, bias)
         products[rows] = packed(weight, bias)
         return products[rows](x)
 

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 from pipeline import ids
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.packed import Product, packed
+from pipeline.layers.product import product
 from pipeline.params import Section
 
 State = dict[str, Tensor]
@@ -94,7 +95,7 @@ class Recurrent(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of every target piece: (..., D) -> (..., V)."""
-        return self.output(self.dropout(hidden))
+        return product(self.dropout(hidden), self.output.weight, self.output.bias)
 
     @contextmanager
     def searching(self) -> Iterator[Product]:

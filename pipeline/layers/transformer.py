@@ -13,6 +13,7 @@ from pipeline.layers.attention import MultiHeadAttention
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings
 from pipeline.layers.feed_forward import FeedForward
+from pipeline.layers.initialisation import Initialisation
 from pipeline.layers.packed import Product, packed, packing
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
@@ -22,12 +23,7 @@ Residual = type[PostNorm] | type[PreNorm]
 
 
 class TransformerArch(Section):
-    """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too.
-
-    `sublayer_gain`: how wide the matrices of what a sub-layer adds (values, attention's output, feed-forward) start,
-    1 as published. Less lets a post-norm stack learn sooner: one number for DeepNet's two betas (Wang et al. 2022),
-    without its alpha.
-    """
+    """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too."""
 
     encoder_layers: PositiveInt
     decoder_layers: PositiveInt
@@ -36,7 +32,7 @@ class TransformerArch(Section):
     feed_forward: PositiveInt
     dropout: Annotated[float, Field(ge=0, le=0.99)]
     tied_embeddings: Literal["none", "output", "all"]
-    sublayer_gain: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    initialisation: Initialisation
 
     @field_validator("heads")
     @classmethod
@@ -133,26 +129,7 @@ class Transformer(nn.Module):
         ends = residual is PreNorm  # a pre-norm stack's sum has not been normalised yet
         self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
-        self.initialise(arch.sublayer_gain)
-
-    def initialise(self, gain: float) -> None:
-        """Embeddings N(0, 1 / D), Xavier-uniform on every other matrix, query, key and value each; biases 0, norms 1.
-
-        `gain` scales the matrices of values, attention's output and feed-forward.
-
-        Source: tensor2tensor for the embeddings. The Annotated Transformer draws them Xavier-uniform as well, which
-            makes them smaller than the positions: at update 200 of Multi30k the validation loss was 4.64, not 4.01.
-        """
-        for name, parameter in self.named_parameters():
-            if name.endswith("project_in.weight"):
-                for matrix, scale in zip(parameter.data.chunk(3), (1.0, 1.0, gain), strict=True):
-                    nn.init.xavier_uniform_(matrix, scale)
-            elif name.startswith("embeddings.") and parameter.dim() > 1:
-                nn.init.normal_(parameter, std=self.width**-0.5)
-            elif parameter.dim() > 1:
-                nn.init.xavier_uniform_(parameter, gain)
-            elif name.endswith("bias"):
-                nn.init.zeros_(parameter)
+        arch.initialisation.start(self)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """The encoded source and the mask of its real positions: (B, S, D) and (B, 1, 1, S)."""

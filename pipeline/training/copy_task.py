@@ -31,7 +31,7 @@ TRANSFORMER: dict[str, Any] = {
     "feed_forward": 64,
     "dropout": 0.0,
     "tied_embeddings": "all",
-    "sublayer_gain": 1.0,
+    "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }
 ADDITIVE: dict[str, Any] = {"attention": {"kind": "additive", "size": 32}, "scope": {"kind": "global"}}
 ARCHS: dict[str, dict[str, Any]] = {

@@ -60,4 +60,4 @@ def test_memory_of_onednn_is_bounded_unless_the_user_says_otherwise(monkeypatch)
     assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "7"
     monkeypatch.delenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY")
     device.bound_memory()
-    assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "32"
+    assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "128"

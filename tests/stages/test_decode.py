@@ -21,7 +21,7 @@ ARCH = {
     "feed_forward": 32,
     "dropout": 0.1,
     "tied_embeddings": "all",
-    "sublayer_gain": 1.0,
+    "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }
 SUBWORDS = {
     "kind": "bpe",

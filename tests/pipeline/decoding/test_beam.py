@@ -223,7 +223,9 @@ def test_batch_mates_change_nothing(drawn, padded, alpha):
 def transformer(request):
     sizes = {"encoder_layers": 1, "decoder_layers": 2, "width": 16, "heads": 2, "feed_forward": 32, "dropout": 0.5}
     torch.manual_seed(3)
-    arch = request.param.Arch.model_validate({**sizes, "tied_embeddings": "none", "sublayer_gain": 1.0})
+    arch = request.param.Arch.model_validate(
+        {**sizes, "tied_embeddings": "none", "initialisation": {"kind": "xavier", "sublayer_gain": 1.0}}
+    )
     return request.param.Model(arch, source_size=8, target_size=12).double().eval()
 
 

@@ -64,30 +64,6 @@ def test_weights_counted_by_hand(residual, tied, matrices):
     assert sum(weight.numel() for weight in model.parameters()) == expected
 
 
-@pytest.mark.parametrize("gain", [1.0, 0.5])
-def test_how_weights_start(residual, gain):
-    """Embeddings N(0, 1 / D); other matrices uniform within sqrt(6 / (in + out)), query, key and value each alone.
-
-    What a sub-layer adds is narrower by the gain, what attention weights are made of is not.
-    """
-    torch.manual_seed(1)
-    arch = TransformerArch.model_validate(TRANSFORMER | {"width": 64, "feed_forward": 128, "sublayer_gain": gain})
-    model = Transformer(residual, arch, source_size=400, target_size=300)
-    for name, weight in model.named_parameters():
-        if weight.dim() == 1:
-            assert (weight == float(name.endswith("norm.weight"))).all(), name
-        elif name.startswith("embeddings."):
-            assert abs(weight.std() * 8 - 1) < 0.03, name
-            assert weight.abs().max() > 3.5 / 8, name  # a uniform one of that deviation ends at 1.73 / 8
-        else:
-            query_key_value = name.endswith("project_in.weight")
-            gains = (1.0, 1.0, gain) if query_key_value else (gain,)
-            for matrix, scale in zip(weight.chunk(len(gains)), gains, strict=True):
-                bound = scale * (6 / sum(matrix.shape)) ** 0.5
-                assert 0.97 * bound < matrix.abs().max() <= bound, name
-                assert abs(matrix.std() / (bound / 3**0.5) - 1) < 0.05, name
-
-
 def test_dropout_is_on_in_training_only(residual):
     model = build(residual, dropout=0.3)
     assert not torch.equal(model.hidden(SOURCE, TARGET), model.hidden(SOURCE, TARGET))
@@ -100,7 +76,7 @@ def test_faults_are_named(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
         "arch: {encoder_layers: 0, decoder_layers: 2, width: 16, heads: 6, feed_foward: 32, dropout: 1.0, "
-        "tied_embeddings: both, sublayer_gain: 0.0}"
+        "tied_embeddings: both, initialisation: {kind: xavier, sublayer_gain: 0.0}}"
     )
     with pytest.raises(ParamsError) as caught:
         TransformerArch.load("arch", path)
@@ -110,7 +86,7 @@ def test_faults_are_named(tmp_path):
         "feed_forward: is missing",
         "dropout: should be less than or equal to 0.99, got 1.0",
         "tied_embeddings: should be 'none', 'output' or 'all', got 'both'",
-        "sublayer_gain: should be greater than 0, got 0.0",
+        "initialisation.sublayer_gain: should be greater than 0, got 0.0",
         "feed_foward: unknown key; nearest is 'feed_forward'",
     ]
 
@@ -119,7 +95,7 @@ def test_a_fault_of_the_width_is_not_blamed_on_the_heads(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
         "arch: {encoder_layers: 1, decoder_layers: 2, width: wide, heads: 6, feed_forward: 32, dropout: 0.0, "
-        "tied_embeddings: none, sublayer_gain: 1.0}"
+        "tied_embeddings: none, initialisation: {kind: xavier, sublayer_gain: 1.0}}"
     )
     with pytest.raises(ParamsError) as caught:
         TransformerArch.load("arch", path)
