@@ -17,7 +17,7 @@ def network(given: Any, dropout: float) -> Any:
         "encoder_layers": given.layers,
         "decoder_layers": given.layers,
         "tied_embeddings": "all",
-        "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
+        "initialisation": {"kind": "normal", "std": 0.02},
         "dropout": dropout,
         **{name: getattr(given, name) for name in ("width", "heads", "feed_forward")},
     }
