@@ -19,7 +19,7 @@ from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import join
 from pipeline.training.record import START
 
-AVERAGED = 8  # states over the last quarter, as section `average` of params.yaml has it
+AVERAGED = 4  # states over the last tenth, as section `average` of params.yaml has it
 
 given = Job.read()
 updates = given.warm_up + given.updates
@@ -68,7 +68,7 @@ with join() as ranks:
     )
     tokens = real = computed = 0
     began = time.perf_counter()
-    every = max(1, updates // 4 // AVERAGED)
+    every = max(1, updates // 10 // AVERAGED)
     saved: list[Path] = []
     for number, step in enumerate(steps, 1):
         tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
