@@ -1,5 +1,6 @@
 import math
 
+import pytest
 import torch
 
 from pipeline import ids
@@ -10,7 +11,7 @@ def test_length_penalty_by_hand():
     lengths = torch.tensor([1, 7, 19])
     assert length_penalty(lengths, 0.0).tolist() == [1.0, 1.0, 1.0]
     assert length_penalty(lengths, 1.0).tolist() == [1.0, 2.0, 4.0]
-    assert length_penalty(lengths, 0.5).tolist() == [1.0, math.sqrt(2), 2.0]
+    assert length_penalty(lengths, 0.5).tolist() == pytest.approx([1.0, math.sqrt(2), 2.0], rel=1e-15)
 
 
 def test_padding_unknown_and_bos_are_never_possible():
