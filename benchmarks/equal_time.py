@@ -6,8 +6,8 @@
 `small` with as many positions an update, the same dropout, peak rate and warm-up; the rate falls to 0 at the end
 (linearly, eole: along a cosine). The rate is the one found for this project. How many updates fit into the minutes is
 measured first for each; the minutes they then took stand in the table. Then each translates the test part by its own
-beam search, beam 5. This project averages four states over the last tenth, as its stage `average` does; the others
-have their last one.
+beam search, beam 5. This project averages as many states of the last tenth as section `average` says; the others have
+their last one.
 """
 
 import sys

@@ -12,14 +12,12 @@ from pipeline.data.batching import Plan, updates_from
 from pipeline.data.budget import Training
 from pipeline.data.shards import Encoded
 from pipeline.layers.positions import sinusoids
-from pipeline.training.averaging import average_checkpoints
+from pipeline.training.averaging import Averaging, average_checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import join
 from pipeline.training.record import START
-
-AVERAGED = 4  # states over the last tenth, as section `average` of params.yaml has it
 
 given = Job.read()
 updates = given.warm_up + given.updates
@@ -68,13 +66,14 @@ with join() as ranks:
     )
     tokens = real = computed = 0
     began = time.perf_counter()
-    every = max(1, updates // 10 // AVERAGED)
+    averaged = Averaging.load("average").checkpoints
+    every = max(1, updates // 10 // averaged)  # so that they span the last tenth
     saved: list[Path] = []
     for number, step in enumerate(steps, 1):
         tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
         if number == given.warm_up:
             tokens, real, computed, began = 0, 0, 0, time.perf_counter()
-        if given.save and number > updates - AVERAGED * every and (updates - number) % every == 0:
+        if given.save and number > updates - averaged * every and (updates - number) % every == 0:
             saved.append(Path(given.save, f"update_{number}.safetensors"))
             save_file(model.state_dict(), saved[-1])
     if ranks.leads:

@@ -1,6 +1,5 @@
 import math
 
-import pytest
 import torch
 
 from pipeline import ids
@@ -11,7 +10,9 @@ def test_length_penalty_by_hand():
     lengths = torch.tensor([1, 7, 19])
     assert length_penalty(lengths, 0.0).tolist() == [1.0, 1.0, 1.0]
     assert length_penalty(lengths, 1.0).tolist() == [1.0, 2.0, 4.0]
-    assert length_penalty(lengths, 0.5).tolist() == pytest.approx([1.0, math.sqrt(2), 2.0], rel=1e-15)
+    one, root, two = length_penalty(lengths, 0.5).tolist()
+    assert (one, two) == (1.0, 2.0)
+    assert abs(root - math.sqrt(2)) <= math.ulp(root)  # processors round its last bit up or down
 
 
 def test_padding_unknown_and_bos_are_never_possible():
