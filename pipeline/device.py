@@ -1,13 +1,13 @@
 """Where the arithmetic is done, and that it is done the same way each time."""
 
 import os
+import resource
 
 import torch
 
 
 def best() -> torch.device:
-    """The first GPU of the machine, or its CPU; cuDNN, which by default takes TF32 for fp32, is held to fp32."""
-    torch.backends.cudnn.allow_tf32 = False
+    """The first GPU of the machine, or its CPU."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
@@ -17,6 +17,18 @@ def has_bf16(where: torch.device) -> bool:
         return torch.cuda.is_bf16_supported(including_emulation=False)
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+
+
+def peak_memory_gib(where: torch.device) -> float:
+    """The most GiB that this process has held there: of a GPU's memory, or of the machine's."""
+    if where.type == "cuda":
+        return torch.cuda.max_memory_allocated(where) / 2**30
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def hold_fp32() -> None:
+    """fp32 is fp32 from here on: cuDNN by default takes TF32 for it, of 10 bits."""
+    torch.backends.cudnn.allow_tf32 = False
 
 
 def be_deterministic(seed: int) -> None:

@@ -1,7 +1,7 @@
 """Train one system: data/encode/<corpus>-<vocabulary>/ -> runs/<system>/train/."""
 
 import csv
-import resource
+import math
 import signal
 import time
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ import torch
 
 from pipeline import cli, device, files, tracking
 from pipeline.data.batching import Plan, updates_from
-from pipeline.data.budget import Training
+from pipeline.data.budget import TokenBatches, Training
 from pipeline.data.shards import Encoded
 from pipeline.data.vocabulary import Vocabulary, digest
 from pipeline.fingerprint import fingerprint, states_folder
@@ -67,6 +67,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
         return
     with join() as ranks:
         trial = prepare(corpus, vocabulary, model, size, ranks)
+        warn_of_waiting(trial)
         with trial.checkpoints.alone(ranks) if ranks.leads else nullcontext():
             record = trial.checkpoints.resume(trial.net, trial.optimizer, ranks)
             with start_run(trial, record) as run:
@@ -76,6 +77,16 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
                     trial.checkpoints.wait()
                 if ranks.leads:
                     publish(trial, record, run)
+
+
+def warn_of_waiting(trial: Trial) -> None:
+    """Say where there are more processes than an update of tokens has micro-batches."""
+    each, every, number = trial.training.tokens_per_batch, trial.training.tokens_per_update, trial.ranks.size
+    if trial.ranks.leads and isinstance(trial.learning.batches, TokenBatches) and number > math.ceil(every / each):
+        console.print(
+            f"{trial.system}: {number} processes, but tokens_per_update / tokens_per_batch = {every} / {each} gives "
+            f"work to about {math.ceil(every / each)}; the others wait"
+        )
 
 
 def start_run(trial: Trial, record: Record) -> tracking.Run:
@@ -101,11 +112,14 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     references = Path("data/split", corpus, "validation.target.txt")
     inputs, precision = [data / "train", data / "validation", pieces, references], resolved_precision(learning)
     key = fingerprint(inputs, sections.values(), system, precision)
+    ranks.agree(precision, "the precision of products")
     ranks.agree(key, "the fingerprint of code, data and parameters")
     device.bound_memory()
+    device.hold_fp32()
     device.be_deterministic(seed_for(training.seed, "weights"))
     words, encoded = Vocabulary.load(pieces), Encoded.open(data / "train")
     net = found.Model(arch, source_size=words.source_size, target_size=words.target_size).to(device.best())
+    ranks.start_alike(net.state_dict().values())
     return Trial(
         system=system,
         fingerprint=key,
@@ -151,7 +165,7 @@ def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
             break
         began = time.perf_counter()
     if tokens and ranks.leads:
-        peak, speed = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, tokens / seconds
+        peak, speed = device.peak_memory_gib(device.best()), tokens / seconds
         run.log(record.next.update - 1, mean_tokens_per_second=speed, peak_memory_gib=peak)
         console.print(f"{trial.system}: {speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
     return record

@@ -108,10 +108,10 @@ def state_of(root):
     return None, 0
 
 
-def start_and_save(root, *, processes):
+def start_and_save(root, *, processes, **environment):
     """Start a training there; return once it has saved a state."""
     before = state_of(root)
-    process = start(root, TRAIN_PROCESSES=processes)
+    process = start(root, **{"TRAIN_PROCESSES": processes, **environment})
     while state_of(root)[1] <= before[1]:
         assert process.poll() is None, process.communicate(timeout=300)
         time.sleep(0.001)

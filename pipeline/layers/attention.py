@@ -67,7 +67,7 @@ class MultiHeadAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         if dropout and query.device.type == "cpu" and query.dtype == torch.bfloat16:
             bias = bias_of(query, mask, causal=causal)
-            mixed = Mixing.apply(query, key, value, bias, dropout)  # type: ignore[no-untyped-call]
+            mixed = Mixing.apply(query, key, value, bias, dropout)
         else:
             mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
         return self.project_out(mixed.transpose(1, 2).flatten(2))

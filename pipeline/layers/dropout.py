@@ -25,13 +25,13 @@ class Dropout(nn.Module):
             return x
         if x.device.type != "cpu":
             return F.dropout(x, self.rate)
-        return Masked.apply(x, draw(x.shape, self.rate, x.dtype), 1 / (1 - self.rate))  # type: ignore[no-untyped-call]
+        return Masked.apply(x, draw(x.shape, self.rate, x.dtype), 1 / (1 - self.rate))
 
     def rectified(self, x: Tensor) -> Tensor:
         """Dropout of max(0, x); x of any shape -> the same."""
         if not self.training or not self.rate or x.device.type != "cpu":
             return self(F.relu(x))
-        return Rectified.apply(x, draw(x.shape, self.rate, x.dtype), 1 / (1 - self.rate))  # type: ignore[no-untyped-call]
+        return Rectified.apply(x, draw(x.shape, self.rate, x.dtype), 1 / (1 - self.rate))
 
 
 class Masked(torch.autograd.Function):

@@ -1,5 +1,6 @@
 """How the weights of a Transformer start; biases from 0 and norms from 1 in every way."""
 
+from abc import abstractmethod
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -10,7 +11,23 @@ from pipeline.params import Section
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Xavier(Section):
+class Start(Section):
+    """What every way shares; one says how a matrix is drawn."""
+
+    def start(self, network: nn.Module) -> None:
+        """Draw the matrices of a Transformer, and set its biases to 0."""
+        for name, parameter in network.named_parameters():
+            if parameter.dim() > 1:
+                self.draw(name, parameter)
+            elif name.endswith("bias"):
+                nn.init.zeros_(parameter)
+
+    @abstractmethod
+    def draw(self, name: str, matrix: nn.Parameter) -> None:
+        """Draw the matrix called `name`, in place."""
+
+
+class Xavier(Start):
     """Embeddings N(0, 1 / D), Xavier-uniform on every other matrix, query, key and value each.
 
     `sublayer_gain`: how wide the matrices of what a sub-layer adds (values, attention's output, feed-forward) start,
@@ -24,21 +41,18 @@ class Xavier(Section):
     kind: Literal["xavier"]
     sublayer_gain: Positive
 
-    def start(self, network: nn.Module) -> None:
-        """Draw the weights of a Transformer."""
-        for name, parameter in network.named_parameters():
-            if name.endswith("project_in.weight"):
-                for matrix, scale in zip(parameter.data.chunk(3), (1.0, 1.0, self.sublayer_gain), strict=True):
-                    nn.init.xavier_uniform_(matrix, scale)
-            elif name.startswith("embeddings.") and parameter.dim() > 1:
-                nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
-            elif parameter.dim() > 1:
-                nn.init.xavier_uniform_(parameter, self.sublayer_gain)
-            elif name.endswith("bias"):
-                nn.init.zeros_(parameter)
+    def draw(self, name: str, matrix: nn.Parameter) -> None:
+        """Draw the matrix called `name`, in place."""
+        if name.endswith("project_in.weight"):
+            for part, gain in zip(matrix.data.chunk(3), (1.0, 1.0, self.sublayer_gain), strict=True):
+                nn.init.xavier_uniform_(part, gain)
+        elif name.startswith("embeddings."):
+            nn.init.normal_(matrix, std=matrix.shape[1] ** -0.5)
+        else:
+            nn.init.xavier_uniform_(matrix, self.sublayer_gain)
 
 
-class Normal(Section):
+class Normal(Start):
     """Every matrix, embeddings too, from N(0, std^2).
 
     Source: Devlin et al. 2019 (their code) and Radford et al. 2019, with a `std` of 0.02.
@@ -47,13 +61,9 @@ class Normal(Section):
     kind: Literal["normal"]
     std: Positive
 
-    def start(self, network: nn.Module) -> None:
-        """Draw the weights of a Transformer."""
-        for name, parameter in network.named_parameters():
-            if parameter.dim() > 1:
-                nn.init.normal_(parameter, std=self.std)
-            elif name.endswith("bias"):
-                nn.init.zeros_(parameter)
+    def draw(self, name: str, matrix: nn.Parameter) -> None:
+        """Draw the matrix called `name`, in place."""
+        nn.init.normal_(matrix, std=self.std)
 
 
 Initialisation: TypeAlias = Annotated[Xavier | Normal, Field(discriminator="kind")]

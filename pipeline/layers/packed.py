@@ -55,7 +55,7 @@ def packed(weight: Tensor, bias: Tensor | None) -> Product:
     Shapes: weight (V, D), bias (V,); the function takes (..., D) to (..., V).
     """
     operations = torch.ops.mkldnn
-    built = bool(torch.backends.mkldnn.is_available())  # type: ignore[no-untyped-call]
+    built = bool(torch.backends.mkldnn.is_available())
     usable = built and hasattr(operations, "_linear_pointwise")
     if not usable or weight.device.type != "cpu" or weight.dtype != torch.float32:
         return lambda x: F.linear(x, weight, bias)

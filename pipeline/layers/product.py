@@ -20,7 +20,7 @@ def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """
     in_bf16 = torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") == torch.bfloat16
     if in_bf16 and x.device.type == "cpu":
-        return Pieces.apply(x, weight, bias)  # type: ignore[no-untyped-call]
+        return Pieces.apply(x, weight, bias)
     return F.linear(x, weight, bias)
 
 

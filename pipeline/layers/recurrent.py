@@ -12,8 +12,7 @@ from torch.nn import functional as F
 
 from pipeline import ids
 from pipeline.layers.dropout import Dropout
-from pipeline.layers.packed import Product, packed
-from pipeline.layers.product import product
+from pipeline.layers.packed import Linear, Product, packing
 from pipeline.params import Section
 
 State = dict[str, Tensor]
@@ -39,7 +38,7 @@ class Recurrent(nn.Module):
     Dropout is on the embeddings and on what the output projection reads.
     """
 
-    output: nn.Linear
+    output: Linear
 
     def __init__(self, arch: RecurrentArch, *, source_size: int, target_size: int) -> None:
         super().__init__()
@@ -95,12 +94,13 @@ class Recurrent(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of every target piece: (..., D) -> (..., V)."""
-        return product(self.dropout(hidden), self.output.weight, self.output.bias)
+        return self.output(self.dropout(hidden))
 
     @contextmanager
     def searching(self) -> Iterator[Product]:
         """Gives `logits` by a matrix that was arranged once."""
-        yield packed(self.output.weight, self.output.bias)
+        with packing(self):
+            yield self.output
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """What the output projection reads for the piece after `tokens`: (B * W,) -> (B * W, D), and the state."""

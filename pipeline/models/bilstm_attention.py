@@ -6,6 +6,7 @@ import torch
 from pydantic import PositiveInt, model_validator
 from torch import Tensor, nn
 
+from pipeline.layers.packed import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import LSTMEncoder
 from pipeline.layers.scope import Global
@@ -39,7 +40,7 @@ class Model(Recurrent):
         self.scoring = Product(arch.width, arch.width, "scaled_dot")
         self.scope = Global()
         self.cell = nn.LSTMCell(arch.embedding + arch.width, arch.width)
-        self.output = nn.Linear(arch.width, target_size, bias=False)
+        self.output = Linear(arch.width, target_size, bias=False)
         for embedding in (self.source_embedding, self.target_embedding):
             nn.init.normal_(embedding)
 

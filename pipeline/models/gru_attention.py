@@ -7,6 +7,7 @@ from pydantic import PositiveInt, model_validator
 from torch import Tensor, nn
 
 from pipeline.layers import scope, scoring
+from pipeline.layers.packed import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import GRUEncoder
 
@@ -54,7 +55,7 @@ class Model(Recurrent):
         self.scoring = scoring.build(arch.attention, width, memory)
         self.scope = scope.build(arch.scope, width)
         self.cell = nn.GRUCell(arch.embedding + memory, width)
-        self.output = nn.Linear(width + memory + arch.embedding, target_size)
+        self.output = Linear(width + memory + arch.embedding, target_size)
         for embedding in (self.source_embedding, self.target_embedding):
             nn.init.normal_(embedding)
 

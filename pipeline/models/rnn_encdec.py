@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
 from pipeline.layers.maxout import Maxout
+from pipeline.layers.packed import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State
 from pipeline.layers.recurrent_encoder import GRUEncoder, reverse
 
@@ -33,7 +34,7 @@ class Model(Recurrent):
         self.begin = nn.Linear(width, width)
         self.cell = gru_cell(arch.reset_gate, embedding + width, width)
         self.maxout = Maxout(width + embedding + width, arch.maxout)
-        self.output = nn.Linear(arch.maxout, target_size)
+        self.output = Linear(arch.maxout, target_size)
         initialise(self)
 
     def start(self, source: Tensor) -> State:

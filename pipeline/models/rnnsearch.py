@@ -6,6 +6,7 @@ from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
 from pipeline.layers.maxout import Maxout
+from pipeline.layers.packed import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import GRUEncoder
 from pipeline.layers.scope import Global
@@ -37,7 +38,7 @@ class Model(Recurrent):
         self.scope = Global()
         self.cell = gru_cell(arch.reset_gate, embedding + 2 * width, width)
         self.maxout = Maxout(width + embedding + 2 * width, arch.maxout)
-        self.output = nn.Linear(arch.maxout, target_size)
+        self.output = Linear(arch.maxout, target_size)
         initialise(self)
 
     def start(self, source: Tensor) -> State:

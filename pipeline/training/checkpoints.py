@@ -1,8 +1,6 @@
 """Checkpoints of a training under way: safe to read, whole or not there, enough to go on bit for bit."""
 
 import fcntl
-import hashlib
-import json
 import os
 import shutil
 import signal
@@ -12,19 +10,18 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple, TypeAlias
+from typing import IO, Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load, save
 from torch import Tensor, nn
 
-from pipeline.files import DataError, new_file, write_json
+from pipeline.files import DataError, write_json
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
+from pipeline.training.sealed import Content, read, write
 
 MINUTES = "CHECKPOINT_MINUTES"  # at most between two states; the trained model does not depend on it
-Content: TypeAlias = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is told of them
 IN_USE_SECONDS = 300.0  # so long a training that was asked to end may take over its update, a validation and its state
 
 
@@ -202,35 +199,6 @@ class Checkpoints:
             shutil.copyfile(self.path(update), folder / self.path(update).name)
         names = {"last": record.saved[-self.last :], "best": record.best(self.best)}
         write_json(folder / "checkpoints.json", {key: [self.path(u).name for u in v] for key, v in names.items()})
-
-
-def write(path: Path, tensors: dict[str, Tensor], told: dict[str, Any]) -> None:
-    """One safetensors file, atomically, with what is told of it and a checksum of all."""
-    sealed = {"sha256": digest(tensors, told), **told}
-    with new_file(path, "wb") as file:
-        file.write(save(tensors, {"checkpoint": json.dumps(sealed)}))  # several keys would stand in any order
-
-
-def read(data: bytes) -> Content:
-    """The tensors of a file that `write` wrote, and what it tells of them.
-
-    Raises: SafetensorError, KeyError or ValueError where it is not what was written.
-    """
-    tensors = load(data)
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])  # as the format lays it down
-    told = json.loads(header["__metadata__"]["checkpoint"])
-    if told.pop("sha256") != digest(tensors, told):
-        raise ValueError("its checksum is another")
-    return tensors, told
-
-
-def digest(tensors: dict[str, Tensor], told: dict[str, Any]) -> str:
-    """Hexadecimal SHA-256 over names, types, shapes and bytes of the tensors, and what is told of them."""
-    found = hashlib.sha256(json.dumps(told).encode())
-    for name, tensor in sorted(tensors.items()):
-        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
-        found.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
-    return found.hexdigest()
 
 
 def locked(file: IO[str]) -> bool:

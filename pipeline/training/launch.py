@@ -14,6 +14,8 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.rendezvous import RendezvousError
 
+from pipeline.training.ranks import LOST
+
 PROCESSES = "TRAIN_PROCESSES"  # on this machine; the trained model depends on it in its last bits only
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 
@@ -49,9 +51,12 @@ def end_with_parent() -> None:
     """On Linux, have SIGTERM come where what started this training dies: torchrun's launcher, or `dvc repro`.
 
     A training of its own in a terminal is left alone.
+    Raises: SystemExit where `dvc repro` has died already: what adopted this process is of another session.
     """
     if sys.platform == "linux" and {"DVC_STAGE", "RANK"} & os.environ.keys():
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+        if "RANK" not in os.environ and os.getsid(os.getppid()) != os.getsid(0):
+            sys.exit(128 + signal.SIGTERM)
 
 
 def launch(module: str, arguments: Sequence[str]) -> None:
@@ -67,9 +72,9 @@ def launch(module: str, arguments: Sequence[str]) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // number)))
     os.environ.setdefault("PET_SHUTDOWN_TIMEOUT", "3600")  # seconds; in its 30 no validation ends and no state is saved
     several = [] if "PET_NNODES" in os.environ else ["--standalone", "--local-addr=localhost"]
-    options = torchrun.parse_args([*several, f"--nproc-per-node={number}", "-m", module, *arguments])  # type: ignore[no-untyped-call]
+    options = torchrun.parse_args([*several, f"--nproc-per-node={number}", "-m", module, *arguments])
     try:
-        torchrun.run(options)  # type: ignore[no-untyped-call]
+        torchrun.run(options)
     except SignalException as ended:
         sys.exit(128 + ended.sigval)
     except ChildFailedError as failed:
@@ -77,6 +82,8 @@ def launch(module: str, arguments: Sequence[str]) -> None:
         if failure.exitcode < 0:
             name = signal.Signals(-failure.exitcode).name
             print(f"error: rank {rank} was ended by {name}; repeat the command to go on", file=sys.stderr)
+        elif failure.exitcode == LOST:
+            print("error: a process on another machine has ended; repeat the command to go on", file=sys.stderr)
         sys.exit(failure.exitcode if failure.exitcode > 0 else 128 - failure.exitcode)
     except (DistError, RendezvousError) as error:
         reason = next(iter(str(error).splitlines()), "")

@@ -16,9 +16,10 @@ from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
 from pipeline.training.ranks import Ranks
 
-# Target positions that are scored at a time: on a CPU 8,000 pieces of each are 16 MB of bf16, a GPU wants larger
-# products. A recurrent model draws dropout's mask for each such block, so that its training changes with the number.
-ROWS = {"cpu": 1024, "cuda": 16384}
+# Target positions that are scored at a time: on a CPU 8,000 pieces of each are 16 MB of bf16; a GPU wants larger
+# products, and there the loss holds two copies in fp32, of 0.5 GB each for 32,000 pieces. A recurrent model draws
+# dropout's mask for each such block, so that its training changes with the number.
+ROWS = {"cpu": 1024, "cuda": 4096}
 
 
 class DivergedError(ValueError):
@@ -139,12 +140,13 @@ def diverged(update: int, parts: list[tuple[float, Batch]], found: dict[str, flo
     `parts` are the losses and batches of the update, `found` what they make together, by name.
     Raises: DivergedError.
     """
-    named = [(index, "loss", *part) for index, part in enumerate(parts) if not math.isfinite(part[0])][:1]
-    if not named:
+    broken = [index for index, (loss, _) in enumerate(parts) if not math.isfinite(loss)][:1]
+    if broken:
+        what, value = "loss", parts[broken[0]][0]
+    else:
         what, value = next((what, value) for what, value in found.items() if not math.isfinite(value))
-        named = [(index, what, value, batch) for index, (_, batch) in enumerate(parts)]
-    where = ", ".join(f"micro-batch {index} (training pairs {some(batch)})" for index, _, _, batch in named)
-    _, what, value, _ = named[0]
+    named = broken or range(len(parts))
+    where = ", ".join(f"micro-batch {index} (training pairs {some(parts[index][1])})" for index in named)
     raise DivergedError(
         f"update {update}, {where}: {what} is {value}; expected a finite number: lower the learning rate or clip harder"
     )

@@ -24,8 +24,7 @@ def smoothed_cross_entropy(logits: Tensor, targets: Tensor, *, smoothing: float,
     """
     if not 0 <= smoothing < 1:
         raise ValueError(f"label smoothing: must be in [0, 1), got {smoothing}")
-    loss: Tensor = SmoothedCrossEntropy.apply(logits, targets, smoothing, spread)  # type: ignore[no-untyped-call]
-    return loss
+    return SmoothedCrossEntropy.apply(logits, targets, smoothing, spread)
 
 
 def masses(vocab_size: int, smoothing: float, spread: Spread) -> tuple[float, float, float]:

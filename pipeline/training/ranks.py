@@ -18,6 +18,7 @@ T = TypeVar("T")
 
 TIMEOUT = timedelta(hours=2)  # longer than rank 0 alone takes over a checkpoint or a vocabulary
 SILENT_SECONDS = 5.0  # in which the first rank to fail says why
+LOST = 75  # status of a process that ends because another has; sysexits.h's temporary failure
 
 
 class LostRankError(ValueError):
@@ -92,6 +93,13 @@ class Ranks:
             distributed.broadcast_object_list(told, src=0)
         return told[0]
 
+    def start_alike(self, weights: Iterable[Tensor]) -> None:
+        """Replace every weight by rank 0's: another kind of processor may draw other last bits of the same seed."""
+        if self.size > 1:
+            with losing_peers():
+                for weight in weights:
+                    distributed.broadcast(weight.detach(), src=0)
+
     def agree(self, value: str, what: str) -> None:
         """Nothing, where all ranks have the same value.
 
@@ -101,7 +109,7 @@ class Ranks:
         if others := [str(rank) for rank, got in enumerate(values) if got != values[0]]:
             raise UnlikeRanksError(
                 f"ranks {', '.join(others)}: {what} differs from rank 0's, got {value!r} on rank {self.rank}; "
-                "expected the same files and the same versions on every machine"
+                "expected the same files, the same versions and processors of one kind on every machine"
             )
 
 
@@ -124,19 +132,26 @@ def losing_peers() -> Iterator[None]:
 def join() -> Iterator[Ranks]:
     """This process's place among those that torchrun started, or alone where it did not.
 
-    SIGTERM asks all of them to end after the update under way. Where one fails all do, and the first to fail alone
-    says why.
+    SIGTERM or Ctrl-C asks all of them to end after the update under way; where there is one, a second Ctrl-C ends it
+    at once. Where one fails all do, and the first to fail alone says why.
     """
     alone = "RANK" not in os.environ
     ranks = Ranks() if alone else Ranks(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
-    before = signal.signal(signal.SIGTERM, lambda *_: setattr(ranks, "interrupted", True))
+
+    def interrupt(*_: object) -> None:
+        ranks.interrupted = True
+        if alone:  # the launcher of several passes on the Ctrl-C that they had from the terminal
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         if alone:
             yield ranks
         else:
             yield from joined(ranks)
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def joined(ranks: Ranks) -> Iterator[Ranks]:
@@ -152,10 +167,10 @@ def joined(ranks: Ranks) -> Iterator[Ranks]:
             distributed.barrier()
     except SystemExit as end:  # which all ranks have agreed on
         leave(int(end.code or 0))
-    except Exception:
-        if not is_first_to_fail(store):
-            time.sleep(SILENT_SECONDS)  # the launcher ends the first as soon as another has ended
-            leave(1)  # without a word, and without waiting for what no rank will answer
+    except Exception as error:
+        if isinstance(error, LostRankError) or not is_first_to_fail(store):
+            time.sleep(SILENT_SECONDS)  # the launcher ends all of its own as soon as one has ended
+            leave(LOST)  # without a word, and without waiting for what no rank will answer
         atexit.register(leave, 1)  # the first once it has said why
         raise
     leave(0)

@@ -27,9 +27,16 @@ def test_the_best_device_there_is(monkeypatch, there, expected):
     assert device.best() == torch.device(expected)
 
 
+def test_the_memory_of_the_place_where_it_was_held(monkeypatch):
+    held = torch.ones(3 * 2**28)  # 3 GiB
+    assert device.peak_memory_gib(torch.device("cpu")) > held.nbytes / 2**30
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda where: 5 * 2**29)
+    assert device.peak_memory_gib(torch.device("cuda")) == 2.5
+
+
 def test_fp32_is_fp32_in_recurrent_layers_too(monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)  # as torch has it
-    device.best()
+    device.hold_fp32()
     assert not torch.backends.cudnn.allow_tf32
 
 

@@ -80,3 +80,14 @@ def test_both_directions_of_an_lstm(x):
         ahead, back = encoder.forwards(alone), encoder.backwards(alone.flip(1))
         for found, there, back_again in zip((hiddens, cells), ahead, back, strict=True):
             torch.testing.assert_close(found[row, :length], torch.cat([there, back_again.flip(1)], dim=2)[0])
+
+
+@pytest.mark.gpu
+@torch.no_grad()
+def test_a_gpu_reads_in_fp32_whatever_autocast_says(x):
+    encoder = GRUEncoder(3, 4, reset_gate="after", bidirectional=True)
+    expected = encoder(x, LENGTHS)
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        found = encoder.to("cuda")(x.to("cuda"), LENGTHS.to("cuda"))
+    assert found.dtype == torch.float32
+    assert torch.allclose(found.cpu(), expected, atol=1e-5)

@@ -254,7 +254,7 @@ def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     def full(tensors, metadata):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pipeline.training.checkpoints.save", full)
+    monkeypatch.setattr("pipeline.training.sealed.save", full)
     checkpoints.save(model, optimizer, Record().after(step(2)), keep=True, write=True)
     with pytest.raises(OSError, match="No space left") as caught:
         checkpoints.wait()

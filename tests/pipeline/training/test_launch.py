@@ -4,11 +4,14 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 
 import pytest
 
 from pipeline.training import launch
-from tests.trainings import edit, lay_out, start, start_and_save
+from pipeline.training.ranks import LOST
+from tests.trainings import ROOT, edit, end, lay_out, start, start_and_save
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +19,14 @@ def prepared(tmp_path_factory):
     """A folder with all that a training reads."""
     root = tmp_path_factory.mktemp("prepared")
     lay_out(root)
+    edit(root, "updates: 24", "updates: 200")
     return root
+
+
+def child(process):
+    """The number of the first process that a launcher has started."""
+    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
+        return int(file.read().split()[0])
 
 
 def test_what_fails_on_all_is_said_once(tmp_path, prepared):
@@ -33,14 +43,50 @@ def test_what_fails_on_all_is_said_once(tmp_path, prepared):
 def test_where_one_is_killed_all_end(tmp_path, prepared):
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     process = start_and_save(tmp_path, processes="2")
-    children = f"/proc/{process.pid}/task/{process.pid}/children"
-    with open(children, encoding="utf-8") as file:
-        first = int(file.read().split()[0])
-    os.kill(first, signal.SIGKILL)
+    os.kill(child(process), signal.SIGKILL)
     said = process.communicate(timeout=300)[1]
-    assert process.returncode in (1, 128 + signal.SIGKILL)
+    assert process.returncode == 128 + signal.SIGKILL
     assert "Traceback" not in said
-    assert "error: rank 0 was ended by SIGKILL; " in said or "error: another process of this training has ended" in said
+    assert [line for line in said.splitlines() if "error" in line] == [
+        "error: rank 0 was ended by SIGKILL; repeat the command to go on"
+    ]
+
+
+def test_where_one_is_killed_on_another_machine_all_end(tmp_path, prepared):
+    """Two launchers, here on one machine."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        address = {"PET_MASTER_ADDR": "localhost", "PET_MASTER_PORT": str(free.getsockname()[1])}
+    common = {"PET_NNODES": "2", "TRAIN_PROCESSES": "1"} | address
+    second = start(tmp_path, PET_NODE_RANK="1", **common)
+    first = start_and_save(tmp_path, processes="1", PET_NODE_RANK="0", **common)
+    os.kill(child(second), signal.SIGKILL)
+    said = [process.communicate(timeout=300)[1] for process in (first, second)]
+    assert (first.returncode, second.returncode) == (LOST, 128 + signal.SIGKILL), said
+    found = [[line for line in one.splitlines() if line.startswith("error")] for one in said]
+    assert found == [
+        ["error: a process on another machine has ended; repeat the command to go on"],
+        ["error: rank 1 was ended by SIGKILL; repeat the command to go on"],
+    ]
+
+
+@pytest.mark.parametrize(("processes", "status"), [("1", 128 + signal.SIGTERM), ("2", 128 + signal.SIGINT)])
+def test_ctrl_c_saves(tmp_path, prepared, processes, status):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    got, said = end(tmp_path, processes=processes, by=signal.SIGINT)
+    assert got == status
+    assert "asked to end, saved at update " in said
+    assert "Traceback" not in said
+
+
+def test_what_outlived_dvc_does_not_train(tmp_path):
+    """The parent's session is another one, as that of what adopts an orphan is."""
+    code = "from pipeline.training.launch import end_with_parent; end_with_parent()"
+    for own, expected in ((True, 128 + signal.SIGTERM), (False, 0)):
+        environment = os.environ | {"DVC_STAGE": "train", "PYTHONPATH": str(ROOT)}
+        done = subprocess.run([sys.executable, "-c", code], env=environment, start_new_session=own, cwd=tmp_path)
+        assert done.returncode == expected
 
 
 def test_machines_that_do_not_meet_are_said(tmp_path, prepared):

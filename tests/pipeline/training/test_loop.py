@@ -288,15 +288,19 @@ def test_a_gradient_that_is_no_number_is_named(value):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-4), ("bf16", 2e-2)])
 @pytest.mark.parametrize("name", networks.ARCHS)
-def test_a_gpu_trains_as_a_cpu_does(name):
+def test_a_gpu_trains_as_a_cpu_does_in_fp32(request, name, precision, tolerance):
     where = device.best()
     assert where.type == "cuda"
-    learning, plan = toys.learning(), Plan(PART, toys.training(updates=50), toys.learning().batches)
+    device.hold_fp32()
+    request.addfinalizer(lambda: torch.use_deterministic_algorithms(False))
+    device.be_deterministic(1)  # so that an operation that knows no such way fails
+    plan = Plan(PART, toys.training(updates=50), toys.learning().batches)
     losses = []
-    for place in (torch.device("cpu"), where):
+    for place, learning in ((torch.device("cpu"), toys.learning()), (where, toys.learning(precision=precision))):
         model = networks.build(name, source_size=11, target_size=11).to(place)
         updates = updates_from(plan, PART, START, 50)
         losses.append([step.loss for step in run(model, updates, learning)])
     assert len(losses[0]) == 50
-    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+    assert losses[1] == pytest.approx(losses[0], rel=tolerance)

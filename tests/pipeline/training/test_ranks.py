@@ -7,6 +7,7 @@ import socket
 
 import pytest
 import torch
+from torch import distributed, multiprocessing, nn
 
 from pipeline.training.ranks import LostRankError, Ranks, UnlikeRanksError, losing_peers
 from tests.trainings import SYSTEM, edit, end, finish, lay_out, outs, start
@@ -98,8 +99,35 @@ def test_ranks_that_do_not_compute_the_same_are_named(monkeypatch):
         ranks.agree("b", "the data")
     assert str(caught.value) == (
         "ranks 2: the data differs from rank 0's, got 'b' on rank 2; "
-        "expected the same files and the same versions on every machine"
+        "expected the same files, the same versions and processors of one kind on every machine"
     )
+
+
+def started(rank, folder, seeds):
+    """What a rank of two begins with: its own draw, then what all have."""
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=rank, world_size=2)
+    torch.manual_seed(seeds[rank])
+    weights = [nn.Parameter(torch.randn(3, 2)), torch.randn(4)]
+    own = [weight.detach().clone() for weight in weights]
+    Ranks(rank, 2).start_alike(weights)
+    torch.save((own, [weight.detach() for weight in weights]), folder / str(rank))
+
+
+def test_all_start_from_rank_0s_weights(tmp_path):
+    multiprocessing.spawn(started, (tmp_path, (1, 2)), nprocs=2)
+    (own, first), (others, second) = (torch.load(tmp_path / rank) for rank in "01")
+    for left, right, mine, other in zip(own, others, first, second, strict=True):
+        assert not torch.equal(left, right)
+        assert torch.equal(mine, left)
+        assert torch.equal(other, left)
+
+
+def test_more_processes_than_micro_batches_are_said(tmp_path, prepared):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path, "updates: 200", "updates: 8")
+    edit(tmp_path, "tokens_per_update: 150", "tokens_per_update: 80")
+    said = finish(tmp_path, TRAIN_PROCESSES="2")
+    assert said.count(" = 80 / 80 gives work to about 1; the others wait") == 1
 
 
 def test_what_is_lost_is_one_line():

@@ -1,0 +1,43 @@
+"""Tensors and what is told of them in one safetensors file, with a checksum of both."""
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import torch
+from safetensors.torch import load, save
+from torch import Tensor
+
+from pipeline.files import new_file
+
+Content: TypeAlias = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is told of them
+
+
+def write(path: Path, tensors: dict[str, Tensor], told: dict[str, Any]) -> None:
+    """One safetensors file, atomically, with what is told of it and a checksum of all."""
+    sealed = {"sha256": digest(tensors, told), **told}
+    with new_file(path, "wb") as file:
+        file.write(save(tensors, {"checkpoint": json.dumps(sealed)}))  # several keys would stand in any order
+
+
+def read(data: bytes) -> Content:
+    """The tensors of a file that `write` wrote, and what it tells of them.
+
+    Raises: SafetensorError, KeyError or ValueError where it is not what was written.
+    """
+    tensors = load(data)
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])  # as the format lays it down
+    told = json.loads(header["__metadata__"]["checkpoint"])
+    if told.pop("sha256") != digest(tensors, told):
+        raise ValueError("its checksum is another")
+    return tensors, told
+
+
+def digest(tensors: dict[str, Tensor], told: dict[str, Any]) -> str:
+    """Hexadecimal SHA-256 over names, types, shapes and bytes of the tensors, and what is told of them."""
+    found = hashlib.sha256(json.dumps(told).encode())
+    for name, tensor in sorted(tensors.items()):
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        found.update(tensor.contiguous().reshape(-1).view(torch.uint8).numpy().tobytes())
+    return found.hexdigest()

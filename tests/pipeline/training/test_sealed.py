@@ -1,0 +1,71 @@
+"""A sealed file gives back what was put in, or says that it is another."""
+
+import json
+
+import pytest
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save
+
+from pipeline.training.sealed import digest, read, write
+
+TENSORS = {"b": torch.arange(6.0).view(2, 3), "a": torch.tensor([1, 2], dtype=torch.int64), "none": torch.empty(0, 3)}
+TOLD = {"record": {"saved": [4, 8]}, "text": "é"}
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "one.safetensors"
+    write(path, TENSORS, TOLD)
+    return path
+
+
+def test_what_was_put_in(path):
+    tensors, told = read(path.read_bytes())
+    assert told == TOLD
+    assert tensors.keys() == TENSORS.keys()
+    for name, tensor in TENSORS.items():
+        assert (tensors[name].dtype, tensors[name].shape) == (tensor.dtype, tensor.shape)
+        assert torch.equal(tensors[name], tensor)
+
+
+def test_anything_that_knows_the_format_reads_it(path):
+    assert torch.equal(load_file(path)["b"], TENSORS["b"])
+
+
+def test_the_same_bytes_again(tmp_path, path):
+    other = tmp_path / "other.safetensors"
+    write(other, dict(reversed(TENSORS.items())), TOLD)
+    assert other.read_bytes() == path.read_bytes()
+
+
+def test_any_byte_counts(path):
+    """Of the tensors, and of what is told; the header is what safetensors itself looks at."""
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    places = [data.index(b"saved") + 12, *range(8 + size, len(data))]
+    for place in places:
+        broken = bytearray(data)
+        broken[place] ^= 1
+        with pytest.raises((ValueError, SafetensorError)):
+            read(bytes(broken))
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5, 0.99])
+def test_a_part_of_it_is_none(path, part):
+    data = path.read_bytes()
+    with pytest.raises(SafetensorError):
+        read(data[: int(part * len(data))])
+
+
+def test_a_file_without_a_checksum_is_none(tmp_path):
+    with pytest.raises(KeyError):
+        read(save(TENSORS, {"checkpoint": json.dumps(TOLD)}))
+    with pytest.raises(KeyError):
+        read(save(TENSORS))
+
+
+def test_shape_and_type_count_as_well_as_bytes():
+    flat = {"a": torch.zeros(4)}
+    others = [{"a": torch.zeros(2, 2)}, {"a": torch.zeros(4, dtype=torch.int32)}, {"b": torch.zeros(4)}]
+    assert len({digest(tensors, {}) for tensors in (flat, *others)}) == 4
