@@ -20,7 +20,7 @@ def has_bf16(where: torch.device) -> bool:
 
 
 def peak_memory_gib(where: torch.device) -> float:
-    """The most GiB that this process has held there: of a GPU's memory, or of the machine's."""
+    """The most GiB that this process has held there: in tensors on a GPU, of the machine's memory on a CPU."""
     if where.type == "cuda":
         return torch.cuda.max_memory_allocated(where) / 2**30
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

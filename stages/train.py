@@ -77,6 +77,10 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
                     trial.checkpoints.wait()
                 if ranks.leads:
                     publish(trial, record, run)
+                if (
+                    ranks.size == 1 and ranks.interrupted
+                ):  # after the last update: `dvc repro` itself does not hear Ctrl-C
+                    raise SystemExit(128 + signal.SIGTERM)
 
 
 def warn_of_waiting(trial: Trial) -> None:
@@ -112,8 +116,8 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     references = Path("data/split", corpus, "validation.target.txt")
     inputs, precision = [data / "train", data / "validation", pieces, references], resolved_precision(learning)
     key = fingerprint(inputs, sections.values(), system, precision)
-    ranks.agree(precision, "the precision of products")
-    ranks.agree(key, "the fingerprint of code, data and parameters")
+    ranks.agree(precision, "precision auto", "the same everywhere: name fp32 or bf16 in its place")
+    ranks.agree(key, "fingerprint of code, data and parameters", "the same files and versions on every machine")
     device.bound_memory()
     device.hold_fp32()
     device.be_deterministic(seed_for(training.seed, "weights"))

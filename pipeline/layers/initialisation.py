@@ -12,7 +12,7 @@ Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Start(Section):
-    """What every way shares; one says how a matrix is drawn."""
+    """What every way of starting shares; each says how it draws a matrix."""
 
     def start(self, network: nn.Module) -> None:
         """Draw the matrices of a Transformer, and set its biases to 0."""

@@ -39,7 +39,7 @@ class GRUReader(nn.Module):
             assert self.fused is not None
             if x.device.type == "cuda":  # whose autocast takes fp16 for it, whatever type is asked for
                 with torch.autocast("cuda", enabled=False):
-                    return self.fused(x.float())[0]
+                    return self.fused(x.to(next(self.fused.parameters()).dtype))[0]
             return self.fused(x)[0]
         state, states = x.new_zeros(len(x), self.cell.width), []
         for product in self.cell.input(x).unbind(1):

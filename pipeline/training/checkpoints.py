@@ -17,9 +17,9 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from pipeline.files import DataError, write_json
+from pipeline.training import sealed
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
-from pipeline.training.sealed import Content, read, write
 
 MINUTES = "CHECKPOINT_MINUTES"  # at most between two states; the trained model does not depend on it
 IN_USE_SECONDS = 300.0  # so long a training that was asked to end may take over its update, a validation and its state
@@ -52,7 +52,7 @@ class State(NamedTuple):
     """A state that is whole: the bytes of its file, and what they say."""
 
     data: bytes
-    content: Content
+    content: sealed.Content
 
 
 class Checkpoints:
@@ -76,7 +76,7 @@ class Checkpoints:
         data = ranks.tell(newest and newest.data)
         if data is None:
             return Record()
-        tensors, told = newest.content if newest else read(data)
+        tensors, told = newest.content if newest else sealed.read(data)
         record = Record.of(told["record"])
         model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
         restore(optimizer, model, tensors)
@@ -126,9 +126,9 @@ class Checkpoints:
         """
         path, data = state, state.read_bytes()
         try:
-            content = read(data)
+            content = sealed.read(data)
             for path in map(self.path, content[1]["record"]["saved"]):
-                read(path.read_bytes())
+                sealed.read(path.read_bytes())
         except (SafetensorError, ValueError, KeyError, FileNotFoundError) as error:
             raise DataError(f"{path}: broken ({error})") from None
         return State(data, content)
@@ -161,10 +161,10 @@ class Checkpoints:
         Weights are dropped once neither this state nor the one before it counts on them.
         """
         if path:
-            write(path, weights, {})
+            sealed.write(path, weights, {})
         if self.state.exists():
             self.state.replace(self.previous)
-        write(self.state, state, {"record": record._asdict()})
+        sealed.write(self.state, state, {"record": record._asdict()})
         for old in self.folder.glob("update_*.safetensors"):
             if old not in map(self.path, (*record.saved, *self.counted)):
                 old.unlink()

@@ -14,8 +14,6 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.rendezvous import RendezvousError
 
-from pipeline.training.ranks import LOST
-
 PROCESSES = "TRAIN_PROCESSES"  # on this machine; the trained model depends on it in its last bits only
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 
@@ -51,7 +49,8 @@ def end_with_parent() -> None:
     """On Linux, have SIGTERM come where what started this training dies: torchrun's launcher, or `dvc repro`.
 
     A training of its own in a terminal is left alone.
-    Raises: SystemExit where `dvc repro` has died already: what adopted this process is of another session.
+    Raises: SystemExit where `dvc repro` has died already: what adopted this process is of another session (so is
+        torchrun's launcher, to each of its ranks).
     """
     if sys.platform == "linux" and {"DVC_STAGE", "RANK"} & os.environ.keys():
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
@@ -82,8 +81,6 @@ def launch(module: str, arguments: Sequence[str]) -> None:
         if failure.exitcode < 0:
             name = signal.Signals(-failure.exitcode).name
             print(f"error: rank {rank} was ended by {name}; repeat the command to go on", file=sys.stderr)
-        elif failure.exitcode == LOST:
-            print("error: a process on another machine has ended; repeat the command to go on", file=sys.stderr)
         sys.exit(failure.exitcode if failure.exitcode > 0 else 128 - failure.exitcode)
     except (DistError, RendezvousError) as error:
         reason = next(iter(str(error).splitlines()), "")

@@ -100,17 +100,15 @@ class Ranks:
                 for weight in weights:
                     distributed.broadcast(weight.detach(), src=0)
 
-    def agree(self, value: str, what: str) -> None:
+    def agree(self, value: str, what: str, expected: str) -> None:
         """Nothing, where all ranks have the same value.
 
-        Raises: ValueError that names the ranks which have another one than rank 0.
+        Raises: UnlikeRanksError that names the ranks which have another one than rank 0, and what is `expected`.
         """
-        values = self.collect([value])
-        if others := [str(rank) for rank, got in enumerate(values) if got != values[0]]:
-            raise UnlikeRanksError(
-                f"ranks {', '.join(others)}: {what} differs from rank 0's, got {value!r} on rank {self.rank}; "
-                "expected the same files, the same versions and processors of one kind on every machine"
-            )
+        first, *others = values = self.collect([value])
+        if any(other != first for other in others):
+            found = ", ".join(f"{got!r} on rank {rank}" for rank, got in enumerate(values) if got != first)
+            raise UnlikeRanksError(f"{what}: got {found} and {first!r} on rank 0; expected {expected}")
 
 
 @contextmanager
@@ -124,7 +122,7 @@ def losing_peers() -> Iterator[None]:
         first = next(iter(str(error).splitlines()), "")
         raise LostRankError(
             f"another process of this training has ended ({first[:120]}); expected all of them to the end: "
-            "repeat the command, which goes on from the newest checkpoint"
+            "unless its own machine says more, repeat the command, which goes on from the newest checkpoint"
         ) from error
 
 
@@ -140,10 +138,11 @@ def join() -> Iterator[Ranks]:
 
     def interrupt(*_: object) -> None:
         ranks.interrupted = True
-        if alone:  # the launcher of several passes on the Ctrl-C that they had from the terminal
+        if alone:  # several have sessions of their own: their launcher hears Ctrl-C, and passes it on
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGINT)}
+    heard = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heard}
     try:
         if alone:
             yield ranks
@@ -168,9 +167,14 @@ def joined(ranks: Ranks) -> Iterator[Ranks]:
     except SystemExit as end:  # which all ranks have agreed on
         leave(int(end.code or 0))
     except Exception as error:
-        if isinstance(error, LostRankError) or not is_first_to_fail(store):
-            time.sleep(SILENT_SECONDS)  # the launcher ends all of its own as soon as one has ended
-            leave(LOST)  # without a word, and without waiting for what no rank will answer
+        lost = isinstance(error, LostRankError)
+        if lost or not is_first_to_fail(store):
+            time.sleep(SILENT_SECONDS)  # the launcher asks all of its own to end as soon as one has ended
+            if (
+                lost and not ranks.interrupted and os.environ["LOCAL_RANK"] == "0"
+            ):  # none of its own: this machine's say
+                print(f"error: {error}", file=sys.stderr)
+            leave(LOST)  # without waiting for what no rank will answer
         atexit.register(leave, 1)  # the first once it has said why
         raise
     leave(0)

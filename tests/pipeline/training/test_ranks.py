@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import distributed, multiprocessing, nn
 
-from pipeline.training.ranks import LostRankError, Ranks, UnlikeRanksError, losing_peers
+from pipeline.training.ranks import LostRankError, Ranks, UnlikeRanksError, join, leave, losing_peers
 from tests.trainings import SYSTEM, edit, end, finish, lay_out, outs, start
 
 EXACT = ("tokens", "padding_share", "learning_rate")  # which every number of ranks has to the bit
@@ -85,7 +85,7 @@ def test_alone_there_is_nobody_to_ask():
     ranks = Ranks()
     assert (ranks.leads, ranks.share, ranks.tell(b"x")) == (True, slice(0, None, 1), b"x")
     assert ranks.collect([3, 1, 2]) == [3, 1, 2]
-    ranks.agree("a", "what")
+    ranks.agree("a", "what", "another")
     assert not ranks.stopping
     ranks.interrupted = True
     ranks.collect([])
@@ -96,11 +96,34 @@ def test_ranks_that_do_not_compute_the_same_are_named(monkeypatch):
     ranks = Ranks(rank=2, size=3)
     monkeypatch.setattr(ranks, "collect", lambda mine: ["a", "a", *mine])
     with pytest.raises(UnlikeRanksError) as caught:
-        ranks.agree("b", "the data")
-    assert str(caught.value) == (
-        "ranks 2: the data differs from rank 0's, got 'b' on rank 2; "
-        "expected the same files, the same versions and processors of one kind on every machine"
-    )
+        ranks.agree("b", "the data", "one corpus")
+    assert str(caught.value) == "the data: got 'b' on rank 2 and 'a' on rank 0; expected one corpus"
+
+
+def test_a_second_ctrl_c_does_not_wait(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    before = [signal.signal(signal.SIGINT, signal.default_int_handler), signal.getsignal(signal.SIGTERM)]
+    try:
+        with join() as ranks:
+            signal.raise_signal(signal.SIGINT)
+            assert ranks.interrupted
+            with pytest.raises(KeyboardInterrupt):
+                signal.raise_signal(signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) == signal.default_int_handler
+        assert signal.getsignal(signal.SIGTERM) == before[1]
+    finally:
+        signal.signal(signal.SIGINT, before[0])
+
+
+def test_what_was_to_be_ignored_stays_so(monkeypatch):
+    monkeypatch.delenv("RANK", raising=False)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with join() as ranks:
+            signal.raise_signal(signal.SIGINT)
+            assert not ranks.interrupted
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def started(rank, folder, seeds):
@@ -111,6 +134,7 @@ def started(rank, folder, seeds):
     own = [weight.detach().clone() for weight in weights]
     Ranks(rank, 2).start_alike(weights)
     torch.save((own, [weight.detach() for weight in weights]), folder / str(rank))
+    leave(0)
 
 
 def test_all_start_from_rank_0s_weights(tmp_path):
