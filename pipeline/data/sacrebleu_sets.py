@@ -88,7 +88,8 @@ def fetch(address: str, md5: str, store: Store) -> Path:
 def unpack(archive: Path, raw: Path) -> None:
     """Put an archive's files beside the path `raw`; what is no archive stands at it."""
     if raw.name.endswith((".tgz", ".tar.gz")):
-        safe: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # which Python has from 3.11.4 on
+        known = hasattr(tarfile, "data_filter")  # from Python 3.11.4 on
+        safe: dict[str, Any] = {"filter": "data"} if known else {}
         shutil.unpack_archive(archive, raw.parent, "gztar", **safe)
     elif raw.name.endswith(".zip"):
         shutil.unpack_archive(archive, raw.parent, "zip")
