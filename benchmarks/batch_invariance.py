@@ -39,21 +39,21 @@ def main(
     for dtype in (torch.float64, torch.float32):
         translator.model.to(dtype)
 
-        def best(tokens: int, order: Sequence[int] = range(len(sources))) -> list[Hypothesis]:
+        def best(tokens: int, order: Sequence[int]) -> list[Hypothesis]:
             """The best translation of each source, given in some order, in batches of so many tokens."""
             how = decoding.model_copy(update={"tokens_per_batch": tokens})
             found = n_best(translator.model, [sources[index] for index in order], how, translator.where, 1)
             return [one for _, (one, *_) in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
 
-        usual = decoding.tokens_per_batch
-        reference = best(usual)
-        for name, found in (
-            ("in another order", best(usual, np.random.default_rng(1).permutation(len(sources)).tolist())),
-            ("twice the batch", best(2 * usual)),
-            ("a seventh of the batch", best(usual // 7)),
-            ("alone", best(1)),
+        usual, given = decoding.tokens_per_batch, range(len(sources))
+        reference = best(usual, given)
+        for name, tokens, order in (
+            ("in another order", usual, np.random.default_rng(1).permutation(len(sources)).tolist()),
+            ("twice the batch", 2 * usual, given),
+            ("a seventh of the batch", usual // 7, given),
+            ("alone", 1, given),
         ):
-            pairs = list(zip(reference, found, strict=True))
+            pairs = list(zip(reference, best(tokens, order), strict=True))
             apart = [abs(one.score / other.score - 1) for one, other in pairs if one.ids != other.ids]
             equal = f"{len(pairs) - len(apart):,} of {len(pairs):,} equal"
             print(f"{dtype}, {name}: {equal}, scores of the others within {max(apart, default=0.0):.1e}", flush=True)
