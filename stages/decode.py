@@ -37,8 +37,8 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
 def search(net: Any, pieces: Vocabulary, sources: Sequence[Source], decoding: Decoding, what: str) -> list[list[int]]:
     """The pieces of each source's translation, found by the engine that section `decode` names."""
     if decoding.engine == "torch":
-        device.hold_fp32()
-        return translate(net.to(device.best()).eval(), sources, decoding, device.best(), what)
+        where = device.prepare()
+        return translate(net.to(where).eval(), sources, decoding, where, what)
     with TemporaryDirectory() as name:
         number = ctranslate2_search.positions(sources, decoding)
         ctranslate2_export.save(net, pieces, Path(name), quantization="float32", positions=number)

@@ -1,21 +1,16 @@
 """Train one system: data/encode/<corpus>-<vocabulary>/ -> runs/<system>/train/."""
 
-import csv
-import math
 import signal
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import torch
 
 from pipeline import cli, device, files, tracking
 from pipeline.data.batching import Plan, updates_from
-from pipeline.data.budget import TokenBatches, Training
+from pipeline.data.budget import Training
 from pipeline.data.shards import Encoded
-from pipeline.data.vocabulary import Vocabulary, digest
+from pipeline.data.vocabulary import Vocabulary
 from pipeline.fingerprint import fingerprint, states_folder
 from pipeline.models import interface
 from pipeline.params import Reader, flatten
@@ -28,34 +23,10 @@ from pipeline.training.loop import Step, resolved, train
 from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import Ranks, join
 from pipeline.training.record import Record
+from pipeline.training.trial import Trial
 from pipeline.training.validation import Judge
 
 READS = ("corpora.{corpus}.training", "models.{model}.{size}.arch", "models.{model}.{size}.learning")
-
-
-class Trial(NamedTuple):
-    """One training and what it needs."""
-
-    system: str
-    fingerprint: str
-    params: dict[str, Any]  # every value of the sections, by its dotted name
-    training: Training
-    learning: Learning
-    width: int
-    net: Any  # a torch module that answers models.interface.Model
-    optimizer: torch.optim.Optimizer
-    data: Path
-    pieces: Path
-    encoded: Encoded
-    plan: Plan
-    judge: Judge
-    checkpoints: Checkpoints
-    ranks: Ranks
-
-    @property
-    def pairs(self) -> dict[str, int]:
-        """How many pairs there are to train on, and how many of them are not too long."""
-        return {"pairs": len(self.encoded.source), "pairs_used": len(self.plan.usable)}
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
@@ -77,19 +48,19 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
                     trial.checkpoints.wait()
                 if ranks.leads:
                     publish(trial, record, run)
-                if (
-                    ranks.size == 1 and ranks.interrupted
-                ):  # after the last update: `dvc repro` itself does not hear Ctrl-C
+                # Asked to end after the last update: `dvc repro` itself does not hear Ctrl-C.
+                if ranks.size == 1 and ranks.interrupted:
                     raise SystemExit(128 + signal.SIGTERM)
 
 
 def warn_of_waiting(trial: Trial) -> None:
     """Say where there are more processes than an update of tokens has micro-batches."""
-    each, every, number = trial.training.tokens_per_batch, trial.training.tokens_per_update, trial.ranks.size
-    if trial.ranks.leads and isinstance(trial.learning.batches, TokenBatches) and number > math.ceil(every / each):
+    training, ranks = trial.training, trial.ranks
+    if ranks.leads and trial.idle_ranks:
         console.print(
-            f"{trial.system}: {number} processes, but tokens_per_update / tokens_per_batch = {every} / {each} gives "
-            f"work to about {math.ceil(every / each)}; the others wait"
+            f"{trial.system}: {ranks.size} processes, but tokens_per_update / tokens_per_batch = "
+            f"{training.tokens_per_update} / {training.tokens_per_batch} gives work to about "
+            f"{training.batches_per_update}; the others wait"
         )
 
 
@@ -114,15 +85,15 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     data, pieces = Path("data/encode", f"{corpus}-{vocabulary}"), Path("data/vocabulary", f"{corpus}-{vocabulary}")
     references = Path("data/split", corpus, "validation.target.txt")
-    inputs, precision = [data / "train", data / "validation", pieces, references], resolved_precision(learning)
+    where = device.prepare()
+    inputs, precision = [data / "train", data / "validation", pieces, references], resolved(learning.precision, where)
     key = fingerprint(inputs, sections.values(), system, precision)
     ranks.agree(precision, "precision auto", "the same everywhere: name fp32 or bf16 in its place")
     ranks.agree(key, "fingerprint of code, data and parameters", "the same files and versions on every machine")
     device.bound_memory()
-    device.hold_fp32()
     device.be_deterministic(seed_for(training.seed, "weights"))
     words, encoded = Vocabulary.load(pieces), Encoded.open(data / "train")
-    net = found.Model(arch, source_size=words.source_size, target_size=words.target_size).to(device.best())
+    net = found.Model(arch, source_size=words.source_size, target_size=words.target_size).to(where)
     ranks.start_alike(net.state_dict().values())
     return Trial(
         system=system,
@@ -130,6 +101,7 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
         params=flatten({name: section.model_dump() for name, section in sections.items()}),
         training=training,
         learning=learning,
+        precision=precision,
         width=arch.width,
         net=net,
         optimizer=learning.optimizer.build(net),
@@ -143,11 +115,6 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
         ),
         ranks=ranks,
     )
-
-
-def resolved_precision(learning: Learning) -> str:
-    """What `auto` is on this machine: a training does not go on, nor have ranks, in another."""
-    return resolved(learning.precision, device.best())
 
 
 def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
@@ -232,30 +199,10 @@ def publish(trial: Trial, record: Record, run: tracking.Run) -> None:
     out = Path("runs", trial.system, "train")
     with files.new_folder(out) as folder:
         trial.checkpoints.publish(folder / "checkpoints", record)
-        with files.new_file(folder / "curves.csv") as file:
-            table = csv.DictWriter(file, list(record.history[0]), lineterminator="\n")
-            table.writeheader()
-            table.writerows(record.history)
-        files.write_json(folder / "training.json", summary(trial, record))
+        record.write_curves(folder / "curves.csv")
+        files.write_json(folder / "training.json", trial.summary(record))
     run.artifact(out / "curves.csv")
     run.artifact(trial.pieces, "vocabulary")
-
-
-def summary(trial: Trial, record: Record) -> dict[str, Any]:
-    """What there is to say of a training, without times."""
-    best = record.best(1)[0]
-    return {
-        "fingerprint": trial.fingerprint,
-        "vocabulary": digest(trial.pieces),
-        "updates": record.next.update - 1,
-        "stopped": "patience" if record.exhausted(trial.training.patience) else "updates",
-        "best": next(row for row in record.history if row["update"] == best),
-        "precision": resolved_precision(trial.learning),
-        "padding_share": record.padding_share(),
-        "num_parameters": sum(weight.numel() for weight in trial.net.parameters()),
-        **trial.pairs,
-        "params": trial.params,
-    }
 
 
 if __name__ == "__main__":

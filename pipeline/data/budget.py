@@ -1,5 +1,6 @@
 """How long to train and in which portions: `corpora.<corpus>.training` and `models.<model>.<size>.learning.batches`."""
 
+import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
@@ -36,6 +37,11 @@ class Training(Section):
                 f"got {self.validation_interval}"
             )
         return self
+
+    @property
+    def batches_per_update(self) -> int:
+        """About how many micro-batches an update of `tokens_per_update` has."""
+        return math.ceil(self.tokens_per_update / self.tokens_per_batch)
 
 
 class TokenBatches(Section):

@@ -18,7 +18,6 @@ T = TypeVar("T")
 
 TIMEOUT = timedelta(hours=2)  # longer than rank 0 alone takes over a checkpoint or a vocabulary
 SILENT_SECONDS = 5.0  # in which the first rank to fail says why
-LOST = 75  # status of a process that ends because another has; sysexits.h's temporary failure
 
 
 class LostRankError(ValueError):
@@ -166,16 +165,16 @@ def joined(ranks: Ranks) -> Iterator[Ranks]:
             distributed.barrier()
     except SystemExit as end:  # which all ranks have agreed on
         leave(int(end.code or 0))
-    except Exception as error:
-        lost = isinstance(error, LostRankError)
-        if lost or not is_first_to_fail(store):
-            time.sleep(SILENT_SECONDS)  # the launcher asks all of its own to end as soon as one has ended
-            if (
-                lost and not ranks.interrupted and os.environ["LOCAL_RANK"] == "0"
-            ):  # none of its own: this machine's say
-                print(f"error: {error}", file=sys.stderr)
-            leave(LOST)  # without waiting for what no rank will answer
-        atexit.register(leave, 1)  # the first once it has said why
+    except LostRankError as error:
+        time.sleep(SILENT_SECONDS)  # in which the launcher asks all of its own to end, if it is one of those
+        if not ranks.interrupted and os.environ["LOCAL_RANK"] == "0":  # another machine's: said once on this one
+            print(f"error: {error}", file=sys.stderr)
+        leave(1)  # without waiting for what no rank will answer
+    except Exception:
+        if not is_first_to_fail(store):
+            time.sleep(SILENT_SECONDS)
+            leave(1)
+        atexit.register(leave, 1)  # once it has said why
         raise
     leave(0)
 

@@ -33,6 +33,12 @@ def test_validations_stand_at_checkpoints(tmp_path):
     Training.model_validate(TRAINING | {"validation_interval": 300, "checkpoint_interval": 100})
 
 
+@pytest.mark.parametrize(("each", "expected"), [(100, 3), (150, 2), (299, 2), (300, 1), (400, 1)])
+def test_batches_of_an_update_by_hand(each, expected):
+    training = Training.model_validate(TRAINING | {"tokens_per_update": 300, "tokens_per_batch": each})
+    assert training.batches_per_update == expected
+
+
 class Holder(Section):
     batches: Batches
 
