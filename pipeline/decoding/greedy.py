@@ -28,7 +28,7 @@ def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequenc
         state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
         while len(sentence):
             hidden, state = model.step(state, tokens)
-            [tokens] = chosen(scorer, hidden, lambda logits, _: (logits.argmax(dim=1),))
+            [tokens] = chosen(scorer, hidden, lambda logits, _: (logits.max(dim=1).indices,))
             written[sentence, length] = tokens
             length += 1
             alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()

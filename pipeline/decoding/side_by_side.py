@@ -4,6 +4,7 @@ import copy
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import TypeVar
 
 import torch
@@ -19,26 +20,29 @@ MOST = 4  # at once: each holds a batch, and between two products they wait for 
 def searched(search: Callable[[Model, T], R], model: Model, batches: Sequence[T], device: torch.device) -> Iterator[R]:
     """`search(model, batch)` of each batch, in their order; as many at once as torch has threads, `MOST` at most.
 
-    Each is given a network of its own, with the weights of `model`, which must not change meanwhile. What goes wrong
-    in one is raised in its place, and those not begun then are left out.
+    Each is given a network of its own, with the weights of `model`, which must not change meanwhile; it is `searching`
+    all the while. What goes wrong in one is raised in its place, and those not begun then are left out.
     """
     threads = torch.get_num_threads()
     number = min(threads, MOST, len(batches)) if device.type == "cpu" else 1
     if number <= 1:
-        yield from (search(model, batch) for batch in batches)
+        with model.searching():
+            yield from (search(model, batch) for batch in batches)
         return
     own = threading.local()
+    with ExitStack() as stack:
 
-    def begin() -> None:
-        torch.set_num_threads(threads // number)  # of this thread's products
-        own.model = twin(model)
+        def begin() -> None:
+            torch.set_num_threads(threads // number)  # of this thread's products
+            own.model = twin(model)
+            stack.enter_context(own.model.searching())
 
-    pool = ThreadPoolExecutor(number, "search", begin)
-    try:
-        yield from pool.map(lambda batch: search(own.model, batch), batches)
-    finally:
-        pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(threads)  # of threads that begin later
+        pool = ThreadPoolExecutor(number, "search", begin)
+        try:
+            yield from pool.map(lambda batch: search(own.model, batch), batches)
+        finally:
+            pool.shutdown(cancel_futures=True)
+            torch.set_num_threads(threads)  # of threads that begin later
 
 
 def twin(model: Model) -> Model:

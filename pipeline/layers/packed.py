@@ -34,8 +34,11 @@ class Linear(nn.Linear):
 
 @contextmanager
 def packing(network: nn.Module) -> Iterator[None]:
-    """Every `Linear` of a network by `packed`: without gradient, and while no weight changes."""
-    layers = [layer for layer in network.modules() if isinstance(layer, Linear)]
+    """Every `Linear` of a network by `packed`: without gradient, and while no weight changes.
+
+    Within another it changes nothing.
+    """
+    layers = [layer for layer in network.modules() if isinstance(layer, Linear) and layer.products is None]
     for layer in layers:
         layer.products = {}
     try:

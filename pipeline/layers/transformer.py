@@ -121,6 +121,7 @@ class Transformer(nn.Module):
             return kind(residual, width=width, heads=heads, feed_forward=feed_forward, dropout=dropout)
 
         self.width = width
+        self.scorer: Product | None = None  # while searching
         self.embeddings = Embeddings(source_size, target_size, width, tied=arch.tied_embeddings)
         self.positions = Positions(width)
         self.dropout = Dropout(dropout)
@@ -154,8 +155,15 @@ class Transformer(nn.Module):
     @contextmanager
     def searching(self) -> Iterator[Product]:
         """While open, every product by a matrix that was arranged once; gives `logits` like that."""
+        if self.scorer is not None:
+            yield self.scorer
+            return
         with packing(self):
-            yield packed(self.embeddings.projection, self.embeddings.bias)
+            self.scorer = packed(self.embeddings.projection, self.embeddings.bias)
+            try:
+                yield self.scorer
+            finally:
+                self.scorer = None
 
     def start(self, source: Tensor) -> dict[str, Tensor]:
         """Encode once: the state before the first decode step, a row a sentence."""

@@ -41,8 +41,9 @@ class Model(Protocol):
     def searching(self) -> AbstractContextManager[Product]:
         """Open around the `start` and all steps of a search; gives `logits`, of which the caller may change the scores.
 
-        Meanwhile no weight changes, nothing is autocast and no other search of the model is under way. The caller has
-        put the model into `eval()`.
+        Meanwhile no weight changes, nothing is autocast and no other search of the model is under way. It may be open
+        around several searches, one after the other, each of which opens it again at no cost. The caller has put the
+        model into `eval()`.
         """
         ...
 

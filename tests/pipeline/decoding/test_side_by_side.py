@@ -40,6 +40,24 @@ def test_results_in_order_by_networks_of_the_same_weights(model, threads):
     assert torch.get_num_threads() == 2
 
 
+@pytest.mark.parametrize("batches", [1, 30])
+def test_a_network_is_searching_all_the_while(model, threads, batches):
+    open_before, scorers = [], {}
+
+    def search(net, batch):
+        layers = [layer for layer in net.modules() if hasattr(layer, "products")]
+        open_before.append(all(layer.products is not None for layer in layers))
+        with net.searching() as scorer:
+            scorers.setdefault(id(net), set()).add(scorer)
+        open_before.append(all(layer.products is not None for layer in layers))
+        return batch
+
+    assert list(searched(search, model, range(batches), CPU)) == list(range(batches))
+    assert open_before == [True] * 2 * batches
+    assert all(len(of_one) == 1 for of_one in scorers.values())
+    assert all(layer.products is None for layer in model.modules() if hasattr(layer, "products"))
+
+
 def test_one_batch_or_a_gpu_needs_no_thread(model, threads):
     def search(net, batch):
         return net is model and threading.current_thread() is threading.main_thread() and torch.get_num_threads() == 2
