@@ -31,7 +31,7 @@ from pipeline.evaluation.bleu import bleu
 
 DROPOUT, PEAK_RATE, WARM_UP = 0.15, 2e-3, 400
 TOLERANCE = 0.02  # of the minutes
-TRIAL, BEFORE = 100, 50  # updates whose speed says how many fit, and untimed ones: kernels are compiled on the way
+TRIAL, BEFORE = 400, 50  # updates whose speed says how many fit, and untimed ones: kernels are compiled on the way
 
 
 def main(

@@ -13,6 +13,7 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +69,7 @@ class Engine:
 
     def best(self, found: Sequence[Found], limit: int, longest: int, decoding: Decoding) -> Hypothesis | None:
         """The best translation; None where it is not known at `limit`, as what is under way may go on to `longest`."""
-        penalty = length_penalty(torch.arange(longest + 1), decoding.length_penalty).tolist()
+        penalty = penalties(longest, decoding.length_penalty)
         ended = [one for one in found if one.tokens[-1] == self.end or limit == longest]
         if not ended:
             return None
@@ -90,6 +91,12 @@ class Engine:
         last = [one for one in found if len(one.tokens) == limit]
         going_on = [one.log_p for one in last if one.tokens[-1] != self.end]
         return max(going_on, default=min((one.log_p for one in last), default=-math.inf))
+
+
+@cache
+def penalties(longest: int, alpha: float) -> list[float]:
+    """The length penalty of every length up to the longest."""
+    return list(length_penalty(torch.arange(longest + 1), alpha).tolist())
 
 
 def ends_itself(decoding: Decoding) -> bool:
