@@ -48,7 +48,8 @@ def config(folder: Path) -> dict:
             "label_smoothing": given.label_smoothing,
             "dropout": dropout,
             "attention_dropout": dropout,
-            "param_init_method": "xavier_uniform",
+            "param_init_method": "normal",
+            "param_init": 0.02,
             "log_attention_entropy": False,
         },
         "model": {
