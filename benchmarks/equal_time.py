@@ -3,11 +3,11 @@
     python benchmarks/equal_time.py multi30k_de_en-bpe_8k --peers ../peers/bin/python --minutes 20
 
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
-`small` with as many positions an update, the same dropout, peak rate and warm-up; the rate falls to 0 at the end
-(linearly, eole: along a cosine). The rate is the one found for this project. How many updates fit into the minutes is
-measured first for each; where they then take over 2 % more or less, as many as that says fit are trained from scratch,
-once. What the last training took stands in the table. Then each translates the test part by its own
-beam search, beam 5. This project averages as many states of the last tenth as section `average` says; the others have
+`small` with as many positions an update, the same start N(0, 0.02), dropout, peak rate and warm-up; the rate falls to 0
+at the end (linearly, eole: along a cosine). The rate is the one found for this project. How many updates fit into the
+minutes is measured first for each; where they then take over 2 % more or less, as many as that says fit are trained
+from scratch, once. What the last training took stands in the table. Then each translates the test part by its own beam
+search, beam 5. This project averages as many states of the last tenth as section `average` says; the others have
 their last one.
 """
 
