@@ -40,7 +40,7 @@ def main(
     ] = "phrasebook_fr_en-bpe_2k",
     part: Annotated[str, typer.Option(help="Part that is translated.")] = "test",
     peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
-    minutes: Annotated[float, typer.Option(help="How long each trains.")] = 1.0,
+    minutes: Annotated[float, typer.Option(help="How long each trains, after a trial of 450 updates.")] = 1.0,
     positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 1500,
     precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
     only: Annotated[str, typer.Option(help="One contestant's name; empty: all.")] = "",

@@ -26,7 +26,7 @@ def peak_memory_gib(where: torch.device) -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def prepare() -> torch.device:
+def prepared() -> torch.device:
     """The best device; fp32 is fp32 there from here on: cuDNN by default takes TF32 for it, of 10 bits."""
     torch.backends.cudnn.allow_tf32 = False
     return best()

@@ -61,7 +61,7 @@ class Translator:
         arch = found.Arch.model_validate(params["arch"])
         net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size)
         load_weights(net, system)
-        where = device.prepare()
+        where = device.prepared()
         return cls(net.to(where).eval(), pieces, max_pieces=params["training"]["max_length"] - 1, where=where)
 
     def read(self, lines: Sequence[str]) -> list[Source]:

@@ -37,7 +37,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
 def search(net: Any, pieces: Vocabulary, sources: Sequence[Source], decoding: Decoding, what: str) -> list[list[int]]:
     """The pieces of each source's translation, found by the engine that section `decode` names."""
     if decoding.engine == "torch":
-        where = device.prepare()
+        where = device.prepared()
         return translate(net.to(where).eval(), sources, decoding, where, what)
     with TemporaryDirectory() as name:
         number = ctranslate2_search.positions(sources, decoding)

@@ -85,7 +85,7 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     data, pieces = Path("data/encode", f"{corpus}-{vocabulary}"), Path("data/vocabulary", f"{corpus}-{vocabulary}")
     references = Path("data/split", corpus, "validation.target.txt")
-    where = device.prepare()
+    where = device.prepared()
     inputs, precision = [data / "train", data / "validation", pieces, references], resolved(learning.precision, where)
     key = fingerprint(inputs, sections.values(), system, precision)
     ranks.agree(precision, "precision auto", "the same everywhere: name fp32 or bf16 in its place")

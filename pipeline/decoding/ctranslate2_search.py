@@ -94,9 +94,9 @@ class Engine:
 
 
 @cache
-def penalties(longest: int, alpha: float) -> list[float]:
+def penalties(longest: int, alpha: float) -> tuple[float, ...]:
     """The length penalty of every length up to the longest."""
-    return list(length_penalty(torch.arange(longest + 1), alpha).tolist())
+    return tuple(length_penalty(torch.arange(longest + 1), alpha).tolist())
 
 
 def ends_itself(decoding: Decoding) -> bool:

@@ -20,8 +20,9 @@ MOST = 4  # at once: each holds a batch, and between two products they wait for 
 def searched(search: Callable[[Model, T], R], model: Model, batches: Sequence[T], device: torch.device) -> Iterator[R]:
     """`search(model, batch)` of each batch, in their order; as many at once as torch has threads, `MOST` at most.
 
-    Each is given a network of its own, with the weights of `model`, which must not change meanwhile; it is `searching`
-    all the while. What goes wrong in one is raised in its place, and those not begun then are left out.
+    Where several are under way each has a network of its own, with the weights of `model`; one alone has `model`
+    itself. A network is `searching` all the while, and no weight may change until the last result is taken. What goes
+    wrong in one is raised in its place, and those not begun then are left out.
     """
     threads = torch.get_num_threads()
     number = min(threads, MOST, len(batches)) if device.type == "cpu" else 1
@@ -31,11 +32,13 @@ def searched(search: Callable[[Model, T], R], model: Model, batches: Sequence[T]
         return
     own = threading.local()
     with ExitStack() as stack:
+        idle = [twin(model) for _ in range(number)]
+        for net in idle:
+            stack.enter_context(net.searching())
 
         def begin() -> None:
             torch.set_num_threads(threads // number)  # of this thread's products
-            own.model = twin(model)
-            stack.enter_context(own.model.searching())
+            own.model = idle.pop()
 
         pool = ThreadPoolExecutor(number, "search", begin)
         try:

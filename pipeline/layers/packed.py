@@ -36,7 +36,7 @@ class Linear(nn.Linear):
 def packing(network: nn.Module) -> Iterator[None]:
     """Every `Linear` of a network by `packed`: without gradient, and while no weight changes.
 
-    Within another it changes nothing.
+    A `Linear` that is packing already is left as it is, and to whoever had it do so.
     """
     layers = [layer for layer in network.modules() if isinstance(layer, Linear) and layer.products is None]
     for layer in layers:

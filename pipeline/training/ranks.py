@@ -166,7 +166,7 @@ def joined(ranks: Ranks) -> Iterator[Ranks]:
     except SystemExit as end:  # which all ranks have agreed on
         leave(int(end.code or 0))
     except LostRankError as error:
-        time.sleep(SILENT_SECONDS)  # in which the launcher asks all of its own to end, if it is one of those
+        time.sleep(SILENT_SECONDS)  # if the process that ended was its own, the launcher asks this one to end meanwhile
         if not ranks.interrupted and os.environ["LOCAL_RANK"] == "0":  # another machine's: said once on this one
             print(f"error: {error}", file=sys.stderr)
         leave(1)  # without waiting for what no rank will answer

@@ -37,7 +37,7 @@ def test_the_memory_of_the_place_where_it_was_held(monkeypatch):
 
 def test_fp32_is_fp32_in_recurrent_layers_too(monkeypatch):
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)  # as torch has it
-    assert device.prepare() == device.best()
+    assert device.prepared() == device.best()
     assert not torch.backends.cudnn.allow_tf32
 
 

@@ -40,22 +40,30 @@ def test_results_in_order_by_networks_of_the_same_weights(model, threads):
     assert torch.get_num_threads() == 2
 
 
-@pytest.mark.parametrize("batches", [1, 30])
-def test_a_network_is_searching_all_the_while(model, threads, batches):
-    open_before, scorers = [], {}
+@pytest.mark.parametrize(("device", "number"), [("cpu", 2), ("cuda", 1)])
+def test_networks_are_searching_all_the_while(model, threads, device, number):
+    meet = threading.Barrier(number, timeout=60)
+    nets, scorers, was_open = {}, {}, []
 
     def search(net, batch):
-        layers = [layer for layer in net.modules() if hasattr(layer, "products")]
-        open_before.append(all(layer.products is not None for layer in layers))
+        if batch < number:
+            meet.wait()  # each network has a batch
+        nets[id(net)] = net
+        was_open.append(None not in products(net))
         with net.searching() as scorer:
             scorers.setdefault(id(net), set()).add(scorer)
-        open_before.append(all(layer.products is not None for layer in layers))
         return batch
 
-    assert list(searched(search, model, range(batches), CPU)) == list(range(batches))
-    assert open_before == [True] * 2 * batches
-    assert all(len(of_one) == 1 for of_one in scorers.values())
-    assert all(layer.products is None for layer in model.modules() if hasattr(layer, "products"))
+    assert list(searched(search, model, range(30), torch.device(device))) == list(range(30))
+    assert was_open == [True] * 30
+    assert [len(of_one) for of_one in scorers.values()] == [1] * number
+    for net in (model, *nets.values()):
+        assert net.scorer is None
+        assert {str(found) for found in products(net)} == {"None"}
+
+
+def products(net):
+    return [layer.products for layer in net.modules() if hasattr(layer, "products")]
 
 
 def test_one_batch_or_a_gpu_needs_no_thread(model, threads):

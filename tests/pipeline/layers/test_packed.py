@@ -61,6 +61,14 @@ def test_only_while_packing_and_each_matrix_once(layer, monkeypatch):
         assert torch.equal(layer(x), layer.bias.expand(5, -1))
 
 
+def test_packing_within_packing_leaves_it_to_the_outer_one(layer):
+    with packing(layer):
+        with packing(torch.nn.Sequential(layer)):
+            pass
+        assert layer.products is not None
+    assert layer.products is None
+
+
 def test_a_failure_ends_packing(layer):
     with pytest.raises(KeyError), packing(layer):
         raise KeyError

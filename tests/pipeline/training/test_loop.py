@@ -291,7 +291,7 @@ def test_a_gradient_that_is_no_number_is_named(value):
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-4), ("bf16", 2e-2)])
 @pytest.mark.parametrize("name", networks.ARCHS)
 def test_a_gpu_trains_as_a_cpu_does_in_fp32(request, name, precision, tolerance):
-    where = device.prepare()
+    where = device.prepared()
     assert where.type == "cuda"
     request.addfinalizer(lambda: torch.use_deterministic_algorithms(False))
     device.be_deterministic(1)  # so that an operation that knows no such way fails
