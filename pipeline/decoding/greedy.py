@@ -28,10 +28,15 @@ def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequenc
         state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
         while len(sentence):
             hidden, state = model.step(state, tokens)
-            [tokens] = chosen(scorer, hidden, lambda logits, _: (logits.max(dim=1).indices,))
+            [tokens] = chosen(scorer, hidden, likeliest)
             written[sentence, length] = tokens
             length += 1
             alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()
             if len(alive) < len(sentence):
                 state, tokens, sentence = interface.select(state, alive, alive), tokens[alive], sentence[alive]
     return [line[: line.index(ids.EOS)] if ids.EOS in line else line for line in written.tolist()]
+
+
+def likeliest(logits: Tensor, _: slice) -> tuple[Tensor]:
+    """The first of the highest of each row: (N, V) -> (N,). torch's `max` takes a third of its `argmax`'s time."""
+    return (logits.max(dim=1).indices,)

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 
@@ -21,6 +22,14 @@ def test_never_writes_what_is_no_piece(told, padded):
 def test_of_equally_likely_pieces_the_lower(told, padded):
     model = told({(): {5: 0.5, 4: 0.5}, (4,): {ids.EOS: 0.5, 4: 0.5}})
     assert greedy.decode(model, padded([[4]]), [10]) == [[4]]
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+@pytest.mark.parametrize("vocabulary", [31, 8000])
+def test_the_first_of_many_equals(device, vocabulary):
+    logits = np.random.default_rng(1).integers(0, 5, (300, vocabulary)).astype(np.float32)
+    (found,) = greedy.likeliest(torch.from_numpy(logits).to(device), slice(None))
+    assert found.tolist() == logits.argmax(axis=1).tolist()
 
 
 def test_a_sentence_at_its_maximum_length_stays_as_it_stands(told, padded):
