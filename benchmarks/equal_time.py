@@ -5,13 +5,12 @@
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
 `small` with as many positions an update, the same start N(0, 0.02), dropout, peak rate and warm-up; the rate falls to 0
 at the end (linearly, eole: along a cosine). The rate is the one found for this project. How many updates fit into the
-minutes is measured first for each; where they then take over 2 % more or less, as many as that says fit are trained
-from scratch, once. What the last training took stands in the table. Then each translates the test part by its own beam
-search, beam 5. This project averages as many states of the last tenth as section `average` says; the others have
-their last one.
+minutes is measured first, of all in turn: so each has the same machine, however much other tenants leave of it at
+which hour. Then each trains for as many from scratch; how long that took stands in the table too. Last each translates
+the test part by its own beam search, beam 5. This project averages as many states of the last tenth as section
+`average` says; the others have their last one.
 """
 
-import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -30,8 +29,7 @@ from pipeline.decoding.translate import Decoding
 from pipeline.evaluation.bleu import bleu
 
 DROPOUT, PEAK_RATE, WARM_UP = 0.15, 2e-3, 400
-TOLERANCE = 0.02  # of the minutes
-TRIAL, BEFORE = 400, 50  # updates whose speed says how many fit, and untimed ones: kernels are compiled on the way
+TRIALS, TRIAL, BEFORE = 3, 150, 50  # turns of each, timed updates of a turn, and untimed ones, in which kernels compile
 
 
 def main(
@@ -40,7 +38,7 @@ def main(
     ] = "phrasebook_fr_en-bpe_2k",
     part: Annotated[str, typer.Option(help="Part that is translated.")] = "test",
     peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
-    minutes: Annotated[float, typer.Option(help="How long each trains, after a trial of 450 updates.")] = 1.0,
+    minutes: Annotated[float, typer.Option(help="How long each trains, after its trials.")] = 1.0,
     positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 1500,
     precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
     only: Annotated[str, typer.Option(help="One contestant's name; empty: all.")] = "",
@@ -73,17 +71,21 @@ def main(
         "threads": threads,
     }
     print(f"{describe()}; {threads} threads, {precision}, {minutes:g} minutes each, updates of {positions} positions\n")
-    print(f"| system | updates | million target tokens | minutes | BLEU, {encoded} {part} |")
-    print("| :--- | ---: | ---: | ---: | ---: |", flush=True)
-    for name, python in contestants(peers, only).items():
+    print(f"| system | tokens/s, in turn | updates | million tokens | minutes | BLEU, {encoded} {part} |")
+    print("| :--- | ---: | ---: | ---: | ---: | ---: |", flush=True)
+    pythons = contestants(peers, only)
+    tried = try_out(pythons, training, threads)
+    for name, python in pythons.items():
+        tokens, seconds = (sum(turn[key] for turn in tried[name]) for key in ("tokens", "seconds"))
+        updates = int(minutes * 60 * TRIALS * TRIAL / seconds)
         with tempfile.TemporaryDirectory() as folder:
-            learn, translate = ([python, str(HERE / f"{name}_{task}.py")] for task in ("training", "decoding"))
-            done = train(learn, training | {"save": folder}, minutes, threads)
-            lines = run(translate, translating | {"folder": folder}, threads)["translations"]
-        score = bleu(vocabulary.decode_target(lines), references)
+            done = run(command(name, python, "training"), training | {"updates": updates, "save": folder}, threads)
+            found = run(command(name, python, "decoding"), translating | {"folder": folder}, threads)
+        score = bleu(vocabulary.decode_target(found["translations"]), references)
         cells = (
             name,
-            f"{done['updates']:,}",
+            f"{tokens / seconds:,.0f}",
+            f"{updates:,}",
             f"{done['tokens'] / 1e6:.2f}",
             f"{done['seconds'] / 60:.1f}",
             f"{score:.1f}",
@@ -99,18 +101,19 @@ def contestants(peers: Path | None, only: str) -> dict[str, str]:
     return {only: found[only]} if only else found
 
 
-def train(command: list[str], given: dict[str, Any], minutes: float, threads: int) -> dict[str, Any]:
-    """Train for as many updates as fit, as near as the machine's speed lets one say; the figures of that."""
-    quick = {"save": "", "warm_up": BEFORE, "updates": TRIAL, "peak_rate": 0.0}
-    updates = int(minutes * 60 * TRIAL / run(command, given | quick, threads)["seconds"])
-    done = run(command, given | {"updates": updates}, threads)
-    ratio = minutes * 60 / done["seconds"]
-    if abs(ratio - 1) > TOLERANCE:
-        updates = int(updates * ratio)
-        shutil.rmtree(given["save"])
-        Path(given["save"]).mkdir()
-        done = run(command, given | {"updates": updates}, threads)
-    return done | {"updates": updates}
+def try_out(pythons: dict[str, str], training: dict[str, Any], threads: int) -> dict[str, list[dict[str, Any]]]:
+    """The figures of each contestant's turns."""
+    tried: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
+    for turn in range(TRIALS):
+        short = {"updates": TRIAL, "warm_up": BEFORE, "peak_rate": 0.0, "seed": training["seed"] + turn}
+        for name, python in pythons.items():
+            tried[name].append(run(command(name, python, "training"), training | short, threads))
+    return tried
+
+
+def command(name: str, python: str, task: str) -> list[str]:
+    """What runs a contestant's part in `task`."""
+    return [python, str(HERE / f"{name}_{task}.py")]
 
 
 if __name__ == "__main__":
