@@ -74,10 +74,8 @@ def main(
     print(f"| system | tokens/s, in turn | updates | million tokens | minutes | BLEU, {encoded} {part} |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: |", flush=True)
     pythons = contestants(peers, only)
-    tried = try_out(pythons, training, threads)
-    for name, python in pythons.items():
-        tokens, seconds = (sum(turn[key] for turn in tried[name]) for key in ("tokens", "seconds"))
-        updates = int(minutes * 60 * TRIALS * TRIAL / seconds)
+    for name, (tokens, seconds) in try_out(pythons, training, threads).items():
+        python, updates = pythons[name], int(minutes * 60 * TRIALS * TRIAL / seconds)
         with tempfile.TemporaryDirectory() as folder:
             done = run(command(name, python, "training"), training | {"updates": updates, "save": folder}, threads)
             found = run(command(name, python, "decoding"), translating | {"folder": folder}, threads)
@@ -101,13 +99,14 @@ def contestants(peers: Path | None, only: str) -> dict[str, str]:
     return {only: found[only]} if only else found
 
 
-def try_out(pythons: dict[str, str], training: dict[str, Any], threads: int) -> dict[str, list[dict[str, Any]]]:
-    """The figures of each contestant's turns."""
-    tried: dict[str, list[dict[str, Any]]] = {name: [] for name in pythons}
+def try_out(pythons: dict[str, str], training: dict[str, Any], threads: int) -> dict[str, tuple[int, float]]:
+    """The target tokens and the seconds of each contestant's turns together."""
+    tried = dict.fromkeys(pythons, (0, 0.0))
     for turn in range(TRIALS):
         short = {"updates": TRIAL, "warm_up": BEFORE, "peak_rate": 0.0, "seed": training["seed"] + turn}
         for name, python in pythons.items():
-            tried[name].append(run(command(name, python, "training"), training | short, threads))
+            done, (tokens, seconds) = run(command(name, python, "training"), training | short, threads), tried[name]
+            tried[name] = tokens + done["tokens"], seconds + done["seconds"]
     return tried
 
 
