@@ -20,6 +20,8 @@ from contestants.turn import HERE, OURS, run
 PARTS = 4  # micro-batches of an update
 WAYS = {"1 process of 1 thread": (1, 1), "1 process of 2 threads": (1, 2), "2 processes of 1 thread": (2, 1)}
 BYTES = 4  # of a gradient in fp32
+WARM_UP = 3  # updates before those that are timed
+LOOPBACK = Path("/sys/class/net/lo/statistics/tx_bytes")  # sent between processes of this machine; Linux has it
 
 
 def main(
@@ -38,12 +40,17 @@ def main(
     between: Annotated[float, typer.Option(help="GB/s between machines, for each GPU.")] = 50.0,
 ) -> None:
     """Print what was measured, then what it says of 8 and 64 GPUs."""
-    given = training_job(data, size, precision=precision, positions=positions, parts=PARTS, updates=updates, warm_up=3)
+    more = {"positions": positions, "parts": PARTS, "updates": updates, "warm_up": WARM_UP}
+    given = training_job(data, size, precision=precision, **more)
     print(f"{describe()}; {size}, {precision}, updates of {positions} target tokens in micro-batches, {data.name}\n")
     found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
+    counted = []  # bytes that a process sent in a training of two
     for seed in range(1, rounds + 1):
         for way, (processes, threads) in WAYS.items():
+            before = sent_so_far()
             found[way].append(run(command(processes), given | {"seed": seed}, threads))
+            if processes > 1:
+                counted.append((sent_so_far() - before) / processes)
     print("| way | target tokens/s | of 1 thread |\n| :--- | ---: | ---: |")
     speeds = {way: [one["tokens"] / one["seconds"] for one in runs] for way, runs in found.items()}
     alone = speeds[next(iter(WAYS))]
@@ -51,13 +58,22 @@ def main(
         gain = statistics.median(a / b for a, b in zip(some, alone, strict=True))
         print(f"| {way} | {statistics.median(some):,.0f} | {gain:.2f} |")
     weights = flops_per_token(given) / 6  # two FLOPs forward and four backward for each of a matrix
+    each = statistics.median(counted) / (WARM_UP + updates)
     print(
-        f"\nIts {weights / 1e6:.1f} M weights: each of two processes sends {sent(weights, 2) / 1e6:.1f} MB an update.\n"
+        f"\nIts {weights / 1e6:.1f} M weights in matrices: each of two processes sends {sent(weights, 2) / 1e6:.1f} MB"
+    )
+    print(
+        f"an update by arithmetic, {each / 1e6:.1f} MB as the loopback interface counts all that its training sent.\n"
     )
     print(f"At {gpu_tokens:,.0f} target tokens/s a GPU, {gpu_update:,} an update, {parameters / 1e6:.0f} M weights:\n")
     print("| GPUs | all-reduce, ms | update, ms | efficiency | target tokens/s |\n| ---: | ---: | ---: | ---: | ---: |")
     for number, speed in ((8, inside), (64, between)):
         print(predicted(number, speed, gpu_tokens, gpu_update, parameters))
+
+
+def sent_so_far() -> int:
+    """Bytes that processes of this machine have sent each other."""
+    return int(LOOPBACK.read_text(encoding="ascii"))
 
 
 def sent(weights: float, processes: int) -> float:

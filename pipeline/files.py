@@ -1,10 +1,11 @@
-"""Files that are whole or not there, parallel text read strictly, checksums, JSON."""
+"""Files that are whole or not there, parallel text read strictly, checksums, JSON, CSV."""
 
+import csv
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -67,6 +68,14 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """The value in a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))
+
+
+def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write the rows, of the same keys all, as CSV under those keys, atomically."""
+    with new_file(path) as file:
+        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:

@@ -1,6 +1,5 @@
 """Score one system's translations: data/decode/<system>/ -> metrics/<system>.json and data/score/<system>/."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +31,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
         rows += scores_by_length(part, sources, hypotheses, references, scoring)
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
-        with files.new_file(folder / "by_length.csv") as file:
-            table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-            table.writeheader()
-            table.writerows(rows)
+        files.write_table(folder / "by_length.csv", rows)
     files.write_json(Path("metrics", f"{system}.json"), scores)
     track(system, scoring, scores, decoded, out)
 

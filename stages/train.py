@@ -102,6 +102,7 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
         training=training,
         learning=learning,
         precision=precision,
+        device=where,
         width=arch.width,
         net=net,
         optimizer=learning.optimizer.build(net),
@@ -136,7 +137,7 @@ def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
             break
         began = time.perf_counter()
     if tokens and ranks.leads:
-        peak, speed = device.peak_memory_gib(device.best()), tokens / seconds
+        peak, speed = device.peak_memory_gib(trial.device), tokens / seconds
         run.log(record.next.update - 1, mean_tokens_per_second=speed, peak_memory_gib=peak)
         console.print(f"{trial.system}: {speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
     return record
@@ -150,7 +151,7 @@ def steps_from(trial: Trial, record: Record) -> Iterator[Step]:
     steps = train(
         trial.net,
         trial.optimizer,
-        prefetched(updates, pinned=device.best().type == "cuda"),
+        prefetched(updates, pinned=trial.device.type == "cuda"),
         trial.learning,
         width=trial.width,
         last=training.updates,
@@ -164,7 +165,7 @@ def steps_from(trial: Trial, record: Record) -> Iterator[Step]:
 
 def judge(trial: Trial, record: Record, step: Step, run: tracking.Run) -> Record:
     """Validate, log and say it; the record with that."""
-    judged = trial.judge(trial.net, device.best(), trial.ranks)
+    judged = trial.judge(trial.net, trial.device, trial.ranks)
     record = record.judged(step, judged)
     run.log(step.update, **judged)
     if trial.ranks.leads:
@@ -199,7 +200,7 @@ def publish(trial: Trial, record: Record, run: tracking.Run) -> None:
     out = Path("runs", trial.system, "train")
     with files.new_folder(out) as folder:
         trial.checkpoints.publish(folder / "checkpoints", record)
-        record.write_curves(folder / "curves.csv")
+        files.write_table(folder / "curves.csv", record.history)
         files.write_json(folder / "training.json", trial.summary(record))
     run.artifact(out / "curves.csv")
     run.artifact(trial.pieces, "vocabulary")

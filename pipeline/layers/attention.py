@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from pipeline.layers.cache import Turn
 from pipeline.layers.mixing import Mixing, bias_of
 from pipeline.layers.packed import Linear
 
@@ -31,18 +32,18 @@ class MultiHeadAttention(nn.Module):
         Shapes: x (B, T, D), mask (B, 1, 1 or T, T) with True where a position may be seen -> (B, T, D).
         """
         query, key, value = self.split(self.project_in(x))
-        return self.attend(query, key, value, mask, causal=causal)
+        return self.join(self.mix(query, key, value, mask, causal=causal))
 
-    def extend(self, x: Tensor, keys: Tensor, values: Tensor, rows: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Self-attention of one new position to all before it: (output, keys, values), both one longer.
+    def extend(self, x: Tensor, keys: Tensor, values: Tensor, turn: Turn) -> Tensor:
+        """Self-attention of one new position to itself and all before it; its keys and values are written.
 
-        What is before row i stands in row `rows[i]` of keys and values. Without gradient.
-
-        Shapes: x (N, 1, D), keys and values (M, H, T, K), rows (N,) -> (N, 1, D), (N, H, T + 1, K) twice.
+        Shapes: x (N, 1, D), keys and values (P, H, C, K), the buffers of a search -> (N, 1, D).
         """
         query, key, value = self.split(self.project_in(x))
-        keys, values = grown(keys, rows, key), grown(values, rows, value)
-        return self.attend(query, keys, values, None), keys, values
+        turn.write(keys, key)
+        turn.write(values, value)
+        mixed = self.mix(turn.spread(query), turn.written(keys), turn.written(values), None)
+        return self.join(turn.gathered(mixed))
 
     def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of an encoded source, computed once a sentence.
@@ -58,36 +59,26 @@ class MultiHeadAttention(nn.Module):
         Shapes: x (B, T, D), keys and values (B, H, S, K), mask (B, 1, 1, S) -> (B, T, D).
         """
         (query,) = self.split(self.project_in(x, 0, self.width))
-        return self.attend(query, keys, values, mask)
+        return self.join(self.mix(query, keys, values, mask))
 
-    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
-        """Weighted values, heads joined and projected."""
+    def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
+        """The values weighted by softmax(Q K^T / sqrt(K)): (B, H, T, K), (B, H, S, K) twice -> (B, H, T, K)."""
         if self.watched is not None:
             self.watched.append(weights(query, key, mask, causal=causal))
         dropout = self.dropout if self.training else 0.0
         if dropout and query.device.type == "cpu" and query.dtype == torch.bfloat16:
             bias = bias_of(query, mask, causal=causal)
-            mixed = Mixing.apply(query, key, value, bias, dropout)
-        else:
-            mixed = F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+            return Mixing.apply(query, key, value, bias, dropout)
+        return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+
+    def join(self, mixed: Tensor) -> Tensor:
+        """The heads side by side, projected: (B, H, T, K) -> (B, T, D)."""
         return self.project_out(mixed.transpose(1, 2).flatten(2))
 
     def split(self, x: Tensor) -> tuple[Tensor, ...]:
         """The n parts of width D along the last dimension, heads in front: (B, T, nD) -> n of (B, H, T, K)."""
         parts = x.view(*x.shape[:2], -1, self.heads, self.width // self.heads)  # (B, T, n, H, K)
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
-
-
-def grown(table: Tensor, rows: Tensor, new: Tensor) -> Tensor:
-    """Some rows of a table, each with one more position, copied once.
-
-    Shapes: table (M, H, T, K), rows (N,), new (N, H, 1, K) -> (N, H, T + 1, K).
-    """
-    past = table.shape[2]
-    longer = table.new_empty(*new.shape[:2], past + 1, new.shape[3])
-    torch.index_select(table, 0, rows, out=longer[:, :, :past])
-    longer[:, :, past:] = new
-    return longer
 
 
 def weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:

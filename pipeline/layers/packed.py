@@ -1,6 +1,6 @@
 """Products with matrices that stay the same: each is arranged once, as the processor reads it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 
 import torch
@@ -14,31 +14,37 @@ HINT = 256  # rows of a product that the arrangement is meant for; it serves any
 Product = Callable[[Tensor], Tensor]
 
 
-class Linear(nn.Linear):
-    """x W^T + b, or some rows of W's and b's; while `packing` is open, by `packed`."""
+class Packable:
+    """A layer whose products are by `packed` while `packing` is open."""
 
-    products: dict[tuple[int | None, int | None], Product] | None = None  # by those rows, while packing
+    products: dict[Hashable, Product] | None = None  # while packing, by what the layer calls them
+
+    def product(self, x: Tensor, weight: Tensor, bias: Tensor | None, name: Hashable = None) -> Tensor:
+        """x W^T + b, where `name` stands for the very same matrix each time: (..., D) -> (..., F)."""
+        if self.products is None:
+            return product(x, weight, bias)
+        if name not in self.products:
+            self.products[name] = packed(weight, bias)
+        return self.products[name](x)
+
+
+class Linear(Packable, nn.Linear):
+    """x W^T + b, or some rows of W's and b's."""
 
     def forward(self, x: Tensor, begin: int | None = None, end: int | None = None) -> Tensor:
         """Shapes: x (..., D) -> (..., F), or (..., end - begin)."""
-        rows, products = (begin, end), self.products
-        if products is not None and rows in products:
-            return products[rows](x)
-        whole = rows == (None, None)
-        weight, bias = (self.weight, self.bias) if whole else (self.weight[begin:end], self.bias[begin:end])
-        if products is None:
-            return product(x, weight, bias)
-        products[rows] = packed(weight, bias)
-        return products[rows](x)
+        if begin is None and end is None:
+            return self.product(x, self.weight, self.bias)
+        return self.product(x, self.weight[begin:end], self.bias[begin:end], (begin, end))
 
 
 @contextmanager
 def packing(network: nn.Module) -> Iterator[None]:
-    """Every `Linear` of a network by `packed`: without gradient, and while no weight changes.
+    """Every `Packable` of a network by `packed`: without gradient, and while no weight changes.
 
-    A `Linear` that is packing already is left as it is, and to whoever had it do so.
+    One that is packing already is left as it is, and to whoever had it do so.
     """
-    layers = [layer for layer in network.modules() if isinstance(layer, Linear) and layer.products is None]
+    layers = [layer for layer in network.modules() if isinstance(layer, Packable) and layer.products is None]
     for layer in layers:
         layer.products = {}
     try:

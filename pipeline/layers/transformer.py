@@ -9,12 +9,13 @@ from pydantic import Field, PositiveInt, ValidationInfo, field_validator
 from torch import Tensor, nn
 
 from pipeline import ids
+from pipeline.layers import cache
 from pipeline.layers.attention import MultiHeadAttention
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings
 from pipeline.layers.feed_forward import FeedForward
 from pipeline.layers.initialisation import Initialisation
-from pipeline.layers.packed import Product, packed, packing
+from pipeline.layers.packed import Product, packing
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
 from pipeline.params import Section
@@ -80,23 +81,15 @@ class DecoderLayer(nn.Module):
         x = self.self_residual(x, lambda y: self.self_attention(y, None, causal=True))
         return self.finish(x, *self.cross_attention.remember(memory), mask)
 
-    def step(self, x: Tensor, state: dict[str, Tensor], name: str) -> tuple[Tensor, dict[str, Tensor]]:
-        """One new position of W rows a sentence, and what this layer, called `name`, keeps of it in the state.
+    def step(self, x: Tensor, state: dict[str, Tensor], name: str, turn: cache.Turn) -> Tensor:
+        """One new position of W rows a sentence, which this layer, called `name`, also writes into the state's buffers.
 
         Shapes: x (B * W, 1, D) -> (B * W, 1, D).
         """
-        kept = {}
-
-        def attend(y: Tensor) -> Tensor:
-            keys, values = state[f"past.{name}.keys"], state[f"past.{name}.values"]
-            out, keys, values = self.self_attention.extend(y, keys, values, state["rows"])
-            kept.update({f"past.{name}.keys": keys, f"past.{name}.values": values})
-            return out
-
-        x = self.self_residual(x, attend)
-        keys, values = state[f"source.{name}.keys"], state[f"source.{name}.values"]
-        together = x.view(len(keys), -1, x.shape[2])  # (B, W, D): the rows of a sentence look at one source
-        return self.finish(together, keys, values, state["source.mask"]).view_as(x), kept
+        past, source = ((state[f"{part}.{name}.keys"], state[f"{part}.{name}.values"]) for part in ("past", "source"))
+        x = self.self_residual(x, lambda y: self.self_attention.extend(y, *past, turn))
+        together = x.view(len(state["source.mask"]), -1, x.shape[2])  # (B, W, D): a sentence's look at one source
+        return self.finish(together, *source, state["source.mask"]).view_as(x)
 
     def finish(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """The two sub-layers after self-attention."""
@@ -121,7 +114,6 @@ class Transformer(nn.Module):
             return kind(residual, width=width, heads=heads, feed_forward=feed_forward, dropout=dropout)
 
         self.width = width
-        self.scorer: Product | None = None  # while searching
         self.embeddings = Embeddings(source_size, target_size, width, tied=arch.tied_embeddings)
         self.positions = Positions(width)
         self.dropout = Dropout(dropout)
@@ -154,21 +146,14 @@ class Transformer(nn.Module):
 
     @contextmanager
     def searching(self) -> Iterator[Product]:
-        """While open, every product by a matrix that was arranged once; gives `logits` like that."""
-        if self.scorer is not None:
-            yield self.scorer
-            return
+        """Gives `logits`; while open every product is by a matrix that was arranged once."""
         with packing(self):
-            self.scorer = packed(self.embeddings.projection, self.embeddings.bias)
-            try:
-                yield self.scorer
-            finally:
-                self.scorer = None
+            yield self.logits
 
     def start(self, source: Tensor) -> dict[str, Tensor]:
         """Encode once: the state before the first decode step, a row a sentence."""
         memory, mask = self.encode(source)
-        state = {"source.mask": mask, "rows": torch.arange(len(source), device=source.device)}
+        state = {"source.mask": mask} | cache.begun(len(source), source.device)
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
             keys, values = layer.cross_attention.remember(memory)
@@ -178,14 +163,12 @@ class Transformer(nn.Module):
 
     def step(self, state: dict[str, Tensor], tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
-        after = state | {"rows": torch.arange(len(tokens), device=tokens.device)}
-        position = state["past.0.keys"].shape[2]
-        x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=position)
+        state, turn = cache.extended(state, alone=len(tokens) == len(state["source.mask"]))
+        x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=turn.position)
         for index, layer in enumerate(self.decoder):
             assert isinstance(layer, DecoderLayer)
-            x, kept = layer.step(x, state, str(index))
-            after |= kept
-        return self.decoder_norm(x[:, 0]), after
+            x = layer.step(x, state, str(index), turn)
+        return self.decoder_norm(x[:, 0]), state
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:

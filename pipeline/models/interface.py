@@ -12,7 +12,7 @@ from pipeline.layers.packed import Product as Product
 
 # Of a search: dimension 0 of a tensor is the row, or the sentence where its name begins with `source.`. Each of the B
 # sentences has W rows, sentence by sentence, so that what it keeps of its source need not be copied for each. Where a
-# name begins with `past.`, row i of the search has row `state["rows"][i]`: so they need not move before the next step.
+# name begins with `past.` it is the model's own, and stays as it is whichever rows and sentences stay.
 State = dict[str, Tensor]
 
 
@@ -54,6 +54,8 @@ class Model(Protocol):
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """What the output projection reads for the piece after each row's last one, and the state after that one.
 
+        The state given may be stepped again, but then the one that followed on it before is no longer good.
+
         Shapes: tokens (B * W,) -> (B * W, D).
         """
         ...
@@ -75,7 +77,8 @@ def find(name: str) -> ModuleType:
 def select(state: State, rows: Tensor, sentences: Tensor | None = None) -> State:
     """The state with row i taken from row `rows[i]`, and of the sentences those given, all of them where none are.
 
-    Rows may be repeated, reordered and dropped, but each sentence that stays has as many as any other.
+    Rows of a sentence may be repeated, reordered and dropped, but each sentence that stays has as many as any other.
+    Sentences stay in their order.
 
     Shapes: rows (N,), sentences (B,).
     """

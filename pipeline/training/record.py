@@ -1,10 +1,7 @@
 """How far a training is, and what was found on its way: all of it that is not weights."""
 
-import csv
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from pipeline import files
 from pipeline.data.batching import Position
 from pipeline.training.loop import Step
 
@@ -53,10 +50,3 @@ class Record(NamedTuple):
     def padding_share(self) -> float:
         """Share of the positions computed that held padding."""
         return 1 - self.real / self.computed
-
-    def write_curves(self, path: Path) -> None:
-        """The history as CSV, a line a validation under its columns' names."""
-        with files.new_file(path) as file:
-            table = csv.DictWriter(file, list(self.history[0]), lineterminator="\n")
-            table.writeheader()
-            table.writerows(self.history)

@@ -25,6 +25,7 @@ class Trial(NamedTuple):
     training: Training
     learning: Learning
     precision: str  # fp32 or bf16
+    device: torch.device
     width: int
     net: Any  # a torch module that answers models.interface.Model
     optimizer: torch.optim.Optimizer

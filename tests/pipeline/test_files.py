@@ -173,6 +173,11 @@ def test_lines_are_read_as_written(tmp_path, lines):
     assert files.count_lines(tmp_path / "a") == len(lines)
 
 
+def test_a_table_by_hand(tmp_path):
+    files.write_table(tmp_path / "a.csv", [{"update": 2, "what": "one, two"}, {"update": 4, "what": 'a "b"'}])
+    assert (tmp_path / "a.csv").read_bytes() == b'update,what\n2,"one, two"\n4,"a ""b"""\n'
+
+
 def test_lines_of_other_ends(tmp_path):
     (tmp_path / "a").write_bytes(b"a\r\n\r\nb\r\r\nc")
     assert list(files.read_lines(tmp_path / "a")) == ["a", "", "b\r", "c"]

@@ -58,7 +58,6 @@ def test_networks_are_searching_all_the_while(model, threads, device, number):
     assert was_open == [True] * 30
     assert [len(of_one) for of_one in scorers.values()] == [1] * number
     for net in (model, *nets.values()):
-        assert net.scorer is None
         assert all(found is None for found in products(net))
 
 

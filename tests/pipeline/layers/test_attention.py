@@ -5,7 +5,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.layers.attention import MultiHeadAttention, grown
+from pipeline.layers.attention import MultiHeadAttention
+from pipeline.layers.cache import Turn
 
 B, T, S, D, H = 3, 5, 7, 16, 4
 CAUSAL = torch.ones(T, T, dtype=torch.bool).tril()
@@ -89,20 +90,21 @@ def test_two_positions_by_hand():
 
 @torch.no_grad()
 def test_one_position_at_a_time_is_the_whole(ours):
-    x, rows = torch.randn(B, T, D), torch.arange(B)
-    keys = values = torch.empty(B, H, 0, D // H)
+    x, keys, values = torch.randn(B, T, D), torch.empty(B, H, T, D // H), torch.empty(B, H, T, D // H)
     steps = []
     for position in range(T):
-        step, keys, values = ours.extend(x[:, position : position + 1], keys, values, rows)
-        assert keys.shape == values.shape == (B, H, position + 1, D // H)
-        steps.append(step)
+        turn = Turn(position, B, None)
+        steps.append(ours.extend(x[:, position : position + 1], keys, values, turn))
     close(torch.cat(steps, dim=1), ours(x, None, causal=True))
 
 
-def test_some_rows_grown_by_one_position():
-    table, new = torch.randn(3, H, 2, 4), torch.randn(4, H, 1, 4)
-    rows = torch.tensor([2, 0, 2, 1])
-    assert torch.equal(grown(table, rows, new), torch.cat((table[rows], new), dim=2))
+@torch.no_grad()
+def test_a_row_looks_at_its_own_place(ours):
+    """Two rows, at places 2 and 0 of three; nobody has written at place 1."""
+    x, rows = torch.randn(2, T, D), torch.tensor([2, 0])
+    keys, values = torch.full((3, H, T + 1, D // H), torch.nan), torch.full((3, H, T + 1, D // H), torch.nan)
+    keys[rows, :, : T - 1], values[rows, :, : T - 1] = ours.remember(x[:, :-1])
+    close(ours.extend(x[:, -1:], keys, values, Turn(T - 1, 3, rows)), ours(x, None)[:, -1:])
 
 
 def test_dropout_acts_on_the_weights_in_training_only(ours):

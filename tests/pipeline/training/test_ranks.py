@@ -81,6 +81,22 @@ def test_a_training_goes_on_by_other_processes(tmp_path, prepared, alone):
     alike(alone, tmp_path)
 
 
+def test_two_processes_stop_where_one_does(tmp_path, prepared):
+    """A rate so high that the loss soon rises."""
+    found = []
+    for processes in ("1", "2"):
+        root = tmp_path / processes
+        shutil.copytree(prepared, root)
+        edit(root, "patience: 0", "patience: 1")
+        edit(root, "peak_rate: 1e-2", "peak_rate: 5e-2")
+        finish(root, TRAIN_PROCESSES=processes)
+        summary = json.loads(outs(root)["training.json"])
+        found.append((summary["updates"], summary["stopped"], summary["best"]["update"], len(logged(root)[0])))
+    updates = found[0][0]
+    assert found[0] == found[1] == (updates, "patience", updates - 8, updates)
+    assert 16 <= updates < 200
+
+
 def test_alone_there_is_nobody_to_ask():
     ranks = Ranks()
     assert (ranks.leads, ranks.share, ranks.tell(b"x")) == (True, slice(0, None, 1), b"x")

@@ -48,13 +48,6 @@ def test_a_validation_is_a_row():
     )
 
 
-def test_the_curves_are_a_line_a_validation(tmp_path):
-    judged([3.0, 1.5]).write_curves(tmp_path / "curves.csv")
-    assert (tmp_path / "curves.csv").read_text() == (
-        "update,train_loss,learning_rate,grad_norm,validation_loss\n2,2.0,0.1,0.5,3.0\n4,2.0,0.1,0.5,1.5\n"
-    )
-
-
 def test_best_by_hand():
     record = judged([3.0, 1.0, 2.0, 1.0, 5.0])  # updates 2, 4, 6, 8, 10
     assert record.best(1) == [4]
