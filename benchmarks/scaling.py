@@ -21,7 +21,7 @@ PARTS = 4  # micro-batches of an update
 WAYS = {"1 process of 1 thread": (1, 1), "1 process of 2 threads": (1, 2), "2 processes of 1 thread": (2, 1)}
 BYTES = 4  # of a gradient in fp32
 WARM_UP = 3  # updates before those that are timed
-LOOPBACK = Path("/sys/class/net/lo/statistics/tx_bytes")  # sent between processes of this machine; Linux has it
+LOOPBACK = Path("/sys/class/net/lo/statistics/tx_bytes")  # sent between all processes of this machine; Linux has it
 
 
 def main(

@@ -71,7 +71,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write the rows, of the same keys all, as CSV under those keys, atomically."""
+    """Write one row or more, of the same keys all, as CSV under those keys, atomically."""
     with new_file(path) as file:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()

@@ -35,7 +35,7 @@ class MultiHeadAttention(nn.Module):
         return self.join(self.mix(query, key, value, mask, causal=causal))
 
     def extend(self, x: Tensor, keys: Tensor, values: Tensor, turn: Turn) -> Tensor:
-        """Self-attention of one new position to itself and all before it; its keys and values are written.
+        """Self-attention of one new position to itself and all before it; its keys and values are written. No gradient.
 
         Shapes: x (N, 1, D), keys and values (P, H, C, K), the buffers of a search -> (N, 1, D).
         """

@@ -3,7 +3,7 @@
 Where each sentence has one row the buffers stay where they are: a row that leaves keeps its place until many places are
 idle. The rows of a beam are continued in any order, so that theirs are copied at each step.
 
-In a state of a search `rows` (N,) says where each row has its keys and values, `past.steps` (on the CPU) counts the
+In a state of a search `place` (N,) says where each row has its keys and values, `past.steps` (on the CPU) counts the
 steps, and `past.<layer>.keys` and `past.<layer>.values` (P, H, C, K) are P places with room for C steps.
 """
 
@@ -22,57 +22,58 @@ class Turn(NamedTuple):
     """Where a step writes and looks, the same in all layers."""
 
     position: int  # of the step, from 0
-    places: int
-    rows: Tensor | None  # (N,) the place of each; None where they are in order and none is idle
+    places: int  # P
+    place: Tensor | None  # (N,) of each row; None where they are in order and none is idle
 
     def write(self, table: Tensor, new: Tensor) -> None:
         """Put what each row adds into its place: table (P, H, C, K), new (N, H, 1, K)."""
-        table[slice(None) if self.rows is None else self.rows, :, self.position] = new[:, :, 0]
+        table[slice(None) if self.place is None else self.place, :, self.position] = new[:, :, 0]
 
     def written(self, table: Tensor) -> Tensor:
         """What was written of all positions: (P, H, C, K) -> (P, H, T, K)."""
         return table[:, :, : self.position + 1]
 
-    def spread(self, rows: Tensor) -> Tensor:
+    def spread(self, x: Tensor) -> Tensor:
         """What belongs to each row, at its place: (N, ...) -> (P, ...)."""
-        if self.rows is None:
-            return rows
-        places = rows.new_zeros(self.places, *rows.shape[1:])
-        places[self.rows] = rows
-        return places
+        if self.place is None:
+            return x
+        out = x.new_zeros(self.places, *x.shape[1:])
+        out[self.place] = x
+        return out
 
-    def gathered(self, places: Tensor) -> Tensor:
+    def gathered(self, x: Tensor) -> Tensor:
         """What stands at each row's place: (P, ...) -> (N, ...)."""
-        return places if self.rows is None else places.index_select(0, self.rows)
+        return x if self.place is None else x.index_select(0, self.place)
 
 
 def begun(sentences: int, device: torch.device) -> State:
     """What a state knows before the first step, but for the buffers, which begin without room."""
-    return {"rows": torch.arange(sentences, device=device), "past.steps": torch.tensor(0)}
+    return {"place": torch.arange(sentences, device=device), "past.steps": torch.tensor(0)}
 
 
 def extended(state: State, *, alone: bool) -> tuple[State, Turn]:
-    """The state with room for one more step, and where that step writes and looks; `alone`: no two rows share a place.
+    """The state with room for one more step, and where that step writes and looks. Without gradient.
 
-    The state before it may share the buffers: it may be extended again only where what follows on this one is no
-    longer wanted.
+    `alone`: each sentence has one row, so that rows stand in the order of their places. States share buffers with those
+    that they were selected or extended from: once one of them is extended, all else that follows on the same one is no
+    longer good.
     """
     buffers = [name for name in state if name.startswith("past.") and name.endswith((".keys", ".values"))]
-    rows, steps = state["rows"], int(state["past.steps"])
+    place, steps = state["place"], int(state["past.steps"])
     places, _, capacity, _ = state[buffers[0]].shape
-    if not alone or steps == capacity or (places - len(rows)) * IDLE > places:
+    if not alone or steps == capacity or (places - len(place)) * IDLE > places:
         if not alone:
             capacity = steps + 1  # they will be copied before there is another
         elif steps == capacity:
             capacity = max(2 * capacity, ROOM)
-        state = state | {name: moved(state[name], rows, steps, capacity) for name in buffers}
-        places, rows = len(rows), torch.arange(len(rows), device=rows.device)
-    turn = Turn(steps, places, None if places == len(rows) else rows)
-    return state | {"rows": rows, "past.steps": state["past.steps"] + 1}, turn
+        state = state | {name: moved(state[name], place, steps, capacity) for name in buffers}
+        places, place = len(place), torch.arange(len(place), device=place.device)
+    turn = Turn(steps, places, None if places == len(place) else place)
+    return state | {"place": place, "past.steps": state["past.steps"] + 1}, turn
 
 
-def moved(table: Tensor, rows: Tensor, steps: int, capacity: int) -> Tensor:
+def moved(table: Tensor, place: Tensor, steps: int, capacity: int) -> Tensor:
     """The first steps of some places, and room behind: (P, H, C, K), (N,) -> (N, H, capacity, K)."""
-    larger = table.new_empty(len(rows), table.shape[1], capacity, table.shape[3])
-    torch.index_select(table[:, :, :steps], 0, rows, out=larger[:, :, :steps])
+    larger = table.new_empty(len(place), table.shape[1], capacity, table.shape[3])
+    torch.index_select(table[:, :, :steps], 0, place, out=larger[:, :, :steps])
     return larger

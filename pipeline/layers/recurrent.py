@@ -98,7 +98,7 @@ class Recurrent(nn.Module):
 
     @contextmanager
     def searching(self) -> Iterator[Product]:
-        """Gives `logits` by a matrix that was arranged once."""
+        """Gives `logits`; while open every product is by a matrix that was arranged once."""
         with packing(self):
             yield self.output
 

@@ -86,10 +86,11 @@ class DecoderLayer(nn.Module):
 
         Shapes: x (B * W, 1, D) -> (B * W, 1, D).
         """
-        past, source = ((state[f"{part}.{name}.keys"], state[f"{part}.{name}.values"]) for part in ("past", "source"))
+        past = state[f"past.{name}.keys"], state[f"past.{name}.values"]
         x = self.self_residual(x, lambda y: self.self_attention.extend(y, *past, turn))
-        together = x.view(len(state["source.mask"]), -1, x.shape[2])  # (B, W, D): a sentence's look at one source
-        return self.finish(together, *source, state["source.mask"]).view_as(x)
+        keys, values = state[f"source.{name}.keys"], state[f"source.{name}.values"]
+        together = x.view(len(keys), -1, x.shape[2])  # (B, W, D): the rows of a sentence look at one source
+        return self.finish(together, keys, values, state["source.mask"]).view_as(x)
 
     def finish(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         """The two sub-layers after self-attention."""

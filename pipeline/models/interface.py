@@ -54,7 +54,7 @@ class Model(Protocol):
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
         """What the output projection reads for the piece after each row's last one, and the state after that one.
 
-        The state given may be stepped again, but then the one that followed on it before is no longer good.
+        The state given may be stepped again, but then whatever followed on it before is no longer good. No gradient.
 
         Shapes: tokens (B * W,) -> (B * W, D).
         """
@@ -78,7 +78,7 @@ def select(state: State, rows: Tensor, sentences: Tensor | None = None) -> State
     """The state with row i taken from row `rows[i]`, and of the sentences those given, all of them where none are.
 
     Rows of a sentence may be repeated, reordered and dropped, but each sentence that stays has as many as any other.
-    Sentences stay in their order.
+    Sentences stay in their order, each once.
 
     Shapes: rows (N,), sentences (B,).
     """

@@ -76,8 +76,8 @@ def test_rows_keep_their_places_until_many_are_idle():
     buffer, stay = state["past.0.keys"], torch.tensor([row for row in range(17) if row not in (3, 8)])
     state, turn = write(interface.select(state, stay, stay), range(15))
     assert state["past.0.keys"] is buffer
-    assert (turn.rows.tolist(), turn.places) == (stay.tolist(), 17)
+    assert (turn.place.tolist(), turn.places) == (stay.tolist(), 17)
     stay = torch.arange(1, 15)
     state, turn = write(interface.select(state, stay, stay), range(14))
-    assert turn.rows is None
+    assert turn.place is None
     assert len(state["past.0.keys"]) == turn.places == 14

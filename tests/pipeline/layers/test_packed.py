@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from pipeline.layers.embedding import Embeddings
 from pipeline.layers.packed import Linear, packed, packing
 
 
@@ -59,6 +60,22 @@ def test_only_while_packing_and_each_matrix_once(layer, monkeypatch):
     assert torch.equal(layer(x), layer.bias.expand(5, -1))
     with torch.no_grad(), packing(layer):
         assert torch.equal(layer(x), layer.bias.expand(5, -1))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("tied", ["none", "all"])
+def test_embeddings_pack_their_projection(monkeypatch, tied):
+    calls = []
+    monkeypatch.setattr("pipeline.layers.packed.packed", lambda *given: calls.append(given) or packed(*given))
+    embeddings = Embeddings(70, 70, 24, tied=tied)
+    for weight in embeddings.parameters():
+        torch.nn.init.normal_(weight)
+    x = torch.randn(5, 24)
+    before = embeddings.logits(x)
+    with packing(embeddings):
+        close(embeddings.logits(x), before)
+        embeddings.logits(x)
+    assert [weight is embeddings.projection for weight, _ in calls] == [True]
 
 
 def test_packing_within_packing_leaves_it_to_the_outer_one(layer):

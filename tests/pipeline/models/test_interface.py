@@ -141,6 +141,19 @@ def test_rows_selected_go_on_as_they_would_have(model, sentences, width):
         assert name.startswith("past.") or len(tensor) == expected, name
 
 
+@torch.no_grad()
+def test_those_that_stay_go_on_as_they_would_have(model):
+    """Of 18 sentences with a row each two leave, and later all but three: with few idle places, and with many."""
+    source, target = SOURCE.repeat(6, 1), TARGET[[0, 2, 0]].repeat(6, 1)
+    whole, state, here = model.hidden(source, target), model.start(source), torch.arange(18)
+    for position, leaving in enumerate([{}, {4, 11}, {}, {4, 11, *range(12, 18), *range(7)}, {}, {}]):
+        stay = torch.tensor([row for row, sentence in enumerate(here.tolist()) if sentence not in leaving])
+        if len(stay) < len(here):
+            state, here = interface.select(state, stay, stay), here[stay]
+        hidden, state = model.step(state, target[here, position])
+        close(hidden, whole[here, position])
+
+
 def test_gradients_flow_to_every_parameter(model):
     real = TARGET != ids.PAD
     torch.autograd.backward(model.train().logits(model.hidden(SOURCE, TARGET))[real].logsumexp(1).sum())
@@ -189,10 +202,10 @@ def test_watching_changes_nothing(model):
 
 def test_select_repeats_reorders_and_drops():
     state = {"one": torch.tensor([[1], [2], [3]]), "source.two": torch.tensor([10, 20, 30])}
-    rows, sentences = torch.tensor([2, 0, 2, 2]), torch.tensor([2, 0])
+    rows, sentences = torch.tensor([0, 0, 2, 2]), torch.tensor([0, 2])
     found = interface.select(state, rows, sentences)
     assert {name: tensor.tolist() for name, tensor in found.items()} == {
-        "one": [[3], [1], [3], [3]],
-        "source.two": [30, 10],
+        "one": [[1], [1], [3], [3]],
+        "source.two": [10, 30],
     }
     assert interface.select(state, rows)["source.two"].tolist() == [10, 20, 30] == state["source.two"].tolist()

@@ -88,7 +88,7 @@ def test_two_processes_stop_where_one_does(tmp_path, prepared):
         root = tmp_path / processes
         shutil.copytree(prepared, root)
         edit(root, "patience: 0", "patience: 1")
-        edit(root, "peak_rate: 1e-2", "peak_rate: 5e-2")
+        edit(root, "peak_rate: 1e-2", "peak_rate: 5e-1")
         finish(root, TRAIN_PROCESSES=processes)
         summary = json.loads(outs(root)["training.json"])
         found.append((summary["updates"], summary["stopped"], summary["best"]["update"], len(logged(root)[0])))
