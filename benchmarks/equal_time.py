@@ -105,7 +105,8 @@ def try_out(pythons: dict[str, str], training: dict[str, Any], threads: int) -> 
     for turn in range(TRIALS):
         short = {"updates": TRIAL, "warm_up": BEFORE, "peak_rate": 0.0, "seed": training["seed"] + turn}
         for name, python in pythons.items():
-            done, (tokens, seconds) = run(command(name, python, "training"), training | short, threads), tried[name]
+            done = run(command(name, python, "training"), training | short, threads)
+            tokens, seconds = tried[name]
             tried[name] = tokens + done["tokens"], seconds + done["seconds"]
     return tried
 

@@ -40,8 +40,9 @@ def main(
     between: Annotated[float, typer.Option(help="GB/s between machines, for each GPU.")] = 50.0,
 ) -> None:
     """Print what was measured, then what it says of 8 and 64 GPUs."""
-    more = {"positions": positions, "parts": PARTS, "updates": updates, "warm_up": WARM_UP}
-    given = training_job(data, size, precision=precision, **more)
+    given = training_job(
+        data, size, precision=precision, positions=positions, parts=PARTS, updates=updates, warm_up=WARM_UP
+    )
     print(f"{describe()}; {size}, {precision}, updates of {positions} target tokens in micro-batches, {data.name}\n")
     found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
     counted = []  # bytes that a process sent in a training of two

@@ -3,8 +3,9 @@
 Where each sentence has one row the buffers stay where they are: a row that leaves keeps its place until many places are
 idle. The rows of a beam are continued in any order, so that theirs are copied at each step.
 
-In a state of a search `place` (N,) says where each row has its keys and values, `past.steps` (on the CPU) counts the
-steps, and `past.<layer>.keys` and `past.<layer>.values` (P, H, C, K) are P places with room for C steps.
+In a state of a search `place` (N,) says where each row has its keys and values; as long as it is the very tensor
+`past.order` the rows stand in order, and none of the places is idle. `past.steps` (on the CPU) counts the steps, and
+`past.<layer>.keys` and `past.<layer>.values` (P, H, C, K) are P places with room for C steps.
 """
 
 from typing import NamedTuple
@@ -48,15 +49,15 @@ class Turn(NamedTuple):
 
 def begun(sentences: int, device: torch.device) -> State:
     """What a state knows before the first step, but for the buffers, which begin without room."""
-    return {"place": torch.arange(sentences, device=device), "past.steps": torch.tensor(0)}
+    order = torch.arange(sentences, device=device)
+    return {"place": order, "past.order": order, "past.steps": torch.tensor(0)}
 
 
 def extended(state: State, *, alone: bool) -> tuple[State, Turn]:
     """The state with room for one more step, and where that step writes and looks. Without gradient.
 
-    `alone`: each sentence has one row, so that rows stand in the order of their places. States share buffers with those
-    that they were selected or extended from: once one of them is extended, all else that follows on the same one is no
-    longer good.
+    `alone`: each sentence has one row, so that no two rows share a place. States share buffers with those that they
+    were selected or extended from: once one is extended, all else that follows on the same one is no longer good.
     """
     buffers = [name for name in state if name.startswith("past.") and name.endswith((".keys", ".values"))]
     place, steps = state["place"], int(state["past.steps"])
@@ -68,8 +69,9 @@ def extended(state: State, *, alone: bool) -> tuple[State, Turn]:
             capacity = max(2 * capacity, ROOM)
         state = state | {name: moved(state[name], place, steps, capacity) for name in buffers}
         places, place = len(place), torch.arange(len(place), device=place.device)
-    turn = Turn(steps, places, None if places == len(place) else place)
-    return state | {"place": place, "past.steps": state["past.steps"] + 1}, turn
+        state = state | {"place": place, "past.order": place}
+    turn = Turn(steps, places, None if place is state["past.order"] else place)
+    return state | {"past.steps": state["past.steps"] + 1}, turn
 
 
 def moved(table: Tensor, place: Tensor, steps: int, capacity: int) -> Tensor:

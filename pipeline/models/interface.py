@@ -77,8 +77,7 @@ def find(name: str) -> ModuleType:
 def select(state: State, rows: Tensor, sentences: Tensor | None = None) -> State:
     """The state with row i taken from row `rows[i]`, and of the sentences those given, all of them where none are.
 
-    Rows of a sentence may be repeated, reordered and dropped, but each sentence that stays has as many as any other.
-    Sentences stay in their order, each once.
+    Rows may be repeated, reordered and dropped, but each sentence that stays has as many as any other.
 
     Shapes: rows (N,), sentences (B,).
     """

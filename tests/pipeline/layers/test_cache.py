@@ -71,6 +71,14 @@ def test_one_row_a_sentence_moves_only_for_more_room():
     assert capacities == [16, 32, 64, 128]
 
 
+def test_sentences_in_another_order_keep_their_places():
+    state, _ = write(begun(6), range(6))
+    buffer, turned = state["past.0.keys"], torch.arange(6).flip(0)
+    state, turn = write(interface.select(state, turned, turned), range(10, 16))
+    assert seen(state, turn) == [[5.0 - row, 10.0 + row] for row in range(6)]
+    assert state["past.0.keys"] is buffer
+
+
 def test_rows_keep_their_places_until_many_are_idle():
     state, _ = write(begun(17), range(17))
     buffer, stay = state["past.0.keys"], torch.tensor([row for row in range(17) if row not in (3, 8)])

@@ -87,6 +87,17 @@ def test_step_by_step_is_the_whole(model):
 
 
 @torch.no_grad()
+def test_a_step_leaves_the_state_before_it_as_it_was(model):
+    before = model.start(SOURCE)
+    kept = {name: tensor.clone() for name, tensor in before.items()}
+    first, _ = model.step(before, TARGET[:, 0])
+    again, _ = model.step(before, TARGET[:, 0])
+    assert torch.equal(first, again)
+    assert all(torch.equal(before[name], tensor) for name, tensor in kept.items())
+    assert before.keys() == kept.keys()
+
+
+@torch.no_grad()
 def test_a_state_may_be_stepped_again(model):
     _, before = model.step(model.start(SOURCE), TARGET[:, 0])
     kept = {name: tensor.clone() for name, tensor in before.items() if not name.startswith("past.")}
@@ -122,7 +133,7 @@ def test_no_position_sees_its_future(model):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("sentences", [[0, 1, 2], [0, 2], [1]])
+@pytest.mark.parametrize("sentences", [[0, 1, 2], [2, 0], [2, 1, 0], [1]])
 @pytest.mark.parametrize("width", [1, 2, 3])
 def test_rows_selected_go_on_as_they_would_have(model, sentences, width):
     """Each of some sentences has `width` rows, that begin otherwise and are then mixed up."""
@@ -202,10 +213,10 @@ def test_watching_changes_nothing(model):
 
 def test_select_repeats_reorders_and_drops():
     state = {"one": torch.tensor([[1], [2], [3]]), "source.two": torch.tensor([10, 20, 30])}
-    rows, sentences = torch.tensor([0, 0, 2, 2]), torch.tensor([0, 2])
+    rows, sentences = torch.tensor([2, 0, 2, 2]), torch.tensor([2, 0])
     found = interface.select(state, rows, sentences)
     assert {name: tensor.tolist() for name, tensor in found.items()} == {
-        "one": [[1], [1], [3], [3]],
-        "source.two": [10, 30],
+        "one": [[3], [1], [3], [3]],
+        "source.two": [30, 10],
     }
     assert interface.select(state, rows)["source.two"].tolist() == [10, 20, 30] == state["source.two"].tolist()
