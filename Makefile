@@ -12,7 +12,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET ?= 1
 
-.PHONY: help install check test slow gpu repro ui bench clean
+.PHONY: help install check test slow gpu faults repro ui bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -41,6 +41,9 @@ slow: install ## the tests that take minutes
 
 gpu: install ## the tests that need a CUDA device
 	@python -m pytest -m gpu
+
+faults: install ## kills, full disks, hostile servers and broken files, and a table of what held
+	@python -m pytest -m faults --all-faults
 
 repro: install ## build every system that params.yaml chooses
 	@dvc repro

@@ -10,6 +10,11 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; tiny models are no faster in several
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--all-faults`: what `make faults` gives; see tests/faults/conftest.py."""
+    parser.addoption("--all-faults", action="store_true", help="try every fault of tests/faults, not a few of each")
+
+
 @pytest.fixture(scope="session")
 def project_root() -> Path:
     """The folder that holds `pipeline`, `stages` and `params.yaml`."""
