@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable
 from contextlib import chdir
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -33,7 +34,12 @@ from pipeline.commands import nmt as nmt_commands
 from tests.documents import Command, read
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("README.md", "CONTRIBUTING.md", "benchmarks/README.md", *(f"docs/{one.name}" for one in sorted(ROOT.glob("docs/*.md"))))
+NAMES = (
+    "README.md",
+    "CONTRIBUTING.md",
+    "benchmarks/README.md",
+    *(f"docs/{one.name}" for one in sorted(ROOT.glob("docs/*.md"))),
+)
 BUILT = ("data/", "runs/", "report/")  # written by stages; metrics/ stands in git
 SECONDS = 900
 
@@ -174,7 +180,7 @@ def check_benchmark(name: str, words: list[str]) -> None:
 def check_pip(command: Command, words: list[str], folder: Edited) -> None:
     found = subprocess.run([sys.executable, "-m", "pip", *words, "--help"], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stderr
-    for option, value in zip(words, words[1:], strict=False):
+    for option, value in pairwise(words):
         assert option not in ("-r", "--requirement") or (ROOT / value).is_file(), f"no such file: {value}"
 
 
@@ -253,7 +259,9 @@ def check(command: Command, folders: list[Edited]) -> None:
     if program in BENCHMARKS:
         program, words = "python", [f"benchmarks/{program}", *words]
     program = re.sub(r"^(python|pip)[\d.]+$", r"\1", program)
-    assert program in CHECKS, "no check of this program; add one to tests/test_documents.py, or write ```text before the fence"
+    assert program in CHECKS, (
+        "no check of this program; add one to tests/test_documents.py, or write ```text before the fence"
+    )
     for folder in folders:
         CHECKS[program](command, words, folder)
 
@@ -279,18 +287,21 @@ def test_every_command_of_a_document_is_right(name, edited):
     assert not found, found
 
 
-BUILD = "```yaml\nbuild:\n  corpora: [multi30k_de_en]\n  vocabularies: [bpe_8k]\n  models: [rnnsearch]\n  sizes: [small]\n```\n"
+BUILD = """```yaml
+build: {corpora: [multi30k_de_en], vocabularies: [bpe_8k], models: [rnnsearch], sizes: [small]}
+```
+"""
 MULTI30K = "multi30k_de_en-bpe_8k-rnnsearch-small"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "```\nmake test  # it's \"quoted\"\n```",
+        '```\nmake test  # it\'s "quoted"\n```',
         "```\nCHECKPOINT_MINUTES=2 dvc repro && make ui; dvc dag | cat\n```",
         f"{BUILD}\n```\ndvc repro train@{MULTI30K}\n```",
-        f"```\ndvc exp run -S build.corpora=[multi30k_de_en] -S build.vocabularies=[bpe_8k] \\\n  -S build.sizes=[small]\n"
-        f"nmt translate --system {MULTI30K} < some.de\n```",
+        "```\ndvc exp run -S build.corpora=[multi30k_de_en] -S build.vocabularies=[bpe_8k] \\\n"
+        f"  -S build.sizes=[small]\nnmt translate --system {MULTI30K} < some.de\n```",
         "```\ndvc exp run --queue -S 'decode.beam_size=1,5'\ndvc queue start\n```",
         "```text\nwhatever this is\n```",
         "The command `nmt export` and the file `dvc.yaml`.",
@@ -337,3 +348,58 @@ def test_a_right_command_passes(tmp_path, edited, text):
 def test_a_wrong_command_is_a_fault(tmp_path, edited, text, fault, capsys):
     (tmp_path / "page.md").write_text(text, encoding="utf-8")
     assert fault in faults(tmp_path / "page.md", edited) + capsys.readouterr().err
+
+
+def anchors(path: Path) -> set[str]:
+    """What a link into a Markdown file may name: its headings, as GitHub spells them."""
+    tokens = MarkdownIt("commonmark").parse(path.read_text(encoding="utf-8"))
+    titles = [after.content for token, after in pairwise(tokens) if token.type == "heading_open"]
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("name", [*NAMES, "LOG.md", "CHANGELOG.md"])
+def test_every_link_to_a_file_has_its_file(name):
+    document = ROOT / name
+    tokens = MarkdownIt("commonmark").enable("table").parse(document.read_text(encoding="utf-8"))
+    children = [child for token in tokens for child in token.children or []]
+    links = [
+        child.attrGet("href") or child.attrGet("src") for child in children if child.type in ("link_open", "image")
+    ]
+    broken = []
+    for link in links:
+        path, _, anchor = unquote(link).partition("#")
+        if re.match(r"\w+:", path):
+            continue
+        found = document.parent / path if path else document
+        if not found.exists() or (anchor and anchor not in anchors(found)):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.fixture(scope="module")
+def history() -> None:
+    """All commits; a shallow clone, as CI makes, has the last one only."""
+    said = git("rev-parse", "--is-shallow-repository")
+    if said != "false":
+        pytest.skip("no history: a shallow clone, or no clone at all")
+
+
+def git(*words: str) -> str:
+    """What a command of git says."""
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
+
+
+@pytest.mark.parametrize("name", [*NAMES, "LOG.md"])
+def test_every_commit_that_is_named_is_in_the_history(name, history):
+    named = re.findall(r"\bcommit\s+([0-9a-f]{7,40})\b", (ROOT / name).read_text(encoding="utf-8"))
+    assert [one for one in named if git("cat-file", "-t", one) != "commit"] == []
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("docs/comparison")])
+def test_every_section_with_figures_names_its_commit_and_the_commands_that_repeat_them(name):
+    sections = re.split(r"^# ", (ROOT / name).read_text(encoding="utf-8"), flags=re.M)[1:]
+    assert len(sections) >= 2
+    for section in sections:
+        title = section.partition("\n")[0]
+        assert re.search(r"\bcommit\s+[0-9a-f]{7}\b", section), title
+        assert "\ndvc exp run " in section or " dvc exp run " in section, title

@@ -134,7 +134,9 @@ def test_ci_pins_every_action_by_commit(project_root):
 
 def test_pre_commit_runs_nothing_that_is_not_pinned(project_root):
     hooks = YAML(typ="safe").load(project_root / ".pre-commit-config.yaml")["repos"]
-    assert [one["repo"] for one in hooks if one["repo"] != "local" and not re.fullmatch(r"[0-9a-f]{40}", one["rev"])] == []
+    assert [
+        one["repo"] for one in hooks if one["repo"] != "local" and not re.fullmatch(r"[0-9a-f]{40}", one["rev"])
+    ] == []
 
 
 def wheel(folder: Path, name: str) -> str:
