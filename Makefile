@@ -17,15 +17,23 @@ export PIP_QUIET ?= 1
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
 
-install: $(INSTALLED) ## build .venv from requirements.lock
+install: $(INSTALLED) ## build .venv from requirements.lock and torch.lock
 
-$(INSTALLED): requirements.lock pyproject.toml
+# Hashes are checked of all but torch, whose builds have one each. What has no wheel is built by the setuptools of the lock:
+# pip's own build environments would fetch a newer one, unchecked.
+PIP_LOCKED := python -m pip install --require-hashes --only-binary :all: --no-binary antlr4-python3-runtime \
+	--no-build-isolation --use-pep517
+
+$(INSTALLED): requirements.lock torch.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; name one: make install PYTHON=<path>" >&2; exit 1; }
 	@echo "installing into .venv with $(PYTHON): this takes minutes"
 	@rm -rf .venv
 	@$(PYTHON) -m venv .venv
-	@python -m pip install --requirement requirements.lock
-	@python -m pip install --no-deps --editable .
+	@awk '/^setuptools==/ {found = 1} found {print; if (!/\\$$/) exit}' requirements.lock > .venv/setuptools.lock
+	@$(PIP_LOCKED) --requirement .venv/setuptools.lock
+	@$(PIP_LOCKED) --requirement requirements.lock
+	@python -m pip install --requirement torch.lock
+	@python -m pip install --no-build-isolation --no-deps --editable .
 	@touch $@
 
 check: install ## lint, format and types
