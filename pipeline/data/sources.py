@@ -69,7 +69,7 @@ class Files(Parallel):
 
 
 class Local(Parallel):
-    """The user's own files, plain or .gz, by path from the project's root; not watched by DVC (stages/download.py)."""
+    """The user's own files, plain or .gz, by path from the project's root; in `my/` (stages/local.py)."""
 
     kind: Literal["local"]
     source: Text | None = None
