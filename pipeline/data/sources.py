@@ -11,7 +11,7 @@ from pipeline.params import NAME, Section
 PartName = Annotated[str, StringConstraints(pattern=NAME)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
-Column = Annotated[int, Field(ge=1)]  # counted from 1
+Column = Annotated[int, Field(ge=1, le=1000)]  # counted from 1
 
 
 class Phrasebook(Section):
