@@ -10,6 +10,7 @@ from pydantic import Field, create_model
 
 from pipeline import ctranslate2_export, models
 from pipeline.build import Build, Name
+from pipeline.data import local
 from pipeline.data.budget import Training
 from pipeline.data.cleaning import Cleaning
 from pipeline.data.sources import Download
@@ -54,7 +55,12 @@ def check(path: Path = PATH) -> None:
     Raises: ParamsError listing every fault of the file.
     """
     node = read_yaml(path)
-    found = [*shape_faults(node, path), *choice_faults(node, path), *share_faults(node, path)]
+    found = [
+        *shape_faults(node, path),
+        *choice_faults(node, path),
+        *share_faults(node, path),
+        *local_faults(node, path),
+    ]
     if found:
         raise ParamsError("\n".join(found))
 
@@ -129,6 +135,15 @@ def share_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
             check_shares(Splitting.model_validate(split), download["parts"], f"corpora.{name}.split")
         except ParamsError as error:
             yield str(error)
+
+
+def local_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
+    """The user's own files that DVC does not watch."""
+    for name in mapping(node, "corpora"):
+        download = mapping(node, "corpora", name, "download")
+        if not any(Download.faults(download, "")):
+            found = local.faults(Download.model_validate(download))
+            yield from (f"{path}: corpora.{name}.download.{fault}" for fault in found)
 
 
 def mapping(node: Any, *names: str) -> dict[str, Any]:

@@ -3,20 +3,29 @@
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
 S = TypeVar("S", bound="Section")
 
 PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
+
+LARGEST = 2**31 - 1  # whole number: what is larger was mistyped, and many a library stumbles over it
+MOST_VALUES = 100_000  # in a file, an alias counted wherever it stands
+SHOWN = 200  # characters of a value that does not fit
+
+Width = Annotated[int, Field(gt=0, le=2**16)]  # of a layer
+Depth = Annotated[int, Field(gt=0, le=1000)]  # layers
 
 
 class ParamsError(ValueError):
@@ -27,6 +36,13 @@ class Section(BaseModel):
     """A section of `params.yaml`: every key known, typed and unchangeable, none with a default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @field_validator("*")
+    @classmethod
+    def _bounded(cls, value: Any) -> Any:
+        if isinstance(value, int) and abs(value) > LARGEST:
+            raise ValueError(f"should be at most {LARGEST}, got {value}")
+        return value
 
     @classmethod
     def load(cls, name: str, path: Path = PATH) -> Self:
@@ -68,16 +84,40 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
     Raises: ParamsError where the file is missing, is no YAML or holds no mapping.
     """
+    yaml = YAML(typ="safe", pure=True)  # not by ruamel.yaml.clib, whose messages are others
     try:
-        node = YAML(typ="safe", pure=True).load(path)  # not by ruamel.yaml.clib, whose messages are others
+        whole = yaml.compose(path)
+        if whole is not None and num_values(whole, {}) > MOST_VALUES:
+            raise ParamsError(f"{path}: holds more than {MOST_VALUES} values, aliases counted; expected far fewer")
+        node = None if whole is None else yaml.constructor.construct_document(whole)
+    except RecursionError:
+        raise ParamsError(f"{path}: is nested too deeply; expected sections in sections, a few deep") from None
     except FileNotFoundError:
         raise ParamsError(f"{path}: no such file; expected in the folder the command runs in") from None
     except YAMLError as error:
         raise ParamsError(f"{path}{broken(error)}") from None
     if not isinstance(node, dict):
-        got = "nothing" if node is None else repr(node)
+        got = "nothing" if node is None else shown(node)
         raise ParamsError(f"{path}: must be a mapping of sections, got {got}")
     return node
+
+
+def num_values(node: Node, known: dict[int, int]) -> int:
+    """How many values a YAML node holds, each alias counted as what it stands for: what is read would be as large.
+
+    Raises: RecursionError where a node holds itself.
+    """
+    if id(node) not in known:
+        children = chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value
+        within = () if isinstance(node, ScalarNode) else children
+        known[id(node)] = 1 + sum(num_values(child, known) for child in within)
+    return known[id(node)]
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: the beginning of a long one."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def broken(error: YAMLError) -> str:
@@ -138,7 +178,7 @@ def fault(kind: type[Section], detail: ErrorDetails) -> tuple[list[str], str]:
             message = f"should have at least {context['min_length']} of them"
         case "string_pattern_mismatch" if context["pattern"] == NAME:
             message = "should be letters, digits and underscores"
-    return path, f"{message}, got {detail['input']!r}"
+    return path, f"{message}, got {shown(detail['input'])}"
 
 
 def named(path: list[str], message: str, names: Iterable[str]) -> tuple[list[str], str]:

@@ -1,8 +1,7 @@
 """Bring one corpus to disk: the files that params.yaml names -> data/download/<corpus>/.
 
 What is fetched is kept under work/downloads/ and fetched once. `CORPUS_MIRROR` (a folder or an http address) is asked
-first. A user's own files (`kind: local`) are no deps of the DVC stage, which cannot list what params.yaml names: their
-sha256 stands in download.json, and `dvc repro --force download@<corpus>` reads them again after an edit.
+first. A user's own files (`kind: local`) are watched by the stage `local`.
 """
 
 import os

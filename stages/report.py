@@ -8,7 +8,7 @@ import rich
 from pipeline import cli, files, tracking
 from pipeline.build import Build
 from pipeline.data import parts
-from pipeline.evaluation import attended, pages, significance, tables
+from pipeline.evaluation import attended, pages, plots, significance, tables
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.results import Corpus, System, built, read_rows
 from pipeline.evaluation.scores import Scoring
@@ -25,6 +25,7 @@ def main() -> None:
     out = Path("report")
     with files.new_folder(out) as folder:
         pages.write(folder, corpora, report)
+        plots.write(folder, corpora)
     for corpus in corpora:
         rich.print(*tables.terminal(corpus), sep="\n")
         for system in corpus.systems:
@@ -81,6 +82,9 @@ def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list
     """
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     runs, decoded = Path("runs", system), Path("data/decode", system)
+    scores = files.read_json(built(Path("metrics", f"{system}.json"), f"score@{system}"))
+    details = files.read_json(built(Path("data/score", system, "scores.json"), f"score@{system}"))
+    signatures = {part: {metric: found["signature"] for metric, found in details[part].items()} for part in tests}
     return System(
         corpus=corpus,
         vocabulary=vocabulary,
@@ -92,7 +96,7 @@ def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list
         translations={
             part: list(files.read_lines(built(decoded / f"{part}.txt", f"decode@{system}"))) for part in tests
         },
-        scores=files.read_json(built(Path("metrics", f"{system}.json"), f"score@{system}")),
+        scores={part: scores[part] | {"signatures": signatures[part]} for part in tests},
         attended=[
             sentence
             for part in tests

@@ -1,4 +1,8 @@
-"""Score one system's translations: data/decode/<system>/ -> metrics/<system>.json and data/score/<system>/."""
+"""Score one system's translations: data/decode/<system>/ -> metrics/<system>.json and data/score/<system>/.
+
+The metrics are a few numbers, which `dvc metrics show` and `dvc exp show` put into columns; how they were computed
+stands in scores.json.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     decoded, out = Path("data/decode", system), Path("data/score", system)
     pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
     details: dict[str, dict[str, dict[str, Any]]] = {}
-    scores: dict[str, dict[str, Any]] = {}
+    scores: dict[str, dict[str, float]] = {}
     rows: list[Row] = []
     for part in test_parts(split, decoded):
         sources, references, hypotheses = read(split, decoded, part)
@@ -32,8 +36,10 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
         files.write_table(folder / "by_length.csv", rows)
-    files.write_json(Path("metrics", f"{system}.json"), scores)
-    track(system, scoring, scores, decoded, out)
+    training = files.read_json(Path("runs", system, "train/training.json"))
+    loss = {"validation": {"loss": training["best"]["validation_loss"]}}
+    files.write_json(Path("metrics", f"{system}.json"), loss | scores)
+    track(system, scoring, scores, training["fingerprint"], decoded, out)
 
 
 def test_parts(split: Path, decoded: Path) -> list[str]:
@@ -63,16 +69,14 @@ def read(split: Path, decoded: Path, part: str) -> tuple[list[str], list[str], l
     return [source for source, _ in pairs], [reference for _, reference in pairs], hypotheses
 
 
-def track(system: str, scoring: Scoring, scores: dict[str, dict[str, Any]], *outs: Path) -> None:
+def track(system: str, scoring: Scoring, scores: dict[str, dict[str, float]], fingerprint: str, *outs: Path) -> None:
     """Log the scores and the translations as a child of the training's run."""
-    fingerprint = files.read_json(Path("runs", system, "train/training.json"))["fingerprint"]
     log = Path("work/logs", system, "score.jsonl")
     with tracking.scoring_run(system, stage="score", fingerprint=fingerprint, log=log) as run:
         run.params(
             {"score": scoring.model_dump(), "decode": files.read_json(Path("data/decode", system, "decode.json"))}
         )
-        named = {f"{part}/{metric}": value for part, found in scores.items() for metric, value in found.items()}
-        run.log(0, **{name: value for name, value in named.items() if not name.endswith("/signatures")})
+        run.log(0, **{f"{part}/{metric}": value for part, found in scores.items() for metric, value in found.items()})
         for out in outs:
             run.artifact(out, out.parent.name)
 

@@ -1,7 +1,11 @@
-"""Hold parts out and keep training apart: data/clean/<corpus>/ -> data/split/<corpus>/ and data/split/<corpus>.json."""
+"""Hold parts out and keep training apart: data/clean/<corpus>/ -> data/split/<corpus>/ and data/split/<corpus>.json.
+
+metrics/<corpus>.json has the few of these counts that `dvc metrics show` and `dvc exp show` put into columns.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pipeline import cli, files, progress
 from pipeline.data import contamination, parts, splits
@@ -21,11 +25,12 @@ def main(corpus: str) -> None:
         counts = split(clean, folder, splitting, about["pairs"], corpus)
         files.write_json(folder / "languages.json", {key: about[key] for key in ("source_language", "target_language")})
     files.write_json(Path("data/split", f"{corpus}.json"), counts)
+    files.write_json(Path("metrics", f"{corpus}.json"), headline(counts))
 
 
 def split(
     clean: Path, folder: Path, splitting: splits.Splitting, brought: dict[str, int], corpus: str
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Write all parts into `folder`, each held apart from those it is measured by; the counts."""
 
     def train(what: str) -> Iterator[Pair]:
@@ -47,6 +52,16 @@ def split(
     assert sum(pairs.values()) + sum(leakage.dropped.values()) == sum(brought.values())
     line_split = {"line_split": lines.measure(sum(map(len, carved.values())))} if carved else {}
     return {"pairs": pairs, "dropped": leakage.dropped, "leakage": leakage.overlaps, **line_split}
+
+
+def headline(counts: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Of the counts, pairs of each part, pairs dropped, and training pairs whose source stands in a part held out."""
+    leakage = {name.removeprefix(f"{TRAIN}/"): found["source"] for name, found in counts["leakage"].items()}
+    return {
+        "pairs": counts["pairs"],
+        "leakage": {part: found for part, found in leakage.items() if part in counts["pairs"]},
+        "dropped": counts["dropped"],
+    }
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from dvc.repo import Repo
 from ruamel.yaml import YAML
 
 BOTH = ("toy-bpe-transformer_postnorm-tiny", "toy-bpe-transformer_prenorm-tiny")
-DATA = ["check", "download@toy", "clean@toy", "split@toy", "vocabulary@toy-bpe", "encode@toy-bpe"]
+DATA = ["check", "local@toy", "download@toy", "clean@toy", "split@toy", "vocabulary@toy-bpe", "encode@toy-bpe"]
 SECONDS = 1200  # no command of these takes as long, on the busiest machine
 
 
@@ -163,7 +163,7 @@ def test_second_repro_does_nothing(built):
 
 PRENORM = "transformer_prenorm.tiny"
 TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows from that follows by the outs
-    ("corpora.toy.download.parts.train.seed", 2, ["download@toy"]),
+    ("corpora.toy.download.parts.train.seed", 2, ["local@toy", "download@toy"]),
     ("corpora.toy.clean.max_words", 5, ["clean@toy"]),
     ("corpora.toy.split.seed", 2, ["split@toy"]),
     ("corpora.toy.training.updates", 8, of("train")),

@@ -5,6 +5,7 @@ import typer
 from pipeline import cli
 from pipeline.commands.anatomy import anatomy
 from pipeline.commands.attention import attention
+from pipeline.commands.check import check
 from pipeline.commands.copy import copy
 from pipeline.commands.export import export
 from pipeline.commands.translate import translate
@@ -17,7 +18,7 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # which keeps the line breaks of docstrings
 )
-for command in (translate, attention, anatomy, copy, export):
+for command in (translate, attention, anatomy, copy, export, check):
     commands.command()(command)
 
 

@@ -19,7 +19,7 @@ class Training(Section):
     tokens_per_update: PositiveInt
     tokens_per_batch: PositiveInt
     pool_pairs: PositiveInt
-    max_length: Annotated[int, Field(ge=2)]
+    max_length: Annotated[int, Field(ge=2, le=100_000)]
     validation_interval: PositiveInt
     validation_sentences: NonNegativeInt
     patience: NonNegativeInt

@@ -11,7 +11,7 @@ from pipeline.params import NAME, Section
 PartName = Annotated[str, StringConstraints(pattern=NAME)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
-Column = Annotated[int, Field(ge=1)]  # counted from 1
+Column = Annotated[int, Field(ge=1, le=1000)]  # counted from 1
 
 
 class Phrasebook(Section):
@@ -69,7 +69,7 @@ class Files(Parallel):
 
 
 class Local(Parallel):
-    """The user's own files, plain or .gz, by path from the project's root; not watched by DVC (stages/download.py)."""
+    """The user's own files, plain or .gz, by path from the project's root; in `my/` (stages/local.py)."""
 
     kind: Literal["local"]
     source: Text | None = None

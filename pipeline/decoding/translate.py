@@ -27,7 +27,7 @@ class Decoding(Section):
     """Section `decode`."""
 
     engine: Literal["torch", "ctranslate2"]  # what the stage decode computes with; ctranslate2 runs Transformers only
-    beam_size: PositiveInt  # 1 searches greedily, where a length penalty has no say
+    beam_size: Annotated[int, Field(gt=0, le=1000)]  # 1 searches greedily, where a length penalty has no say
     length_penalty: Share  # alpha: 0 compares by probability alone, more favours longer translations
     patience: Patience | None  # null searches on while a better one may follow; else patience * beam_size are enough
     max_length_factor: Share  # the longest translation, EOS counted, is

@@ -39,8 +39,8 @@ class Scoring(Section):
         return buckets
 
 
-def corpus_scores(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, Any]:
-    """The score of each metric of `scoring`, and under `signatures` how it was computed."""
+def corpus_scores(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, float]:
+    """The score of each metric of `scoring`."""
     return summary(corpus_details(hypotheses, references, scoring))
 
 
@@ -49,10 +49,9 @@ def corpus_details(hypotheses: Lines, references: Lines, scoring: Scoring) -> di
     return {metric: details(hypotheses, references, metric, scoring.tokenize) for metric in scoring.metrics}
 
 
-def summary(measured: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """Of `corpus_details`, the scores and the signatures."""
-    scores = {metric: detail["score"] for metric, detail in measured.items()}
-    return scores | {"signatures": {metric: detail["signature"] for metric, detail in measured.items()}}
+def summary(measured: dict[str, dict[str, Any]]) -> dict[str, float]:
+    """Of `corpus_details`, the scores alone."""
+    return {metric: detail["score"] for metric, detail in measured.items()}
 
 
 def without_unknown(

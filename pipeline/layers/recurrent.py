@@ -6,14 +6,14 @@ from contextlib import contextmanager
 from typing import Annotated
 
 import torch
-from pydantic import Field, PositiveInt
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline import ids
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.packed import Linear, Product, packing
-from pipeline.params import Section
+from pipeline.params import Section, Width
 
 State = dict[str, Tensor]
 
@@ -21,7 +21,7 @@ State = dict[str, Tensor]
 class RecurrentArch(Section):
     """What the `arch` of every recurrent model says, beside what is its own."""
 
-    embedding: PositiveInt
+    embedding: Width
     dropout: Annotated[float, Field(ge=0, le=0.99)]
     teacher_forcing: Annotated[float, Field(ge=0, le=1)]
 

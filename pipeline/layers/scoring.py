@@ -7,18 +7,18 @@ import math
 from typing import Annotated, Literal
 
 import torch
-from pydantic import Field, PositiveInt
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.params import Section
+from pipeline.params import Section, Width
 
 
 class AdditiveScoring(Section):
     """`size` is the number of units of the alignment model."""
 
     kind: Literal["additive"]
-    size: PositiveInt
+    size: Width
 
 
 class ProductScoring(Section):
@@ -31,7 +31,7 @@ class LocationScoring(Section):
     """`positions` is how many source positions can be attended to."""
 
     kind: Literal["location"]
-    positions: PositiveInt
+    positions: Width
 
 
 Scoring = Annotated[AdditiveScoring | ProductScoring | LocationScoring, Field(discriminator="kind")]

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Annotated, Literal, TypeVar
 
 import torch
-from pydantic import Field, PositiveInt, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from torch import Tensor, nn
 
 from pipeline import ids
@@ -18,7 +18,7 @@ from pipeline.layers.initialisation import Initialisation
 from pipeline.layers.packed import Product, packing
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
-from pipeline.params import Section
+from pipeline.params import Depth, Section, Width
 
 Residual = type[PostNorm] | type[PreNorm]
 
@@ -26,11 +26,11 @@ Residual = type[PostNorm] | type[PreNorm]
 class TransformerArch(Section):
     """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too."""
 
-    encoder_layers: PositiveInt
-    decoder_layers: PositiveInt
-    width: PositiveInt
-    heads: PositiveInt
-    feed_forward: PositiveInt
+    encoder_layers: Depth
+    decoder_layers: Depth
+    width: Width
+    heads: Width
+    feed_forward: Width
     dropout: Annotated[float, Field(ge=0, le=0.99)]
     tied_embeddings: Literal["none", "output", "all"]
     initialisation: Initialisation

@@ -3,7 +3,7 @@
 from typing import Self
 
 import torch
-from pydantic import PositiveInt, model_validator
+from pydantic import model_validator
 from torch import Tensor, nn
 
 from pipeline.layers.packed import Linear
@@ -11,13 +11,14 @@ from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import LSTMEncoder
 from pipeline.layers.scope import Global
 from pipeline.layers.scoring import Product
+from pipeline.params import Width
 
 
 class Arch(RecurrentArch):
     """`encoder_width` is that of one direction, `width` the decoder's."""
 
-    encoder_width: PositiveInt
-    width: PositiveInt
+    encoder_width: Width
+    width: Width
 
     @model_validator(mode="after")
     def match_widths(self) -> Self:

@@ -3,21 +3,22 @@
 from typing import Self
 
 import torch
-from pydantic import PositiveInt, model_validator
+from pydantic import model_validator
 from torch import Tensor, nn
 
 from pipeline.layers import scope, scoring
 from pipeline.layers.packed import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import GRUEncoder
+from pipeline.params import Width
 
 
 class Arch(RecurrentArch):
     """`encoder_width` is that of one direction, `width` the decoder's."""
 
-    encoder_width: PositiveInt
+    encoder_width: Width
     bidirectional: bool
-    width: PositiveInt
+    width: Width
     attention: scoring.Scoring
     scope: scope.Scope
 

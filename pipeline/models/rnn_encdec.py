@@ -1,7 +1,6 @@
 """The encoder-decoder without attention: all that the decoder knows of the source is the encoder's last state."""
 
 import torch
-from pydantic import PositiveInt
 from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
@@ -9,13 +8,14 @@ from pipeline.layers.maxout import Maxout
 from pipeline.layers.packed import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State
 from pipeline.layers.recurrent_encoder import GRUEncoder, reverse
+from pipeline.params import Width
 
 
 class Arch(RecurrentArch):
     """`reverse_source` reads the source's last word first (Sutskever et al. 2014), its EOS last all the same."""
 
-    width: PositiveInt
-    maxout: PositiveInt
+    width: Width
+    maxout: Width
     reset_gate: ResetGate
     reverse_source: bool
 

@@ -1,7 +1,6 @@
 """Neural Machine Translation by Jointly Learning to Align and Translate: RNNsearch."""
 
 import torch
-from pydantic import PositiveInt
 from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
@@ -11,14 +10,15 @@ from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import GRUEncoder
 from pipeline.layers.scope import Global
 from pipeline.layers.scoring import Additive
+from pipeline.params import Width
 
 
 class Arch(RecurrentArch):
     """`width` is that of the decoder and of each direction of the encoder, `alignment` that of the alignment model."""
 
-    width: PositiveInt
-    alignment: PositiveInt
-    maxout: PositiveInt
+    width: Width
+    alignment: Width
+    maxout: Width
     reset_gate: ResetGate
 
 

@@ -1,9 +1,10 @@
 """The uniform average of checkpoints."""
 
 from pathlib import Path
+from typing import Annotated
 
 import torch
-from pydantic import PositiveInt
+from pydantic import Field
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
@@ -15,7 +16,7 @@ from pipeline.params import Section
 class Averaging(Section):
     """Section `average`: how many of the last checkpoints."""
 
-    checkpoints: PositiveInt
+    checkpoints: Annotated[int, Field(gt=0, le=1000)]
 
 
 def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:

@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from pipeline.build import Build
 from pipeline.evaluation.pages import Report
+from pipeline.evaluation.results import read_rows
 from pipeline.evaluation.scores import Scoring
 from pipeline.files import DataError
 from stages.report import compared, main, read_corpus
@@ -24,6 +26,7 @@ build:
 report: {samples: 2, bootstrap_samples: 50, seed: 1}
 score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [10]}
 """
+PLOTS = YAML(typ="safe").load(ROOT / "dvc.yaml")["plots"]
 SYSTEMS = [f"toy_fr_en-bpe_2k-{model}-tiny" for model in ("small_model", "large_model")]
 PARTS = {"train": 90, "validation": 4, "test": 4, "compositional": 3}
 REQUIRED = {
@@ -36,6 +39,7 @@ REQUIRED = {
     f"data/decode/{SYSTEMS[1]}/test.txt": f"decode@{SYSTEMS[1]}",
     f"metrics/{SYSTEMS[1]}.json": f"score@{SYSTEMS[1]}",
     f"data/score/{SYSTEMS[1]}/by_length.csv": f"score@{SYSTEMS[1]}",
+    f"data/score/{SYSTEMS[1]}/scores.json": f"score@{SYSTEMS[1]}",
     f"data/attend/{SYSTEMS[0]}/compositional.json": f"attend@{SYSTEMS[0]}",
 }
 
@@ -63,10 +67,10 @@ def write_corpus(root):
 def write_system(root, system, bleu):
     tests = ("test", "compositional")
     signatures = {"bleu": "nrefs:1|tok:13a|version:2.6.0", "chrf": "nrefs:1|nc:6|version:2.6.0"}
-    write(
-        root / f"metrics/{system}.json",
-        {part: {"bleu": bleu, "chrf": 80.0, "signatures": signatures} for part in tests},
-    )
+    scores = {part: {"bleu": bleu, "chrf": 80.0} for part in tests}
+    write(root / f"metrics/{system}.json", {"validation": {"loss": 1.3333}} | scores)
+    details = {metric: {"score": 80.0, "signature": signature} for metric, signature in signatures.items()}
+    write(root / f"data/score/{system}/scores.json", dict.fromkeys(tests, details))
     for part in tests:
         write(
             root / f"data/decode/{system}/{part}.txt", "".join(f"{part} of {system} {i}\n" for i in range(PARTS[part]))
@@ -128,9 +132,27 @@ def test_the_page_shows_the_systems_chosen_and_no_other(reported):
         "index.md",
         "learning_curves-toy_fr_en.png",
         "plotly.min.js",
+        "plots",
         "scores_by_length-toy_fr_en.png",
     ]
     assert sorted(path.name for path in (project / "report/attention").iterdir()) == sorted(SYSTEMS)
+
+
+def test_every_system_is_in_every_chart_that_dvc_draws(reported):
+    """And every chart that dvc.yaml names is there, by templates that are there."""
+    plots = reported[0] / "report/plots"
+    tables = {path.relative_to(plots).as_posix(): path for path in plots.rglob("*.csv")}
+    assert set(tables) == {
+        "learning_curves/toy_fr_en.csv",
+        "scores_by_length/toy_fr_en-compositional.csv",
+        "scores_by_length/toy_fr_en-test.csv",
+    }
+    for name, path in tables.items():
+        rows = read_rows(path)
+        assert {row["system"] for row in rows} == {system.removeprefix("toy_fr_en-") for system in SYSTEMS}
+        [about] = [plot[f"report/plots/{folder}"] for plot in PLOTS if (folder := name.split("/")[0]) in str(plot)]
+        assert {about["x"], about["y"]} <= set(rows[0])
+        assert (ROOT / f".dvc/plots/{about['template']}.json").is_file()
 
 
 def test_the_page_of_attention_has_sentences_of_every_test_part(reported):

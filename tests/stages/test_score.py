@@ -36,7 +36,10 @@ def project(tmp_path):
     write(tmp_path / f"data/decode/{SYSTEM}/test.txt", HYPOTHESES)
     write(tmp_path / f"data/decode/{SYSTEM}/compositional.txt", REFERENCES)
     write(tmp_path / f"data/decode/{SYSTEM}/decode.json", [json.dumps({"beam_size": 5})])
-    write(tmp_path / f"runs/{SYSTEM}/train/training.json", [json.dumps({"fingerprint": "f00d"})])
+    write(
+        tmp_path / f"runs/{SYSTEM}/train/training.json",
+        [json.dumps({"fingerprint": "f00d", "best": {"update": 4, "validation_loss": 1.25}})],
+    )
     with files.new_folder(tmp_path / "data/vocabulary/toy-bpe") as folder:
         section = subwords.Subwords.model_validate(BPE | {"sentences": 9, "seed": 1})
         subwords.train(section, *texts(tmp_path), folder, where="vocabularies.bpe")
@@ -70,19 +73,21 @@ def test_every_test_part_is_scored_as_the_sacrebleu_command_does(project):
     run = score(project)
     assert run.returncode == 0, run.stderr
     metrics = json.loads((project / f"metrics/{SYSTEM}.json").read_text())
-    assert set(metrics) == {"test", "compositional"}
+    assert set(metrics) == {"validation", "test", "compositional"}
+    assert metrics["validation"] == {"loss": 1.25}
     assert metrics["compositional"]["bleu"] == metrics["compositional"]["chrf"] == 100
     command = [sys.executable, "-m", "sacrebleu", project / "data/split/toy/test.target.txt"]
     command += ["-i", project / f"data/decode/{SYSTEM}/test.txt", "-m", "bleu", "chrf", "-w", "4"]
     for name, answer in zip(("bleu", "chrf"), json.loads(subprocess.check_output(command)), strict=True):
         assert metrics["test"][name] == answer["score"]
-        assert metrics["test"]["signatures"][name] == answer["signature"]
+        details = json.loads((project / f"data/score/{SYSTEM}/scores.json").read_text())["test"][name]
+        assert (details["score"], details["signature"]) == (answer["score"], answer["signature"])
 
 
 def test_subwords_have_no_scores_without_unknown_words(project):
     assert score(project).returncode == 0
     metrics = json.loads((project / f"metrics/{SYSTEM}.json").read_text())
-    assert list(metrics["test"]) == ["bleu", "chrf", "signatures"]
+    assert list(metrics["test"]) == ["bleu", "chrf"]
 
 
 def test_sentences_without_unknown_words_are_scored_beside_all(project):
@@ -102,7 +107,7 @@ def test_sentences_without_unknown_words_are_scored_beside_all(project):
         "chrf_without_unknown": expected["chrf"],
         "sentences_without_unknown": 2,
     }
-    assert list(metrics["test"]) == ["bleu", "chrf", "signatures", "sentences_without_unknown"]
+    assert list(metrics["test"]) == ["bleu", "chrf", "sentences_without_unknown"]
     assert metrics["test"]["sentences_without_unknown"] == 0
     logged = json.loads((project / f"work/logs/{SYSTEM}/score.jsonl").read_text())
     assert logged["news/chrf_without_unknown"] == expected["chrf"]

@@ -1,0 +1,17 @@
+"""`nmt check`: what would trip DVC itself, named before DVC runs."""
+
+import sys
+
+from pipeline import catalogue
+
+
+def check() -> None:
+    """Name every fault of params.yaml, and bring back a dvc.lock that a kill cut short.
+
+    `make repro` begins with it. DVC reads both files before it runs the stage `check`, and stumbles over some faults.
+    """
+    catalogue.check()
+    from pipeline.commands import lockfile  # DVC takes a second to import, which no other command needs
+
+    if said := lockfile.keep_or_restore():
+        print(said, file=sys.stderr)

@@ -1,0 +1,69 @@
+"""dvc.lock: DVC writes it in place, so that a kill leaves a part of it, which no later command of DVC can read."""
+
+import subprocess
+from pathlib import Path
+
+from dvc.exceptions import DvcException
+from dvc.lock import LockError
+from dvc.repo import Repo
+from dvc.schema import COMPILED_LOCKFILE_SCHEMA
+from dvc.utils.serialize import parse_yaml
+from voluptuous import Invalid
+
+from pipeline import files
+
+PATH = Path("dvc.lock")
+COPY = Path("work/dvc.lock")  # as it was when it could last be read
+
+
+def keep_or_restore() -> str | None:
+    """Keep a copy of a dvc.lock that DVC can read; put the copy, or git's, in the place of one that it cannot read.
+
+    What was restored and from where, in a sentence; None where nothing was.
+    """
+    try:
+        with Repo().lock:  # nobody writes it meanwhile
+            return held()
+    except LockError:  # another `dvc` works here, and DVC itself will say so
+        return None
+
+
+def held() -> str | None:
+    """The same, with nobody else at the file."""
+    if not PATH.exists():
+        return None
+    text = PATH.read_bytes()
+    if is_readable(text):
+        if not COPY.exists() or COPY.read_bytes() != text:
+            write(COPY, text)
+        return None
+    for name, found in ((str(COPY), COPY.read_bytes() if COPY.exists() else None), ("git", committed())):
+        if found is not None and is_readable(found):
+            write(PATH, found)
+            return f"{PATH}: cut short by a kill, restored from {name}; what was built since comes from DVC's cache"
+    PATH.unlink()
+    return f"{PATH}: cut short by a kill, removed; what was built comes from DVC's cache"
+
+
+def is_readable(text: bytes) -> bool:
+    """Whether DVC can read a dvc.lock of these bytes."""
+    try:
+        COMPILED_LOCKFILE_SCHEMA(parse_yaml(text.decode("utf-8"), str(PATH)))
+    except (DvcException, Invalid, UnicodeDecodeError):
+        return False
+    return True
+
+
+def committed() -> bytes | None:
+    """The dvc.lock of the last commit, if any."""
+    try:
+        found = subprocess.run(["git", "show", f"HEAD:./{PATH}"], capture_output=True, check=False)
+    except OSError:  # no git
+        return None
+    return None if found.returncode else found.stdout
+
+
+def write(path: Path, text: bytes) -> None:
+    """Write a file that is whole or not there."""
+    with files.new_file(path, "wb") as file:
+        file.write(text)

@@ -1,0 +1,25 @@
+"""Note what the user's own files of one corpus hold: my/ -> data/local/<corpus>.json.
+
+DVC watches the whole folder, as it cannot list what params.yaml names. `download` depends on the checksums of the
+files of its own corpus, so that an edit downloads that corpus again and no other.
+"""
+
+from pathlib import Path
+
+from pipeline import cli, files
+from pipeline.data import local
+from pipeline.data.sources import Download
+from pipeline.params import Reader
+
+READS = ("corpora.{corpus}.download",)
+
+
+def main(corpus: str) -> None:
+    """Write the checksum of each file of `kind: local`, none for a corpus without."""
+    download = Reader(READS, corpus=corpus)(Download, "corpora.{corpus}.download")
+    local.bring()
+    files.write_json(Path("data/local", f"{corpus}.json"), local.checksums(download))
+
+
+if __name__ == "__main__":
+    cli.run(main)

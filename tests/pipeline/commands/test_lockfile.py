@@ -1,0 +1,101 @@
+"""A dvc.lock that a kill cut short, with and without a copy beside it."""
+
+import subprocess
+
+import pytest
+from dvc.repo import Repo
+
+from pipeline.commands import lockfile
+
+LOCK = """\
+schema: '2.0'
+stages:
+  clean@toy:
+    cmd: python -m stages.clean toy
+    deps:
+    - path: data/download/toy
+      hash: md5
+      md5: 3b1e1f1c6bb9ae8a2fa5d1a7fb1a3b41.dir
+      size: 12
+      nfiles: 2
+    outs:
+    - path: data/clean/toy
+      hash: md5
+      md5: 2b1e1f1c6bb9ae8a2fa5d1a7fb1a3b42.dir
+      size: 12
+      nfiles: 2
+"""
+OLDER, CUT = LOCK.replace("size: 12", "size: 11"), LOCK[: LOCK.index("outs:") + 5]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path / "site"))
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        monkeypatch.delenv(name, raising=False)
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    Repo.init().close()
+    return tmp_path
+
+
+def commit():
+    subprocess.run(["git", "add", "dvc.lock"], check=True)
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    subprocess.run(["git", *who, "commit", "--quiet", "--message", "x"], check=True)
+
+
+def test_a_good_file_stays_and_a_copy_is_kept(project):
+    (project / "dvc.lock").write_text(LOCK)
+    assert lockfile.keep_or_restore() is None
+    assert (project / "dvc.lock").read_text() == (project / "work/dvc.lock").read_text() == LOCK
+
+
+def test_a_cut_file_is_restored_from_the_copy(project):
+    (project / "dvc.lock").write_text(OLDER)
+    commit()
+    (project / "dvc.lock").write_text(LOCK)
+    assert lockfile.keep_or_restore() is None
+    (project / "dvc.lock").write_text(CUT)
+    assert lockfile.keep_or_restore() == (
+        "dvc.lock: cut short by a kill, restored from work/dvc.lock; what was built since comes from DVC's cache"
+    )
+    assert (project / "dvc.lock").read_text() == LOCK
+
+
+@pytest.mark.parametrize("copy", [None, CUT])
+def test_without_a_good_copy_git_has_one(project, copy):
+    (project / "dvc.lock").write_text(LOCK)
+    commit()
+    (project / "dvc.lock").write_text(CUT)
+    if copy:
+        (project / "work").mkdir()
+        (project / "work/dvc.lock").write_text(copy)
+    assert lockfile.keep_or_restore() == (
+        "dvc.lock: cut short by a kill, restored from git; what was built since comes from DVC's cache"
+    )
+    assert (project / "dvc.lock").read_text() == LOCK
+
+
+def test_without_any_other_it_goes(project):
+    (project / "dvc.lock").write_text(CUT)
+    assert lockfile.keep_or_restore() == "dvc.lock: cut short by a kill, removed; what was built comes from DVC's cache"
+    assert not (project / "dvc.lock").exists()
+    assert lockfile.keep_or_restore() is None
+
+
+def test_while_another_dvc_works_nothing_is_touched(project):
+    (project / "dvc.lock").write_text(CUT)
+    with Repo().lock:
+        assert lockfile.keep_or_restore() is None
+    assert (project / "dvc.lock").read_text() == CUT
+
+
+@pytest.mark.parametrize("text", [b"", LOCK.encode()])
+def test_what_dvc_reads_is_readable(text):
+    assert lockfile.is_readable(text)
+
+
+@pytest.mark.parametrize("text", [CUT.encode(), b"schema: '2", b"\xc3", b"\x00\x00", b"<<<<<<< HEAD\n", b"[]\n- a"])
+def test_what_dvc_cannot_read_is_not(text):
+    assert not lockfile.is_readable(text)

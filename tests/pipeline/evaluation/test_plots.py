@@ -1,0 +1,46 @@
+"""The tables of `dvc plots show`."""
+
+import csv
+
+from pipeline.evaluation import plots
+
+
+def test_a_table_has_the_lines_of_every_system(make_corpus, tmp_path):
+    plots.write(tmp_path, [make_corpus(), make_corpus(name="other")])
+    found = {path.relative_to(tmp_path).as_posix(): rows(path) for path in tmp_path.rglob("*.csv")}
+    assert sorted(found) == [
+        "plots/learning_curves/other.csv",
+        "plots/learning_curves/toy.csv",
+        "plots/scores_by_length/other-test.csv",
+        "plots/scores_by_length/toy-test.csv",
+    ]
+    one, two = "bpe_2k-first_model-tiny", "bpe_2k-second_model-tiny"
+    assert found["plots/learning_curves/toy.csv"] == [
+        ["system", "update", "validation_loss"],
+        [one, "200", "0.25"],
+        [one, "400", "0.125"],
+        [one, "600", "0.08333333333333333"],
+        [two, "200", "0.35"],
+        [two, "400", "0.175"],
+        [two, "600", "0.11666666666666667"],
+    ]
+    assert found["plots/scores_by_length/toy-test.csv"] == [
+        ["system", "bucket", "sentences", "bleu", "chrf"],
+        [one, "1-10", "3", "50.0", "50"],
+        [one, "11-20", "1", "40.0", "50"],
+        [two, "1-10", "3", "70.0", "50"],
+        [two, "11-20", "1", "60.0", "50"],
+    ]
+
+
+def test_rows_of_other_parts_stay_out(make_corpus, make_system):
+    rows = [
+        {"part": part, "bucket": "1-10", "sentences": "3", "bleu": "50", "chrf": "60"} for part in ("test", "further")
+    ]
+    corpus = make_corpus(systems=[make_system("model", 50.0, by_length=rows)])
+    assert len(plots.scores_by_length(corpus, "test")) == 1
+
+
+def rows(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
