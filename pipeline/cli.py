@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+from pipeline.terminal import printable
+
 FULL = re.compile(rf"{os.strerror(errno.ENOSPC)}|\d+ requested and \d+ written")  # Rust's words and numpy's
 
 
@@ -25,7 +27,7 @@ def call(app: Callable[[], Any]) -> None:
         app()
     except Exception as error:
         if message := mistake(error):
-            sys.exit(f"error: {message}")
+            sys.exit(f"error: {printable(message)}")
         raise
 
 

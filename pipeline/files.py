@@ -11,6 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
+LINE_BYTES = 1 << 20  # far longer than any sentence: memory must not follow a file that has no ends of lines
+
 
 class DataError(ValueError):
     """A file of the user's, or one downloaded, is not what it should be."""
@@ -87,13 +89,24 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
     return count
 
 
+def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
+    """The lines of `file` with their ends, in bounded memory; `name` is what messages call the file.
+
+    Raises: DataError naming the first line of over `LINE_BYTES`.
+    """
+    for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), 1):
+        if len(line) > LINE_BYTES:
+            raise DataError(f"{name} line {number}: has over {LINE_BYTES:,} bytes; expected one sentence a line")
+        yield line
+
+
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their ends; only \\n (or \\r\\n) ends one.
 
-    Raises: DataError naming file and line where the bytes are no UTF-8.
+    Raises: DataError naming file and line where the bytes are no UTF-8, or where the line has no end for too long.
     """
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(bounded_lines(file, str(path)), 1):
             try:
                 yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
             except UnicodeDecodeError as error:
@@ -123,8 +136,11 @@ def not_parallel(source: Path, target: Path) -> DataError:
 
 def count_lines(path: Path) -> int:
     """How many lines a file has; one without an end counts too."""
+    count, last = 0, b"\n"
     with path.open("rb") as file:
-        return sum(1 for _ in file)
+        while block := file.read(1 << 20):
+            count, last = count + block.count(b"\n"), block[-1:]
+    return count + (last != b"\n")
 
 
 def sha256(*paths: Path) -> str:

@@ -19,6 +19,8 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from pipeline.terminal import printable
+
 T = TypeVar("T")
 
 PLAIN_SECONDS = 15.0  # between two plain lines
@@ -35,10 +37,17 @@ class Rate(ProgressColumn):
 
 def track(items: Iterable[T], what: str, *, total: int | None, unit: str, start: int = 0) -> Iterator[T]:
     """Pass `items` on and show how far they are; `what` says what is being done, `start` how many are done already."""
+    what = printable(what)  # it may name a file of somebody else's
     if not console.is_terminal:
         yield from plain(items, what, total=total, unit=unit, start=start)
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+    )
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as bar:
         task = bar.add_task(what, total=total, completed=start, unit=unit)
         for item in items:

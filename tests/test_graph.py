@@ -15,18 +15,20 @@ from pipeline import fingerprint
 
 ROOT = Path(__file__).parents[1]
 TRACKING = "tracking", "tracking_database", "tracking_store"
-NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", *TRACKING)}  # change no result
+NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", "terminal", *TRACKING)}  # change no result
 ROOMS = {"pipeline/layers", "pipeline/data/grammar"}  # a stage that imports a file of these imports them all
-BOTTOM = {"params", "files", "ids", "seeding", "cli", "progress"}  # import nothing else of ours
+BOTTOM = {"params", "files", "ids", "seeding", "terminal"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
+    "cli": {"terminal"},
+    "progress": {"terminal"},
     "build": {"params"},
     "device": set(),
     "fingerprint": {"params", "files"},
     "tracking": {"params", "files", "tracking_store"},
     "tracking_store": {"tracking_database"},
     "tracking_database": set(),
-    "data": {"params", "files", "ids", "seeding", "progress"},
+    "data": {"params", "files", "ids", "seeding", "progress", "terminal"},
     "layers": {"params", "ids"},
     "models": {"models.interface", "layers", "params", "ids"},
     "training": {
@@ -46,7 +48,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     },
     "ctranslate2_export": {"params", "ids", "data.vocabulary", "layers"},
     "decoding": {"models.interface", "params", "ids", "seeding", "progress"},
-    "evaluation": {"params", "files", "seeding", "build", "progress"},
+    "evaluation": {"params", "files", "seeding", "build", "progress", "terminal"},
     "catalogue": {"params", "build", "data", "models", "training", "decoding", "evaluation", "ctranslate2_export"},
     "translator": {"params", "files", "ids", "device", "data.vocabulary", "models.interface", "decoding"},
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import files
+from pipeline.terminal import printable
 from pipeline.translator import Source, Translator
 
 SHOWN_CHARACTERS = 60  # of a sentence in a warning
@@ -38,10 +39,11 @@ def lines(sentence: str | None, file: Path | None, together: int) -> Lines:
         return Lines(files.read_lines(file), str(file), together, files.count_lines(file) if file.is_file() else None)
     if sys.stdin is None:
         raise files.DataError("standard input: is closed; expected a sentence, --file, or lines on standard input")
+    origin = "standard input"
     if sys.stdin.isatty():
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
         together = 1
-    return Lines(decoded(sys.stdin.buffer, "standard input"), "standard input", together)
+    return Lines(decoded(files.bounded_lines(sys.stdin.buffer, origin), origin), origin, together)
 
 
 def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
@@ -62,10 +64,11 @@ def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
 def warn(translator: Translator, source: Source, line: str, where: str) -> None:
     """Say on standard error what the translation of a line cannot be trusted for."""
     if source.is_cut:
-        print(source.warning(where, "translated"), file=sys.stderr)
+        print(printable(source.warning(where, "translated")), file=sys.stderr)
     if source.ids and not translator.knows(source):
         shown = line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
         print(
-            f"warning: {where}: only unknown pieces, got {shown!r}; expected text like that of the training part",
+            f"warning: {printable(where)}: only unknown pieces, got {shown!r}; "
+            "expected text like that of the training part",
             file=sys.stderr,
         )

@@ -1,7 +1,13 @@
-"""One member of an archive as a stream: nothing is ever extracted to a path that the archive names."""
+"""One member of an archive as a stream: nothing is ever extracted to a path that the archive names.
 
+Memory follows nothing that an archive says: not the length of a line or a member, not the number of its members.
+"""
+
+import difflib
+import errno
 import gzip
 import io
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -11,12 +17,33 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from pipeline import files, params
+from pipeline import files, params, terminal
 
 # No member may unpack to more: the largest side of a public corpus (WMT14 French-English) has some 6 GiB.
 MEMBER_BYTES = 16 << 30
 
-BROKEN = (EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, NotImplementedError)
+ARCHIVE_BYTES = 64 << 30  # of a tar, all members together
+HEADER_BYTES = 1 << 16  # what a tar says of one member
+DIRECTORY_BYTES = 16 << 20  # what a zip says of all its members, some 150,000
+SHOWN_CHARACTERS = 100  # of a name in a message
+SHOWN_NAMES = 20
+MOST_NAMES = 1000  # compared with one that is missing
+
+# What the standard library raises for archives that are damaged or made to confuse it.
+BROKEN = (
+    EOFError,
+    OSError,
+    ValueError,
+    OverflowError,
+    LookupError,
+    RuntimeError,  # NotImplementedError and RecursionError among them
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+)
+METHODS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA"}
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # no fault of the archive
 
 
 class Unreadable(files.DataError):
@@ -29,7 +56,7 @@ class Unreadable(files.DataError):
 
 def archive_kind(address: str) -> str:
     """How the file of an address or path is packed, by its ending: tar, zip, gz or plain."""
-    name = urlsplit(address).path.lower()
+    name = (urlsplit(address).path if address.startswith(("http://", "https://")) else address).lower()
     if name.endswith((".tgz", ".tar.gz")):
         return "tar"
     return name.rpartition(".")[2] if name.endswith((".zip", ".gz")) else "plain"
@@ -41,19 +68,24 @@ def opened(path: Path, address: str, member: str | None = None, most_bytes: int 
 
     `address` is what the messages call the file, and its ending says how it is packed.
     Raises: DataError where the archive is damaged, unsafe, or has no such member, or unpacks to over `most_bytes`.
+        What the caller's block raises stays as it is.
     """
     kind = archive_kind(address)
     with ExitStack() as stack:
         if kind == "plain":
             yield stack.enter_context(path.open("rb"))
             return
+        raw = stack.enter_context(path.open("rb"))
         with explained(path, address):
             if kind == "gz":
-                file: Any = stack.enter_context(gzip.open(path))
+                file: Any = stack.enter_context(gzip.open(raw))
             else:
                 assert member is not None, address
-                file = stack.enter_context((zip_member if kind == "zip" else tar_member)(path, address, member))
-        yield io.BufferedReader(Capped(file, path, address, most_bytes), 1 << 16)
+                file = stack.enter_context((zip_member if kind == "zip" else tar_member)(raw, address, member))
+        buffered = io.BufferedReader(Capped(file, path, address, most_bytes), 1 << 16)
+        if kind == "gz" and buffered.peek(2)[:2] == b"\x1f\x8b":
+            raise Unreadable(f"{address}: packed twice, got a gz file in a gz file; expected text in it", path)
+        yield buffered
 
 
 @contextmanager
@@ -64,17 +96,22 @@ def explained(path: Path, address: str) -> Iterator[None]:
     """
     try:
         yield
+    except files.DataError:  # ours, of whole archives
+        raise
     except BROKEN as error:
+        if isinstance(error, OSError) and error.errno in DISK:
+            raise
         packed = f"{archive_kind(address)} file"
-        raise Unreadable(
-            f"{address}: damaged or no {packed}, got {str(error) or type(error).__name__}; expected a whole one", path
-        ) from None
+        said = terminal.one_line(str(error), SHOWN_CHARACTERS) or type(error).__name__
+        raise Unreadable(f"{address}: damaged or no {packed}, got {said}; expected a whole one", path) from None
 
 
 @contextmanager
-def zip_member(path: Path, address: str, member: str) -> Iterator[IO[bytes]]:
+def zip_member(raw: IO[bytes], address: str, member: str) -> Iterator[IO[bytes]]:
     """Member `member` of a zip."""
-    with zipfile.ZipFile(path) as archive:
+    rationed: Any = Rationed(raw, address, DIRECTORY_BYTES)
+    with zipfile.ZipFile(rationed) as archive:
+        rationed.bytes_left = None
         infos = {info.filename: info for info in archive.infolist()}
         check_names(infos, address, member)
         info = infos[member]
@@ -82,23 +119,77 @@ def zip_member(path: Path, address: str, member: str) -> Iterator[IO[bytes]]:
             raise no_file(address, member)
         if info.flag_bits & 1:
             raise files.DataError(f"{address}: member {member!r} is encrypted; expected one without a password")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):  # others unpack gigabytes at once
+            method = METHODS.get(info.compress_type, f"method {info.compress_type}")
+            raise files.DataError(
+                f"{address}: member {member!r} is packed by {method}; expected deflate, or no compression"
+            )
         with archive.open(info) as file:
             yield file
 
 
 @contextmanager
-def tar_member(path: Path, address: str, member: str) -> Iterator[IO[bytes]]:
+def tar_member(raw: IO[bytes], address: str, member: str) -> Iterator[IO[bytes]]:
     """Member `member` of a tar; read twice, for only its end tells all names and the checksum."""
-    with gzip.open(path) as file, tarfile.open(fileobj=file, mode="r:") as archive:
-        infos = {info.name: info for info in archive}
-        while file.read(1 << 20):
-            pass
-        check_names(infos, address, member)
-        content = archive.extractfile(infos[member]) if infos[member].isreg() else None
-        if content is None:
-            raise no_file(address, member)
-        with content:
-            yield content
+    with gzip.open(raw) as unpacked:
+        rationed: Any = Rationed(unpacked, address, HEADER_BYTES)
+        with tarfile.open(fileobj=rationed, mode="r:") as archive:
+            found: list[tarfile.TarInfo] = []
+            check_names(tar_names(archive, rationed, address, member, found), address, member)
+            rationed.bytes_left = None
+            while unpacked.read(1 << 20):
+                if unpacked.tell() > ARCHIVE_BYTES:
+                    raise too_much(address, ARCHIVE_BYTES)
+            content = archive.extractfile(found[-1]) if found[-1].isreg() else None
+            if content is None:
+                raise no_file(address, member)
+            with content:
+                yield content
+
+
+def tar_names(
+    archive: tarfile.TarFile, rationed: "Rationed", address: str, member: str, found: list[tarfile.TarInfo]
+) -> Iterator[str]:
+    """The names of all members; what is said of `member` goes into `found`, and of no other is anything kept.
+
+    Raises: DataError where the members are too large.
+    """
+    while (info := archive.next()) is not None:
+        if max(archive.offset, info.size) > ARCHIVE_BYTES:
+            raise too_much(address, ARCHIVE_BYTES)
+        if info.name == member:
+            found.append(info)  # of several the last one counts
+            del found[:-1]
+        archive.members.clear()  # type: ignore[attr-defined]
+        archive.pax_headers = {}
+        rationed.bytes_left = HEADER_BYTES
+        yield info.name
+
+
+class Rationed:
+    """A file of which no more than `bytes_left` is read at once; the rest of it as it is."""
+
+    def __init__(self, file: IO[bytes] | gzip.GzipFile, address: str, bytes_left: int) -> None:
+        self.file, self.address = file, address
+        self.bytes_left: int | None = bytes_left
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes.
+
+        Raises: DataError where they would be too many.
+        """
+        if self.bytes_left is None:
+            return self.file.read(size)
+        block = self.file.read(self.bytes_left + 1) if size < 0 else b""
+        if max(size, len(block)) > self.bytes_left:
+            raise files.DataError(f"{self.address}: says too much about its members; expected an archive of files")
+        if size >= 0:
+            block = self.file.read(size)
+        self.bytes_left -= len(block)
+        return block
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.file, name)
 
 
 def check_names(names: Iterable[str], address: str, member: str) -> None:
@@ -106,18 +197,46 @@ def check_names(names: Iterable[str], address: str, member: str) -> None:
 
     Raises: DataError naming the unsafe name, or the member name nearest to the missing one.
     """
-    names = list(names)
-    for name in [member, *names]:
-        pure = PurePosixPath(name.replace("\\", "/"))
-        if ".." in pure.parts or pure.is_absolute() or name[1:2] == ":":
-            raise files.DataError(f"{address}: unsafe archive member, got {name!r}; expected a path inside the archive")
-    if member not in names:
-        raise files.DataError(f"{address}: has no member {member!r}{params.nearest(member, names[:1000])}")
+    found = False
+    readable: list[str] = []
+    refuse_unsafe(member, address)
+    for name in names:
+        refuse_unsafe(name, address)
+        found |= name == member
+        if len(readable) < MOST_NAMES and len(name) <= SHOWN_CHARACTERS and name.isprintable():
+            readable.append(name)
+    if not found:
+        near = difflib.get_close_matches(member, readable, n=1)
+        raise files.DataError(
+            f"{address}: has no member {shown(member)}{params.nearest(member, near or readable[:SHOWN_NAMES])}"
+        )
+
+
+def refuse_unsafe(name: str, address: str) -> None:
+    """Pass a name that stays inside the archive.
+
+    Raises: DataError naming it.
+    """
+    pure = PurePosixPath(name.replace("\\", "/"))
+    if ".." in pure.parts or pure.is_absolute() or name[1:2] == ":":
+        raise files.DataError(
+            f"{address}: unsafe archive member, got {shown(name)}; expected a path inside the archive"
+        )
+
+
+def shown(name: str) -> str:
+    """A name as messages have it."""
+    return repr(name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}...")
 
 
 def no_file(address: str, member: str) -> files.DataError:
     """The error for a member that is a folder or a link."""
     return files.DataError(f"{address}: member {member!r} is a folder or a link; expected a regular file")
+
+
+def too_much(address: str, most_bytes: int) -> files.DataError:
+    """The error for an archive bomb, or for no corpus."""
+    return files.DataError(f"{address}: unpacks to more than {most_bytes:,} bytes; expected at most that")
 
 
 class Capped(io.RawIOBase):
@@ -139,8 +258,6 @@ class Capped(io.RawIOBase):
             block = self.file.read(len(buffer))
         self.given_bytes += len(block)
         if self.given_bytes > self.most_bytes:
-            raise files.DataError(
-                f"{self.address}: unpacks to more than {self.most_bytes:,} bytes; expected at most that"
-            )
+            raise too_much(self.address, self.most_bytes)
         buffer[: len(block)] = block
         return len(block)

@@ -156,11 +156,11 @@ def sound(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[
 def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
     """The lines of a part without their ends, not decoded.
 
-    Raises: DataError with both counts where one file is longer.
+    Raises: DataError with both counts where one file is longer, or for a line that has no end for too long.
     """
     source, target = paths(folder, part)
     with source.open("rb") as left, target.open("rb") as right:
-        for a, b in zip_longest(left, right):
+        for a, b in zip_longest(files.bounded_lines(left, str(source)), files.bounded_lines(right, str(target))):
             if a is None or b is None:
                 raise files.not_parallel(source, target)
             yield a.rstrip(b"\n").removesuffix(b"\r"), b.rstrip(b"\n").removesuffix(b"\r")

@@ -1,9 +1,9 @@
 """From a corpus's sources to its parts on disk: `<part>.{source,target}.txt`, and what they were made from."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -26,30 +26,32 @@ def write_part(name: str, download: sources.Download, store: Store, out: Path) -
     """
     source = download.parts[name]
     paths = parts.paths(out, name)
-    try:
-        with opened(source, download, store) as (pairs, sides, records):
-            checked = pairs if name == parts.TRAIN else readers.decoded(pairs, *sides)
-            count = write(checked, *paths, f"write {name}")
-    except archives.Unreadable as error:
-        if store.folder in error.path.parents:  # fetched, not the user's own: fetch it again next time
-            error.path.unlink()
-        raise
-    if count == 0:
-        raise files.DataError(f"{' and '.join(dict.fromkeys(sides))}: part {name} is empty, got 0 pairs; expected some")
+    with opened(source, download, store) as (pairs, sides, records):
+        checked = pairs if name == parts.TRAIN else readers.decoded(pairs, *sides)
+        count = write(checked, *paths, f"write {name}")
+        if count == 0:
+            where = " and ".join(dict.fromkeys(sides))
+            raise files.DataError(f"{where}: part {name} is empty, got 0 pairs; expected some")
     if isinstance(source, sources.Hub):
         records = [record(sides[0], *paths)]
     return {"pairs": count, "files": records}
 
 
 def write(pairs: Iterator[readers.Pair], source: Path, target: Path, what: str) -> int:
-    """Write one line a pair into the two files; how many."""
-    chunks = iter(lambda: list(islice(pairs, CHUNK_PAIRS)), [])
+    """Write one line a pair into the two files; how many. Memory does not follow the length of lines."""
     count = 0
     with files.new_file(source, "wb") as left, files.new_file(target, "wb") as right:
-        for chunk in progress.track(chunks, what, total=None, unit="thousand pairs"):
-            left.write(b"\n".join(chain((pair[0] for pair in chunk), (b"",))))
-            right.write(b"\n".join(chain((pair[1] for pair in chunk), (b"",))))
-            count += len(chunk)
+
+        def chunks() -> Iterator[None]:
+            nonlocal count
+            for count, pair in enumerate(pairs, 1):
+                left.write(pair[0] + b"\n")
+                right.write(pair[1] + b"\n")
+                if count % CHUNK_PAIRS == 0:
+                    yield
+
+        for _ in progress.track(chunks(), what, total=None, unit="thousand pairs"):
+            pass
     return count
 
 
@@ -100,8 +102,8 @@ def hub_pairs(source: sources.Hub, languages: tuple[str, str], store: Store) -> 
 @contextmanager
 def text_pairs(source: TextSource, languages: tuple[str, str], store: Store) -> Iterator[Opened]:
     """The pairs of two parallel texts or of a table."""
-    with ExitStack() as stack:
-        stored = list(stored_files(source, languages, store))
+    stored = list(stored_files(source, languages, store))
+    with ExitStack() as stack, doubting(source, stored, store):
         records = {file.address: record(file.address, file.path) for file in stored}
         texts = [stack.enter_context(file.opened()) for file in stored]
         if isinstance(source, sources.Sacrebleu) or source.table is None:
@@ -111,6 +113,31 @@ def text_pairs(source: TextSource, languages: tuple[str, str], store: Store) -> 
             assert source.target_column is not None, source
             pairs = readers.columns(texts[0], source.source_column, source.target_column)
         yield pairs, (texts[0].name, texts[-1].name), list(records.values())
+
+
+@contextmanager
+def doubting(source: TextSource, stored: list["Stored"], store: Store) -> Iterator[None]:
+    """Where what was fetched turns out to be no corpus, fetch it again next time; a user's own files stay as they are.
+
+    What has the sha256 that params.yaml gives is right, whatever it holds.
+    """
+    try:
+        yield
+    except files.DataError as error:
+        if isinstance(source, sources.Sacrebleu):
+            for folder in {file.path.parent for file in stored if file.path.parent.parent == store.folder}:
+                shutil.rmtree(folder)  # made anew from its archives, which have checksums
+        else:
+            given = (source.table, source.source, source.target)
+            for item in (one for one in given if isinstance(one, sources.Address) and one.sha256 is None):
+                damaged = isinstance(error, archives.Unreadable) and error.path == store.path(item.address)
+                store.path(item.address).unlink() if damaged else store.doubt(item.address, purpose(source))
+        raise
+
+
+def purpose(source: TextSource) -> str:
+    """For what the files of a source are read: with an edit of params.yaml the same files may do."""
+    return source.model_dump_json()
 
 
 @dataclass(frozen=True)
@@ -125,8 +152,9 @@ class Stored:
     def opened(self) -> Iterator[readers.Text]:
         """Its lines, unpacked as they are read."""
         name = self.address if self.member is None else f"{self.address} member {self.member}"
+        tagged = readers.is_tagged(self.member or self.address)
         with archives.opened(self.path, self.address, self.member) as file:
-            yield readers.Text(name, readers.read_lines(file, tagged=readers.is_tagged(self.member or self.address)))
+            yield readers.Text(name, readers.read_lines(file, name, tagged=tagged))
 
 
 def stored_files(source: TextSource, languages: tuple[str, str], store: Store) -> Iterator[Stored]:
@@ -142,7 +170,7 @@ def stored_files(source: TextSource, languages: tuple[str, str], store: Store) -
         return
     for item in (source.table, source.source, source.target):
         if isinstance(item, sources.Address):
-            yield Stored(item.address, store.fetch(item.address, item.sha256), item.member)
+            yield Stored(item.address, store.fetch(item.address, item.sha256, purpose(source)), item.member)
         elif item is not None:
             if not Path(item).is_file():
                 raise files.DataError(f"{item}: no such file; expected the one that params.yaml names")

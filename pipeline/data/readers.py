@@ -31,9 +31,12 @@ def is_tagged(name: str) -> bool:
     return PurePosixPath(name).name.startswith("train.tags.")
 
 
-def read_lines(file: IO[bytes], *, tagged: bool = False) -> Iterator[bytes]:
-    """The lines without their ends (\\n or \\r\\n) and without a byte-order mark; of a tagged file only the text."""
-    for number, line in enumerate(file):
+def read_lines(file: IO[bytes], name: str, *, tagged: bool = False) -> Iterator[bytes]:
+    """The lines without their ends (\\n or \\r\\n) and without a byte-order mark; of a tagged file only the text.
+
+    Raises: DataError, which calls the file `name`, for a line that has no end for too long.
+    """
+    for number, line in enumerate(files.bounded_lines(file, name)):
         text = line.removesuffix(b"\n").removesuffix(b"\r")
         if number == 0:
             text = text.removeprefix(codecs.BOM_UTF8)

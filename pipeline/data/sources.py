@@ -2,8 +2,9 @@
 
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from pipeline.data import archives, parts, sacrebleu_sets
 from pipeline.params import NAME, Section
@@ -12,6 +13,35 @@ PartName = Annotated[str, StringConstraints(pattern=NAME)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Column = Annotated[int, Field(ge=1, le=1000)]  # counted from 1
+DATASET_CHARACTERS = 96  # the hub's own limit
+
+
+def checked_address(address: str) -> str:
+    """`address`, of which a host and a port can be told.
+
+    Raises: ValueError where they cannot.
+    """
+    try:
+        parts = urlsplit(address)
+        good = bool(parts.hostname) and parts.port != 0 and address.isprintable()
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(f"must be the address of a file, got {address!r}")
+    return address
+
+
+def checked_dataset(dataset: str) -> str:
+    """`dataset`, which is the id of a data set and no way out of a folder.
+
+    Raises: ValueError where it is not.
+    """
+    if any(len(part) > DATASET_CHARACTERS or part.startswith((".", "-")) for part in dataset.split("/")):
+        raise ValueError(
+            f"must be an id of the hub such as wmt/wmt14, each part of {DATASET_CHARACTERS} characters at most, "
+            f"got {dataset!r}"
+        )
+    return dataset
 
 
 class Phrasebook(Section):
@@ -26,7 +56,7 @@ class Phrasebook(Section):
 class Address(Section):
     """A public file: plain, .gz, or the member of a .zip, .tgz or .tar.gz; verified where a sha256 is given."""
 
-    address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$")]
+    address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$"), AfterValidator(checked_address)]
     member: Text | None = None
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
 
@@ -89,8 +119,10 @@ class Hub(Section):
     """A data set of the Hugging Face hub: two text columns, or one field that holds {language: text}."""
 
     kind: Literal["hub"]
-    dataset: Annotated[str, StringConstraints(pattern=r"^[\w.-]+(/[\w.-]+)?$")]
-    revision: Text
+    dataset: Annotated[
+        str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?$"), AfterValidator(checked_dataset)
+    ]
+    revision: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$")]
     split: Text
     config: Text | None = None
     source_column: Text | None = None

@@ -1,19 +1,44 @@
 """One HTTP answer into a partial file, which a later answer goes on with where it is still the same file."""
 
+import http.client
 import math
 import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from itertools import repeat
 from pathlib import Path
 from typing import IO, NoReturn
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import requests
 import urllib3
 
-from pipeline import files, progress
+from pipeline import files, progress, terminal
 
 BLOCK_BYTES = 1 << 20
+FILE_BYTES = 64 << 30  # the largest public archives have some 30 GiB
+SLOWEST = 1024  # bytes a second; what comes more slowly never ends
+REDIRECTIONS = 10
+SHOWN_CHARACTERS = 200  # of what a server says
+MOVED = (301, 302, 303, 307, 308)
 NOT_THERE = (401, 403, 404, 410)  # what a mirror that has none may answer (object stores say 403)
 LATER = (408, 425, 429)  # besides 5xx: ask again
+PAGES = ("text/html", "application/xhtml+xml")
+PAGE = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S
+)
+CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,30})-[0-9]{1,30}/([0-9]{1,30})")
+NO_ADDRESS = (
+    requests.exceptions.InvalidURL,
+    requests.exceptions.InvalidSchema,
+    requests.exceptions.MissingSchema,
+    urllib3.exceptions.LocationValueError,
+    http.client.InvalidURL,
+)
 
 
 class NotThere(files.DataError):
@@ -40,7 +65,9 @@ def state(partial: Path) -> dict[str, int | str | None]:
         found = files.read_json(state_path(partial))
     except (FileNotFoundError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    kinds = {"address": str, "validator": str | None, "total": int | None}
+    sound = isinstance(found, dict) and all(isinstance(found.get(name), kind) for name, kind in kinds.items())
+    return found if sound else {}
 
 
 def complete(address: str, partial: Path) -> bool:
@@ -61,20 +88,21 @@ def flush(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def receive(address: str, partial: Path, timeout_seconds: float) -> None:
+def receive(address: str, partial: Path, timeout_seconds: float, *, verified: bool = False) -> None:
     """One request: append what is missing of `partial`, or begin it anew where the server's file is another by now.
 
+    `verified`: a checksum will tell, so that no web page and no address without encryption needs to be refused.
     Source: RFC 9110, sections 13.1.5 (If-Range) and 14 (ranges).
     Raises: NotThere or DataError where asking again is useless, Interrupted where it is not.
     """
     headers = {"Accept-Encoding": "identity", **resuming(address, partial)}
     try:
-        with requests.get(address, headers=headers, stream=True, timeout=timeout_seconds) as response:
-            start = begin(address, response, partial)
-            save(response, partial, start)
+        with answered(address, headers, timeout_seconds, verified=verified) as response:
+            start = begin(address, response, partial, verified=verified)
+            save(address, response, partial, start, timeout_seconds)
     except (requests.Timeout, urllib3.exceptions.TimeoutError):
         raise Interrupted(f"timed out, got no byte for {timeout_seconds:g} s") from None
-    except (requests.exceptions.InvalidURL, requests.exceptions.TooManyRedirects) as error:
+    except (*NO_ADDRESS, UnicodeError) as error:
         raise files.DataError(
             f"{address}: cannot be asked for, got {plain(error)}; expected the address of a file"
         ) from None
@@ -84,45 +112,146 @@ def receive(address: str, partial: Path, timeout_seconds: float) -> None:
         raise Interrupted(f"the connection failed, got {plain(error)}") from None
 
 
+class Session(requests.Session):
+    """A session that follows no redirection: requests would read its body, however long and however packed."""
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        """None: `answered` follows."""
+        return None
+
+
+@contextmanager
+def answered(
+    address: str, headers: dict[str, str], timeout_seconds: float, *, verified: bool
+) -> Iterator[requests.Response]:
+    """The answer for `address`, or for the one that the server redirects to.
+
+    Raises: DataError for a redirection that leads nowhere.
+    """
+    place = address
+    with Session() as session:
+        for _ in range(REDIRECTIONS + 1):
+            with session.get(place, headers=headers, stream=True, timeout=timeout_seconds) as response:
+                location = response.headers.get("Location")
+                if response.status_code not in MOVED or location is None:
+                    yield response
+                    return
+                place = moved(address, place, location, verified=verified)
+    raise files.DataError(f"{address}: redirected more than {REDIRECTIONS} times; expected a file at this address")
+
+
+def moved(address: str, place: str, location: str, *, verified: bool) -> str:
+    """Where the answer at `place`, with this Location, sends who asked for `address`.
+
+    Raises: DataError for anything but http and https, and for http after https unless a checksum will tell.
+    """
+    target = location.encode("latin-1", "replace").decode("utf-8", "replace")  # header lines come as Latin-1
+    try:
+        target = urljoin(place, target)
+        parts = urlsplit(target)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    shown = terminal.one_line(target, SHOWN_CHARACTERS)
+    if not good:
+        raise files.DataError(f"{address}: redirected to {shown}; expected an http or https address")
+    if parts.scheme == "http" and urlsplit(place).scheme == "https" and not verified:
+        raise files.DataError(
+            f"{address}: redirected from https to {shown}, where anyone on the way may change it; "
+            "expected https, or a sha256 in params.yaml"
+        )
+    return target
+
+
 def resuming(address: str, partial: Path) -> dict[str, str]:
-    """The headers that ask for the rest of `partial`; none where nothing of this very file is there."""
+    """The headers that ask for the rest of `partial`; none where nothing shows that it is of this very file."""
     known = state(partial)
-    if not size_of(partial) or known.get("address") != address:
+    if not size_of(partial) or known.get("address") != address or not known.get("validator"):
         return {}
-    headers = {"Range": f"bytes={size_of(partial)}-"}
-    if known.get("validator"):
-        headers["If-Range"] = str(known["validator"])
-    return headers
+    return {"Range": f"bytes={size_of(partial)}-", "If-Range": str(known["validator"])}
 
 
-def begin(address: str, response: requests.Response, partial: Path) -> int:
+def begin(address: str, response: requests.Response, partial: Path, *, verified: bool) -> int:
     """At which byte this answer goes on; `partial` is emptied where that is the first one.
 
     Raises: NotThere, DataError or Interrupted for an answer without a file.
     """
     if response.status_code not in (200, 206):
         refuse(address, response, partial)
-    length = response.headers.get("Content-Length")
-    known, size = state(partial), size_of(partial)
-    validator = validator_of(response)
+    if fault := unusable(address, response, partial):
+        discard(partial)
+        raise Interrupted(fault)
+    kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+    if kind in PAGES and not verified and not is_page_name(address):
+        raise NotThere(f"{address}: the server sent a web page ({kind}); expected a file at this address")
     if response.status_code == 206:
-        span, _, total = response.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
-        same = validator is None or known.get("validator") in (None, validator)  # a 206 may leave the date out
-        same &= str(known.get("total") or total) == total
-        if not same or span.partition("-")[0] != str(size):
-            discard(partial)
-            raise Interrupted("the file changed while it was fetched")
-        return size
+        return size_of(partial)
+    total = length(response)
+    if total is not None and total > FILE_BYTES:
+        raise files.DataError(f"{address}: announces {total:,} bytes; expected at most {FILE_BYTES:,}")
     partial.write_bytes(b"")
-    total_bytes = int(length) if length and length.isdecimal() else None
-    files.write_json(state_path(partial), {"address": address, "validator": validator, "total": total_bytes})
+    files.write_json(state_path(partial), {"address": address, "validator": validator_of(response), "total": total})
     return 0
 
 
+def unusable(address: str, response: requests.Response, partial: Path) -> str | None:
+    """What is wrong with an answer whose bytes are no part of the file as published; None where nothing is."""
+    packing = response.headers.get("Content-Encoding", "").strip().lower()
+    packed = urlsplit(address).path.lower().endswith((".gz", ".tgz"))  # some servers say gzip of a file that is one
+    if packing not in ("", "identity", *(("gzip", "x-gzip") if packed else ())):
+        return f"the server packed what it sent, got Content-Encoding {terminal.one_line(packing, SHOWN_CHARACTERS)}"
+    if response.status_code != 206:
+        return None
+    if "Range" not in response.request.headers:
+        return "the server sent a part where the whole file was asked for"
+    known = state(partial)
+    span = CONTENT_RANGE.fullmatch(response.headers.get("Content-Range", "").strip())
+    if span is None or int(span[1]) != size_of(partial) or known.get("total") not in (None, int(span[2])):
+        return "the file changed while it was fetched"
+    validator = str(known.get("validator"))
+    got = response.headers.get("ETag" if validator.startswith('"') else "Last-Modified")
+    may_miss = not validator.startswith('"')  # a 206 may leave the date out, but not the tag
+    return None if got == validator or (got is None and may_miss) else "the file changed while it was fetched"
+
+
+def length(response: requests.Response) -> int | None:
+    """How many bytes the answer announces, if it does."""
+    announced = response.headers.get("Content-Length", "")
+    chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()  # then the other counts for nothing
+    return int(announced) if re.fullmatch("[0-9]{1,30}", announced) and not chunked else None
+
+
 def validator_of(response: requests.Response) -> str | None:
-    """The entity tag where it is a strong one, else the date of last change: what `If-Range` may carry."""
+    """What `If-Range` may carry: a strong entity tag, else the date of last change where it is strong.
+
+    Source: RFC 9110, section 8.8.2.2: a date so fresh that the file may have changed again within it is none.
+    """
     tag = response.headers.get("ETag", "")
-    return tag if tag.startswith('"') else response.headers.get("Last-Modified")
+    if tag.startswith('"'):
+        return tag
+    changed, sent = (date(response.headers.get(name)) for name in ("Last-Modified", "Date"))
+    strong = changed is not None and sent is not None and sent - changed >= timedelta(minutes=1)
+    return response.headers.get("Last-Modified") if strong else None
+
+
+def date(header: str | None) -> datetime | None:
+    """The time in a header; None where it holds none."""
+    try:
+        found = parsedate_to_datetime(header or "")
+    except (ValueError, OverflowError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def is_page_name(address: str) -> bool:
+    """Whether the file asked for is a web page by its name."""
+    return urlsplit(address).path.lower().endswith((".html", ".htm", ".xhtml"))
+
+
+def is_page(partial: Path) -> bool:
+    """Whether the file begins as a web page does."""
+    with partial.open("rb") as file:
+        return PAGE.match(file.read(1 << 12)) is not None
 
 
 def refuse(address: str, response: requests.Response, partial: Path) -> NoReturn:
@@ -130,7 +259,8 @@ def refuse(address: str, response: requests.Response, partial: Path) -> NoReturn
 
     Raises: always.
     """
-    said = f"the server answered {response.status_code} {response.reason or ''}".rstrip()
+    reason = terminal.one_line(str(response.reason or ""), SHOWN_CHARACTERS)
+    said = f"the server answered {response.status_code} {reason}".rstrip()
     if response.status_code in NOT_THERE:
         raise NotThere(f"{address}: {said}; expected a file at this address")
     if response.status_code == 416:  # nothing left to send, or the file shrank: what we have is no part of it
@@ -140,27 +270,43 @@ def refuse(address: str, response: requests.Response, partial: Path) -> NoReturn
     raise Interrupted(said)
 
 
-def save(response: requests.Response, partial: Path, start: int) -> None:
+def save(address: str, response: requests.Response, partial: Path, start: int, timeout_seconds: float) -> None:
     """Append the answer's bytes as they are sent (never decoded: the published file is what has a checksum).
 
-    Raises: Interrupted where fewer came than the server announced.
+    Raises: Interrupted where fewer came than the server announced, or too slowly.
     """
     total = state(partial).get("total")
-    blocks = response.raw.stream(BLOCK_BYTES, decode_content=False)
-    shown = progress.track(
-        blocks,
-        f"fetch {Path(urlsplit(str(response.url)).path).name}",
-        total=math.ceil(int(total) / BLOCK_BYTES) if total else None,
-        unit="MiB",
-        start=start // BLOCK_BYTES,
-    )
     with partial.open("ab") as out:
-        for block in shown:
-            out.write(block)
-            out.flush()  # a kill loses one block at most
+        blocks = write(address, response, out, timeout_seconds)
+        what = f"fetch {Path(urlsplit(address).path).name}"
+        blocks_in_all = math.ceil(int(total) / BLOCK_BYTES) if total else None
+        for _ in progress.track(blocks, what, total=blocks_in_all, unit="MiB", start=start // BLOCK_BYTES):
+            pass
         flush(out)
     if total is not None and size_of(partial) != total:
         raise Interrupted(f"the download is truncated{so_far(partial)}")
+
+
+def write(address: str, response: requests.Response, out: IO[bytes], timeout_seconds: float) -> Iterator[None]:
+    """Append the answer's bytes to `out` as they come; an item a block.
+
+    Raises: Interrupted where they trickle, DataError where they never end.
+    """
+    size = mark = out.tell()
+    since = time.monotonic()
+    while block := response.raw.read1(BLOCK_BYTES, decode_content=False):
+        out.write(block)
+        out.flush()  # a kill loses nothing that came
+        num_blocks = (size + len(block)) // BLOCK_BYTES - size // BLOCK_BYTES
+        size += len(block)
+        if size > FILE_BYTES:
+            raise files.DataError(f"{address}: sends more than {FILE_BYTES:,} bytes; expected at most that")
+        seconds = time.monotonic() - since
+        if seconds > 2 * timeout_seconds:
+            if size - mark < SLOWEST * seconds:
+                raise Interrupted(f"too slow, got {size - mark:,} bytes in {seconds:.0f} s")
+            mark, since = size, since + seconds
+        yield from repeat(None, num_blocks)
 
 
 def so_far(partial: Path) -> str:
@@ -177,4 +323,4 @@ def plain(error: Exception) -> str:
         if not isinstance(inner, Exception):
             break
         reason = inner
-    return " ".join(str(reason).split(": ", 1)[-1].split()) or type(reason).__name__
+    return terminal.one_line(str(reason).split(": ", 1)[-1], SHOWN_CHARACTERS) or type(reason).__name__

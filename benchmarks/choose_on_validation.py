@@ -1,0 +1,68 @@
+"""BLEU of one trained system on its validation part, by how it is averaged and decoded.
+
+    python benchmarks/choose_on_validation.py phrasebook_fr_en-bpe_2k-rnnsearch-tiny --checkpoints 1,2,4,8
+
+Settings are chosen by this table. A test part is read once, for the table of results, and chooses nothing. `dvc repro` must have
+trained the system; as many checkpoints as `last_checkpoints` says are there to average.
+"""
+
+import itertools
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline import device, files
+from pipeline.data import parts
+from pipeline.data.vocabulary import Vocabulary
+from pipeline.decoding.translate import Decoding, translate
+from pipeline.evaluation.bleu import bleu
+from pipeline.models import interface
+from pipeline.params import find, read_yaml
+from pipeline.training.averaging import average_checkpoints
+
+
+def main(
+    system: Annotated[str, typer.Argument(help="Id of a trained system.")],
+    checkpoints: Annotated[str, typer.Option(help="Numbers of last checkpoints to average, commas between.")] = "",
+    length_penalties: Annotated[str, typer.Option(help="Length penalties, commas between.")] = "",
+    max_lengths: Annotated[str, typer.Option(help="Longest translations, factor+offset, commas between.")] = "",
+) -> None:
+    """Print a row for each combination; without options the one row that params.yaml asks for."""
+    params, (corpus, vocabulary, model, size) = read_yaml(Path("params.yaml")), system.split("-")
+    usual, averaged = Decoding.load("decode"), find(params, "average.checkpoints")
+    pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
+    source, target = parts.paths(Path("data/split", corpus), parts.VALIDATION)
+    sources, references = pieces.encode_source(list(files.read_lines(source))), list(files.read_lines(target))
+    found = interface.find(model)
+    arch = found.Arch.load(f"models.{model}.{size}.arch")
+    net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size)
+    folder, where = Path("runs", system, "train/checkpoints"), device.prepared()
+    names = files.read_json(folder / "checkpoints.json")["last"]
+    print("| checkpoints | length penalty | longest translation | BLEU, validation |\n| ---: | ---: | ---: | ---: |")
+    usual_length = f"{usual.max_length_factor:g}+{usual.max_length_offset}"
+    for number, penalty, longest in itertools.product(
+        listed(checkpoints) or [str(averaged)],
+        listed(length_penalties) or [f"{usual.length_penalty:g}"],
+        listed(max_lengths) or [usual_length],
+    ):
+        net.load_state_dict(average_checkpoints([folder / name for name in names[-int(number) :]]))
+        factor, offset = longest.split("+")
+        decoding = usual.model_copy(
+            update={
+                "length_penalty": float(penalty),
+                "max_length_factor": float(factor),
+                "max_length_offset": int(offset),
+            }
+        )
+        lines = pieces.decode_target(translate(net.to(where).eval(), sources, decoding, where))
+        print(f"| {number} | {penalty} | {longest} | {bleu(lines, references):.2f} |", flush=True)
+
+
+def listed(text: str) -> list[str]:
+    """The values of an option."""
+    return [value for value in text.split(",") if value]
+
+
+if __name__ == "__main__":
+    typer.run(main)
