@@ -10,7 +10,8 @@ from pipeline.files import sha256
 from pipeline.params import Section
 
 # These change no result.
-NEUTRAL = tuple(f"pipeline.{name}" for name in ("cli", "progress", "tracking", "tracking_database", "tracking_store"))
+TRACKING = ("tracking", "tracking_database", "tracking_patience", "tracking_place", "tracking_store")
+NEUTRAL = tuple(f"pipeline.{name}" for name in ("cli", "progress", *TRACKING))
 
 
 def fingerprint(folders: Iterable[Path], sections: Iterable[Section], *names: str) -> str:

@@ -14,9 +14,20 @@ from typing import Any
 
 import pytest
 
-from pipeline import tracking, tracking_database, tracking_store
+from pipeline import tracking, tracking_database, tracking_patience, tracking_store
+from pipeline.tracking_patience import Patience
 
 SYSTEM = "toy-bpe-model-tiny"
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> Patience:
+    """No verdict of another test, and no variables of an experiment that these tests may run in."""
+    for name in ("DVC_ROOT", "DVC_EXP_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    fresh = Patience()
+    monkeypatch.setattr(tracking, "patience", fresh)
+    return fresh
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +76,9 @@ def warnings(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return capfd.readouterr().err.splitlines()
 
 
-def test_run_holds_everything(client: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_run_holds_everything(
+    client: Any, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     log, folder = tmp_path / "work" / "log.jsonl", tmp_path / "report"
     (folder / "figures").mkdir(parents=True)
     (folder / "page.md").write_text("# page")
@@ -92,6 +105,8 @@ def test_run_holds_everything(client: Any, tmp_path: Path, capfd: pytest.Capture
     (given,) = found.inputs.dataset_inputs
     assert (given.dataset.name, given.dataset.digest) == ("toy", "d" * 36)
     assert json.loads(given.dataset.profile) == {"train": 40, "test": 2}
+    assert found.info.artifact_uri == f"mlruns/{found.info.experiment_id}/{found.info.run_id}/artifacts"
+    monkeypatch.chdir(Path(store.removeprefix("sqlite:///")).parent)
     names = [file.path for where in (None, "pages", "pages/figures") for file in artifacts(client, found, where)]
     assert names == ["page.md", "pages", "pages/figures", "pages/page.md", "pages/figures/curve.svg"]
     lines = log.read_text().splitlines()
@@ -283,10 +298,15 @@ def wait_for(what: Any) -> None:
         time.sleep(0.02)
 
 
+def impatient(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.3) -> Patience:
+    monkeypatch.setattr(tracking_patience, "WAIT_SECONDS", seconds)
+    return Patience()
+
+
 def test_silent_store_is_not_waited_for(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tracking, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(tracking, "patience", impatient(monkeypatch))
     woken = threading.Event()
     monkeypatch.setattr(tracking_store.Store, "tags", lambda store, values: woken.wait(20) and None)
     run = tracking.training_run(SYSTEM, stage="t", fingerprint="silent", log=tmp_path / "log", resumed_at=0)
@@ -300,6 +320,42 @@ def test_silent_store_is_not_waited_for(
     assert warnings(capfd) == [f"tracking: {why}; the local log {tmp_path / 'log'} goes on"]
 
 
+def test_the_first_failure_is_the_verdict_for_all_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}")
+    train(tmp_path / "first", "verdict", 0, 2)
+    threads = threading.active_count()
+    monkeypatch.setattr(tracking, "Store", None)  # not asked again
+    train(tmp_path / "second", "verdict", 0, 3)
+    with tracking.system_run(SYSTEM, stage="report", fingerprint="verdict") as run:
+        run.artifact(tmp_path / "first")
+    assert threading.active_count() == threads
+    assert logged(tmp_path / "second") == [1, 2, 3]
+    assert len(warnings(capfd)) == 1
+
+
+def test_a_store_that_falls_behind_is_given_up(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tracking, "MAX_JOBS", 10)
+    woken = threading.Event()
+    monkeypatch.setattr(tracking_store.Store, "open", lambda store, resumed_at: woken.wait(20) and None)
+    train(tmp_path / "log", "behind", 0, 30)
+    woken.set()
+    why = "the store does not keep up"
+    assert warnings(capfd) == [f"tracking: {why}; the local log {tmp_path / 'log'} goes on"]
+    assert logged(tmp_path / "log") == list(range(1, 31))
+
+
+def test_reason_is_short_and_clean() -> None:
+    assert tracking.reason(ValueError()) == "ValueError"
+    assert tracking.reason(ValueError("one\ntwo")) == "ValueError: one"
+    assert tracking.reason(ValueError("a\x1b[31mb\x07")) == "ValueError: a?[31mb?"
+    assert tracking.reason(ValueError("x" * 999)) == f"ValueError: {'x' * 200}"
+    assert tracking.reason(ValueError("to http://me:secret@host/api")) == "ValueError: to http://host/api"
+
+
 def test_without_mlflow_warns_once(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -308,7 +364,7 @@ def test_without_mlflow_warns_once(
         run.artifact(tmp_path)
     (line,) = warnings(capfd)
     assert line.startswith("tracking: ModuleNotFoundError: import of mlflow halted")
-    assert line.endswith("; the run goes on without it")
+    assert line.endswith("; the stage goes on without it")
 
 
 def test_full_disk_ends_the_log_only(
