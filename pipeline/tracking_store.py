@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pipeline import tracking_database, tracking_place
+from pipeline import tracking_database, tracking_place, tracking_server
 from pipeline.tracking_patience import Patience, Watched
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Store:
         """Connect, find or create the run."""
         uri = tracking_place.address()
         path = tracking_database.file_of(uri)
+        tracking_server.probe(uri)
         if path:
             tracking_database.sweep(path)
         if path and path.exists():

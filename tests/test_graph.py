@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from pipeline import fingerprint
 
 ROOT = Path(__file__).parents[1]
-TRACKING = "tracking", "tracking_database", "tracking_patience", "tracking_place", "tracking_store"
+TRACKING = "tracking", *(f"tracking_{part}" for part in ("database", "patience", "place", "server", "store"))
 NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", *TRACKING)}  # change no result
 BOTTOM = {"params", "files", "ids", "seeding", "cli", "progress"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
@@ -23,9 +23,10 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "device": set(),
     "fingerprint": {"params", "files"},
     "tracking": {"params", "files", "tracking_patience", "tracking_store"},
-    "tracking_store": {"tracking_database", "tracking_patience", "tracking_place"},
+    "tracking_store": {"tracking_database", "tracking_patience", "tracking_place", "tracking_server"},
     "tracking_place": {"tracking_database"},
     "tracking_patience": set(),
+    "tracking_server": set(),
     "tracking_database": set(),
     "data": {"params", "files", "ids", "seeding", "progress"},
     "layers": {"params", "ids"},

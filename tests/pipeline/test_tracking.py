@@ -4,17 +4,20 @@ import errno
 import json
 import os
 import resource
+import shutil
 import socket
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline import tracking, tracking_database, tracking_patience, tracking_store
+from pipeline import tracking, tracking_database, tracking_patience, tracking_server, tracking_store
 from pipeline.tracking_patience import Patience
 
 SYSTEM = "toy-bpe-model-tiny"
@@ -228,15 +231,15 @@ def test_dead_server_warns_once(
         if not answers:
             server.close()  # refuses; else takes the call and never says a word
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
-        if answers:
-            monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+        monkeypatch.setattr(tracking_server, "ANSWER_SECONDS", 1.0)
         began = time.monotonic()
         train(tmp_path / "log", "dead", 0, 20)
         assert time.monotonic() - began < 15
     assert logged(tmp_path / "log") == list(range(1, 21))
     (line,) = warnings(capfd)
-    assert line.startswith("tracking: MlflowException: API request to http://127.0.0.1:")
-    assert line.endswith(f"; the local log {tmp_path / 'log'} goes on")
+    what = "timed out" if answers else "[Errno 111] Connection refused"
+    why = f"ConnectionError: http://127.0.0.1:{port}: {what}; a tracking server was expected"
+    assert line == f"tracking: {why}; the local log {tmp_path / 'log'} goes on"
 
 
 def test_unwritable_store_warns_once(
@@ -291,8 +294,8 @@ def test_full_store_warns_once(client: Any, store: str, tmp_path: Path, capfd: p
     assert len(logged(tmp_path / "log")) == 5000
 
 
-def wait_for(what: Any) -> None:
-    until = time.monotonic() + 20
+def wait_for(what: Any, seconds: float = 20.0) -> None:
+    until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until
         time.sleep(0.02)
@@ -318,6 +321,80 @@ def test_silent_store_is_not_waited_for(
     assert time.monotonic() - began < 10
     why = "the store did not answer in time"
     assert warnings(capfd) == [f"tracking: {why}; the local log {tmp_path / 'log'} goes on"]
+
+
+def report(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log a page from the project in `folder`; its store by its absolute name, since MLflow keeps files open."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+    (folder / "page.md").write_text(text)
+    with tracking.system_run(SYSTEM, stage="report", fingerprint="copied") as run:
+        run.artifact(folder / "page.md", "report")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def copies(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A project whose artifacts have absolute names, as MLflow gives them; a copy of it that logged another page."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    shutil.copytree(Path(store.removeprefix("sqlite:///")).parent, one)
+    report(one, "original", monkeypatch)
+    with sqlite3.connect(one / "mlflow.db", isolation_level=None) as connection:  # as it was before it was relative
+        connection.execute(f"UPDATE runs SET artifact_uri = '{one}/' || artifact_uri")
+        connection.execute(f"UPDATE experiments SET artifact_location = '{one}/' || artifact_location")
+    connection.close()
+    shutil.copytree(one, two)
+    before = contents(one)
+    report(two, "copy", monkeypatch)
+    assert contents(one) == before
+    return one, two
+
+
+def test_a_copied_project_keeps_its_own_artifacts(copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow import MlflowClient
+
+    one, two = copies
+    assert [path.read_text() for path in two.glob("mlruns/1/*/artifacts/report/page.md")] == ["copy"]
+    shutil.move(two, one.parent / "three")
+    shutil.rmtree(one)
+    report(one.parent / "three", "moved", monkeypatch)
+    client = MlflowClient(f"sqlite:///{one.parent}/three/mlflow.db")
+    (found,) = runs(client, "copied")
+    assert [file.path for file in artifacts(client, found, "report")] == ["report/page.md"]
+    assert Path(client.download_artifacts(found.info.run_id, "report/page.md")).read_text() == "moved"
+    assert not one.exists()
+    assert not two.exists()
+
+
+@pytest.mark.slow
+def test_mlflow_ui_shows_the_artifacts_of_the_copy(copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow import MlflowClient
+
+    _, two = copies
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (found,) = runs(MlflowClient(f"sqlite:///{two}/mlflow.db"), "copied")
+    ui = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    with subprocess.Popen(ui, cwd=two, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            address = f"http://127.0.0.1:{port}"
+            wait_for(lambda: answer(f"{address}/health") == b"OK", seconds=180)
+            listed = answer(f"{address}/ajax-api/2.0/mlflow/artifacts/list?run_id={found.info.run_id}&path=report")
+            assert [file["path"] for file in json.loads(listed)["files"]] == ["report/page.md"]
+            assert answer(f"{address}/get-artifact?run_id={found.info.run_id}&path=report/page.md") == b"copy"
+        finally:
+            server.terminate()
+
+
+def answer(address: str) -> bytes:
+    try:
+        with urllib.request.urlopen(address, timeout=60) as response:
+            return bytes(response.read())
+    except OSError as error:
+        return str(error).encode()
 
 
 def test_the_first_failure_is_the_verdict_for_all_runs(
