@@ -2,8 +2,8 @@
 
     python benchmarks/choose_on_validation.py phrasebook_fr_en-bpe_2k-rnnsearch-tiny --checkpoints 1,2,4,8
 
-Settings are chosen by this table. A test part is read once, for the table of results, and chooses nothing. `dvc repro` must have
-trained the system; as many checkpoints as `last_checkpoints` says are there to average.
+Settings are chosen by this table. A test part is read once, for the table of results, and chooses nothing. `dvc repro`
+must have trained the system; as many checkpoints as `last_checkpoints` says are there to average.
 """
 
 import itertools

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import sys
 import threading
 import time
@@ -13,11 +14,12 @@ from types import TracebackType
 from typing import Literal, Self
 
 from pipeline import files, params
+from pipeline.tracking_patience import Patience
 from pipeline.tracking_store import Kind, Store
 
-OPEN_SECONDS = 60.0  # for importing mlflow and creating a store: most is spent while the training runs already
-PATIENCE_SECONDS = 10.0  # for any other call, and one more per BYTES_PER_SECOND
-BYTES_PER_SECOND = 5_000_000
+MAX_JOBS = 20_000  # a store that falls so far behind is given up, before what it has not taken fills the memory
+
+patience = Patience()  # of all runs of this process: the first failure is the verdict on the store
 
 
 def training_run(system: str, *, stage: str, fingerprint: str, log: Path, resumed_at: int) -> "Run":
@@ -53,9 +55,11 @@ class Run:
         self.log_path, self._resumed_at = log, resumed_at
         self._log = Log(log, resumed_at) if log else None
         self._jobs: SimpleQueue[Callable[[Store], None] | None] = SimpleQueue()
-        self._deadline = time.monotonic() + OPEN_SECONDS
-        self._lock, self._off, self._done = threading.Lock(), threading.Event(), threading.Event()
-        self._store = Store(kind, system, stage=stage, fingerprint=fingerprint)
+        self._done = threading.Event()
+        if patience.is_over:
+            self._done.set()
+            return
+        self._store = Store(kind, system, stage=stage, fingerprint=fingerprint, patience=patience)
         threading.Thread(target=self._work, name="tracking", daemon=True).start()
 
     def log(self, step: int, **metrics: float) -> None:
@@ -75,7 +79,7 @@ class Run:
 
     def artifact(self, path: Path, folder: str = "") -> None:
         """A file, or all files of a folder, below `folder` of the run; must stay in place until `close`."""
-        self._do(lambda store: store.artifact(path, folder, self._expect))
+        self._do(lambda store: store.artifact(path, folder))
 
     def tags(self, **values: str) -> None:
         """Tags, which replace those of the same name."""
@@ -85,11 +89,8 @@ class Run:
         """Send what is left and end the run; waits as long as MLflow gets on with it, but not for a silent one."""
         self._do(lambda store: store.end(status))
         self._jobs.put(None)
-        self._expect()
-        while not self._done.wait(0.05):
-            if time.monotonic() > self._deadline:
-                self._give_up("the store did not answer in time")
-                break
+        if not patience.is_over and not patience.wait(self._done):
+            self._give_up("the store did not answer in time")
         if self._log:
             self._log.close()
 
@@ -101,27 +102,24 @@ class Run:
         self.close("FINISHED" if kind is None else "KILLED" if asked else "FAILED")
 
     def _do(self, job: Callable[[Store], None]) -> None:
-        if not self._off.is_set():
-            self._jobs.put(job)
-
-    def _expect(self, num_bytes: int = 0) -> None:
-        due = time.monotonic() + PATIENCE_SECONDS + num_bytes / BYTES_PER_SECOND
-        self._deadline = max(self._deadline, due)
+        if patience.is_over:
+            return
+        self._jobs.put(job)
+        if self._jobs.qsize() > MAX_JOBS:
+            self._give_up("the store does not keep up")
 
     def _work(self) -> None:
-        """What the thread does: open the store, then one job after the other until `close` or the first failure."""
+        """What the thread does: open the store, then one job after the other until `close` or the verdict."""
         try:
             self._store.open(self._resumed_at)
             self._catch_up()
-            self._deadline = time.monotonic() + PATIENCE_SECONDS
-            while not self._off.is_set():
+            while not patience.is_over:
                 try:
                     job = self._jobs.get(timeout=1.0)
                 except Empty:
                     job = Store.tick
                 if job is None:
                     break
-                self._expect()
                 job(self._store)
         except BaseException as error:  # whatever happens to the store, the run is not to know
             self._give_up(reason(error))
@@ -134,12 +132,9 @@ class Run:
                 self._store.metrics(step, self._store.created, metrics)
 
     def _give_up(self, what: str) -> None:
-        with self._lock:
-            if self._off.is_set():
-                return
-            self._off.set()
-        rest = f"the local log {self.log_path} goes on" if self.log_path else "the run goes on without it"
-        print(f"tracking: {what}; {rest}", file=sys.stderr)
+        if patience.give_up():
+            rest = f"the local log {self.log_path} goes on" if self.log_path else "the stage goes on without it"
+            print(f"tracking: {what}; {rest}", file=sys.stderr)
 
 
 class Silent(Run):
@@ -226,6 +221,7 @@ def step_of(line: bytes) -> int:
 
 
 def reason(error: BaseException) -> str:
-    """Class and first line of an error, in a length that fits a warning."""
+    """Class and first line of an error, in a length that fits a warning, without passwords and control characters."""
     first = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {first[:200]}" if first else type(error).__name__
+    clean = "".join(letter if letter.isprintable() else "?" for letter in re.sub(r"//[^/@\s]+@", "//", first)[:200])
+    return f"{type(error).__name__}: {clean}" if clean else type(error).__name__

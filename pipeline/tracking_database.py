@@ -42,10 +42,40 @@ def create(path: Path) -> None:
     partial.touch()  # fails at once where MLflow would try again for minutes
     try:
         MlflowClient(f"sqlite:///{partial}").search_experiments()
+        settle(partial, "0")
         with contextlib.suppress(FileExistsError):  # another process was faster
             os.link(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def settle(path: Path, experiment_id: str, run_id: str | None = None) -> None:
+    """Let the artifacts of an experiment and of its runs stand beside the store, by names relative to its folder.
+
+    MLflow writes absolute ones: a copy of the store would go on writing to the folder of the original. What others
+    placed elsewhere stays there; so do artifacts that only the old place has, but for those of the run `run_id`,
+    which is about to get more.
+
+    Raises: sqlite3.Error.
+    """
+    with contextlib.closing(sqlite3.connect(path, timeout=LOCK_SECONDS, isolation_level=None)) as connection:
+        where = f"mlruns/{experiment_id}"
+        find = "SELECT artifact_location FROM experiments WHERE experiment_id = ?"
+        for (old,) in connection.execute(find, (experiment_id,)).fetchall():
+            if is_absolute(old, where):
+                update = "UPDATE experiments SET artifact_location = ? WHERE experiment_id = ?"
+                connection.execute(update, (where, experiment_id))
+        find = "SELECT run_uuid, artifact_uri FROM runs WHERE experiment_id = ? AND artifact_uri LIKE '%/mlruns/%'"
+        for run, old in connection.execute(find, (experiment_id,)).fetchall():
+            new = f"{where}/{run}/artifacts"
+            elsewhere = Path(old.removeprefix("file://")).is_dir() and not (path.parent / new).is_dir()
+            if is_absolute(old, new) and (run == run_id or not elsewhere):
+                connection.execute("UPDATE runs SET artifact_uri = ? WHERE run_uuid = ?", (new, run))
+
+
+def is_absolute(uri: str, relative: str) -> bool:
+    """Whether `uri` is the absolute form of the path `relative`, in whatever folder."""
+    return uri.startswith(("/", "file:/")) and uri.endswith(f"/{relative}")
 
 
 def sweep(path: Path) -> None:

@@ -4,16 +4,17 @@ import json
 import logging
 import math
 import os
+import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from pipeline import tracking_database
+from pipeline import tracking_database, tracking_place, tracking_server
+from pipeline.tracking_patience import Patience, Watched
 
 if TYPE_CHECKING:
-    from mlflow import MlflowClient
     from mlflow.entities import Metric
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
+    "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
     "GIT_PYTHON_REFRESH": "quiet",
 }
 
@@ -39,15 +41,16 @@ ENVIRONMENT = {
 class Store:
     """One run in MLflow. Lives in the thread of its `Run`; every method may raise whatever MLflow raises."""
 
-    client: "MlflowClient"
+    client: Watched
     monitor: Any  # untyped in MLflow
 
-    def __init__(self, kind: Kind, system: str, *, stage: str, fingerprint: str) -> None:
+    def __init__(self, kind: Kind, system: str, *, stage: str, fingerprint: str, patience: Patience) -> None:
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         self.kind, self.system, self.stage, self.fingerprint = kind, system, stage, fingerprint
+        self.patience = patience
         self.created = int(time.time() * 1000)  # before anything is logged, so that time and step go the same way
-        self.run_id = ""
+        self.run_id = self.artifact_uri = ""
         self.last: dict[str, int] = {}  # last step of each metric that was there before
         self.known: set[str] = set()  # parameters that were there before
         self.buffer: list[Metric] = []
@@ -56,21 +59,31 @@ class Store:
 
     def open(self, resumed_at: int) -> None:
         """Connect, find or create the run."""
-        uri = os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db"
-        if path := tracking_database.file_of(uri):
+        uri = tracking_place.address()
+        path = tracking_database.file_of(uri)
+        tracking_server.probe(uri)
+        if path:
             tracking_database.sweep(path)
         if path and path.exists():
             tracking_database.probe(path)
-        for name in ("alembic", "urllib3.connectionpool"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)
-        from mlflow import MlflowClient
-        from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+        with self.patience.own_work():
+            for name in ("alembic", "urllib3.connectionpool"):
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+            from mlflow import MlflowClient
+            from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
-        if path and not path.exists():
-            tracking_database.create(path)
-        self.client = MlflowClient(uri)
+            if path and not path.exists():
+                tracking_database.create(path)
+            self.client = Watched(MlflowClient(uri), self.patience, local=path is not None)
+            if path:
+                self.client.search_experiments(max_results=1)  # imports as much again, and checks the tables
         self.experiment_id = self._experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt")
-        found = self._newest()
+        found = self._newest({"nmt.folder": tracking_place.folder()})
+        if self.kind != "training":
+            found = found or self._newest({})
+        if path:
+            tracking_database.settle(path, self.experiment_id, found)
+        self.base = path.parent.absolute() if path else tracking_place.project()
         if self.kind == "scoring":
             self.run_id = self._create(parent=found or self._created_ended())
         elif self.kind == "system":
@@ -108,13 +121,19 @@ class Store:
         data = Dataset(name, digest[:36], "local", source, profile=json.dumps(dict(counts)))
         self.client.log_inputs(self.run_id, [DatasetInput(data, [InputTag("mlflow.data.context", self.kind)])])
 
-    def artifact(self, path: Path, folder: str, expect: Callable[[int], None]) -> None:
-        """Send a file, or every file of a folder, telling before each how large it is."""
+    def artifact(self, path: Path, folder: str) -> None:
+        """Send a file, or every file of a folder."""
+        if not self.artifact_uri:
+            self.artifact_uri = str(self.client.get_run(self.run_id).info.artifact_uri)
         inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
         for file in inside:
-            below = file.parent.relative_to(path).as_posix() if path.is_dir() else "."
-            expect(file.stat().st_size)
-            self.client.log_artifact(self.run_id, str(file), "/".join(part for part in (folder, below) if part != "."))
+            below = Path(folder, file.parent.relative_to(path) if path.is_dir() else ".")
+            self.patience.expect(file.stat().st_size)
+            if is_relative(self.artifact_uri):  # to the store; MLflow would say, to the working directory
+                copy(file, self.base / self.artifact_uri / below / file.name)
+                self.patience.answered(local=True)
+            else:
+                self.client.log_artifact(self.run_id, str(file), "" if below == Path() else below.as_posix())
 
     def tags(self, values: Mapping[str, str]) -> None:
         """Set tags."""
@@ -159,6 +178,8 @@ class Store:
             self.run_id = self._create()
             return
         self.run_id = run.info.run_id
+        if tag := experiment_tag():
+            self.tags(tag)
         self.known = set(run.data.params)
         for name in run.data.metrics:
             self.last[name] = max(point.step for point in self.client.get_metric_history(self.run_id, name))
@@ -176,9 +197,9 @@ class Store:
                 return str(found.experiment_id)
             raise
 
-    def _newest(self) -> str | None:
-        """Id of the newest run of a training with this system and fingerprint."""
-        wanted = {"nmt.system": self.system, "nmt.fingerprint": self.fingerprint, "nmt.kind": "training"}
+    def _newest(self, tags: Mapping[str, str]) -> str | None:
+        """Id of the newest run of a training with this system and fingerprint, and with these tags."""
+        wanted = {"nmt.system": self.system, "nmt.fingerprint": self.fingerprint, "nmt.kind": "training", **tags}
         where = " and ".join(f"tags.`{name}` = '{value}'" for name, value in wanted.items())
         order = ["attributes.start_time DESC"]
         runs = self.client.search_runs([self.experiment_id], where, order_by=order, max_results=1)
@@ -189,7 +210,9 @@ class Store:
             "nmt.system": self.system,
             "nmt.fingerprint": self.fingerprint,
             "nmt.kind": "scoring" if parent else "training",
+            "nmt.folder": tracking_place.folder(),
             "dvc.stage": self.stage,
+            **experiment_tag(),
             "mlflow.source.name": f"stages/{self.stage.split('@')[0]}.py",
             "mlflow.source.type": "LOCAL",
         }
@@ -205,6 +228,28 @@ class Store:
         run_id = self._create()
         self.client.set_terminated(run_id)
         return run_id
+
+
+def experiment_tag() -> dict[str, str]:
+    """The name of the experiment that DVC runs, as a tag; none outside of one."""
+    name = tracking_place.experiment()
+    return {"dvc_exp_name": name} if name else {}
+
+
+def is_relative(uri: str) -> bool:
+    """Whether the address of artifacts is a path beside the store: no scheme, not absolute."""
+    return not uri.startswith("/") and ":" not in uri
+
+
+def copy(file: Path, target: Path) -> None:
+    """Copy a file, there whole or not at all; not forced to the disk, since a report has hundreds."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.copyfile(file, partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def batches(items: list[T], size: int) -> Iterator[list[T]]:

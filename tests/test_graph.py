@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from pipeline import fingerprint
 
 ROOT = Path(__file__).parents[1]
-TRACKING = "tracking", "tracking_database", "tracking_store"
+TRACKING = "tracking", *(f"tracking_{part}" for part in ("database", "patience", "place", "server", "store"))
 NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", "terminal", *TRACKING)}  # change no result
 ROOMS = {"pipeline/layers", "pipeline/data/grammar"}  # a stage that imports a file of these imports them all
 BOTTOM = {"params", "files", "ids", "seeding", "terminal"}  # import nothing else of ours
@@ -25,8 +25,11 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "build": {"params"},
     "device": set(),
     "fingerprint": {"params", "files"},
-    "tracking": {"params", "files", "tracking_store"},
-    "tracking_store": {"tracking_database"},
+    "tracking": {"params", "files", "tracking_patience", "tracking_store"},
+    "tracking_store": {"tracking_database", "tracking_patience", "tracking_place", "tracking_server"},
+    "tracking_place": {"tracking_database"},
+    "tracking_patience": set(),
+    "tracking_server": set(),
     "tracking_database": set(),
     "data": {"params", "files", "ids", "seeding", "progress", "terminal"},
     "layers": {"params", "ids"},

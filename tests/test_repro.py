@@ -20,6 +20,8 @@ import pytest
 from dvc.repo import Repo
 from ruamel.yaml import YAML
 
+from pipeline import fingerprint
+
 BOTH = ("toy-bpe-transformer_postnorm-tiny", "toy-bpe-transformer_prenorm-tiny")
 DATA = ["check", "local@toy", "download@toy", "clean@toy", "split@toy", "vocabulary@toy-bpe", "encode@toy-bpe"]
 SECONDS = 1200  # no command of these takes as long, on the busiest machine
@@ -194,7 +196,7 @@ def test_tweak_changes_exactly_what_reads_it(built, monkeypatch, name, value, ch
         assert set(Repo().status()) - {"check"} == set(changed)
 
 
-@pytest.mark.parametrize("name", ["progress", "tracking", "tracking_database", "tracking_store", "cli"])
+@pytest.mark.parametrize("name", ["cli", "progress", *fingerprint.TRACKING])
 def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
     monkeypatch.chdir(built.root)
     with built.edited(f"pipeline/{name}.py", "# new\n"):

@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 
 import pipeline.tracking  # noqa: F401 (loaded, and still of no account)
-from pipeline.fingerprint import code, fingerprint, versions
+from pipeline.fingerprint import TRACKING, code, fingerprint, versions
 from tests.toys import learning, training
 
 SECTIONS = (training(), learning())
@@ -100,7 +100,7 @@ def test_the_code_that_is_loaded_counts(work, monkeypatch):
 def test_which_code_that_is(project_root):
     found = dict(code())
     assert {"pipeline.fingerprint", "pipeline.training.learning", "pipeline.data.budget"} <= set(found)
-    neutral = "cli", "progress", "tracking", "tracking_database", "tracking_store"
+    neutral = "cli", "progress", *TRACKING
     assert not {f"pipeline.{name}" for name in neutral} & set(found)
     assert all(name.split(".")[0] in ("pipeline", "stages") for name in found)
     assert found["pipeline.fingerprint"].samefile(project_root / "pipeline/fingerprint.py")

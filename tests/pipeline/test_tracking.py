@@ -4,19 +4,33 @@ import errno
 import json
 import os
 import resource
+import shutil
 import socket
 import sqlite3
+import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pipeline import tracking, tracking_database, tracking_store
+from pipeline import tracking, tracking_database, tracking_patience, tracking_server, tracking_store
+from pipeline.tracking_patience import Patience
 
 SYSTEM = "toy-bpe-model-tiny"
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> Patience:
+    """No verdict of another test, and no variables of an experiment that these tests may run in."""
+    for name in ("DVC_ROOT", "DVC_EXP_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    fresh = Patience()
+    monkeypatch.setattr(tracking, "patience", fresh)
+    return fresh
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +79,9 @@ def warnings(capfd: pytest.CaptureFixture[str]) -> list[str]:
     return capfd.readouterr().err.splitlines()
 
 
-def test_run_holds_everything(client: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_run_holds_everything(
+    client: Any, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     log, folder = tmp_path / "work" / "log.jsonl", tmp_path / "report"
     (folder / "figures").mkdir(parents=True)
     (folder / "page.md").write_text("# page")
@@ -92,6 +108,8 @@ def test_run_holds_everything(client: Any, tmp_path: Path, capfd: pytest.Capture
     (given,) = found.inputs.dataset_inputs
     assert (given.dataset.name, given.dataset.digest) == ("toy", "d" * 36)
     assert json.loads(given.dataset.profile) == {"train": 40, "test": 2}
+    assert found.info.artifact_uri == f"mlruns/{found.info.experiment_id}/{found.info.run_id}/artifacts"
+    monkeypatch.chdir(Path(store.removeprefix("sqlite:///")).parent)
     names = [file.path for where in (None, "pages", "pages/figures") for file in artifacts(client, found, where)]
     assert names == ["page.md", "pages", "pages/figures", "pages/page.md", "pages/figures/curve.svg"]
     lines = log.read_text().splitlines()
@@ -213,15 +231,15 @@ def test_dead_server_warns_once(
         if not answers:
             server.close()  # refuses; else takes the call and never says a word
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
-        if answers:
-            monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+        monkeypatch.setattr(tracking_server, "ANSWER_SECONDS", 1.0)
         began = time.monotonic()
         train(tmp_path / "log", "dead", 0, 20)
         assert time.monotonic() - began < 15
     assert logged(tmp_path / "log") == list(range(1, 21))
     (line,) = warnings(capfd)
-    assert line.startswith("tracking: MlflowException: API request to http://127.0.0.1:")
-    assert line.endswith(f"; the local log {tmp_path / 'log'} goes on")
+    what = "timed out" if answers else "[Errno 111] Connection refused"
+    why = f"ConnectionError: http://127.0.0.1:{port}: {what}; a tracking server was expected"
+    assert line == f"tracking: {why}; the local log {tmp_path / 'log'} goes on"
 
 
 def test_unwritable_store_warns_once(
@@ -276,17 +294,22 @@ def test_full_store_warns_once(client: Any, store: str, tmp_path: Path, capfd: p
     assert len(logged(tmp_path / "log")) == 5000
 
 
-def wait_for(what: Any) -> None:
-    until = time.monotonic() + 20
+def wait_for(what: Any, seconds: float = 20.0) -> None:
+    until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until
         time.sleep(0.02)
 
 
+def impatient(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.3) -> Patience:
+    monkeypatch.setattr(tracking_patience, "WAIT_SECONDS", seconds)
+    return Patience()
+
+
 def test_silent_store_is_not_waited_for(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tracking, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(tracking, "patience", impatient(monkeypatch))
     woken = threading.Event()
     monkeypatch.setattr(tracking_store.Store, "tags", lambda store, values: woken.wait(20) and None)
     run = tracking.training_run(SYSTEM, stage="t", fingerprint="silent", log=tmp_path / "log", resumed_at=0)
@@ -300,6 +323,116 @@ def test_silent_store_is_not_waited_for(
     assert warnings(capfd) == [f"tracking: {why}; the local log {tmp_path / 'log'} goes on"]
 
 
+def report(folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log a page from the project in `folder`; its store by its absolute name, since MLflow keeps files open."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlflow.db")
+    (folder / "page.md").write_text(text)
+    with tracking.system_run(SYSTEM, stage="report", fingerprint="copied") as run:
+        run.artifact(folder / "page.md", "report")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def copies(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """A project whose artifacts have absolute names, as MLflow gives them; a copy of it that logged another page."""
+    one, two = tmp_path / "one", tmp_path / "two"
+    shutil.copytree(Path(store.removeprefix("sqlite:///")).parent, one)
+    report(one, "original", monkeypatch)
+    with sqlite3.connect(one / "mlflow.db", isolation_level=None) as connection:  # as it was before it was relative
+        connection.execute(f"UPDATE runs SET artifact_uri = '{one}/' || artifact_uri")
+        connection.execute(f"UPDATE experiments SET artifact_location = '{one}/' || artifact_location")
+    connection.close()
+    shutil.copytree(one, two)
+    before = contents(one)
+    report(two, "copy", monkeypatch)
+    assert contents(one) == before
+    return one, two
+
+
+def test_a_copied_project_keeps_its_own_artifacts(copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow import MlflowClient
+
+    one, two = copies
+    assert [path.read_text() for path in two.glob("mlruns/1/*/artifacts/report/page.md")] == ["copy"]
+    shutil.move(two, one.parent / "three")
+    shutil.rmtree(one)
+    report(one.parent / "three", "moved", monkeypatch)
+    client = MlflowClient(f"sqlite:///{one.parent}/three/mlflow.db")
+    (found,) = runs(client, "copied")
+    assert [file.path for file in artifacts(client, found, "report")] == ["report/page.md"]
+    assert Path(client.download_artifacts(found.info.run_id, "report/page.md")).read_text() == "moved"
+    assert not one.exists()
+    assert not two.exists()
+
+
+@pytest.mark.slow
+def test_mlflow_ui_shows_the_artifacts_of_the_copy(copies: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlflow import MlflowClient
+
+    _, two = copies
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    (found,) = runs(MlflowClient(f"sqlite:///{two}/mlflow.db"), "copied")
+    ui = [sys.executable, "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
+    with subprocess.Popen(ui, cwd=two, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            address = f"http://127.0.0.1:{port}"
+            wait_for(lambda: answer(f"{address}/health") == b"OK", seconds=180)
+            listed = answer(f"{address}/ajax-api/2.0/mlflow/artifacts/list?run_id={found.info.run_id}&path=report")
+            assert [file["path"] for file in json.loads(listed)["files"]] == ["report/page.md"]
+            assert answer(f"{address}/get-artifact?run_id={found.info.run_id}&path=report/page.md") == b"copy"
+        finally:
+            server.terminate()
+
+
+def answer(address: str) -> bytes:
+    try:
+        with urllib.request.urlopen(address, timeout=60) as response:
+            return bytes(response.read())
+    except OSError as error:
+        return str(error).encode()
+
+
+def test_the_first_failure_is_the_verdict_for_all_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}")
+    train(tmp_path / "first", "verdict", 0, 2)
+    threads = threading.active_count()
+    monkeypatch.setattr(tracking, "Store", None)  # not asked again
+    train(tmp_path / "second", "verdict", 0, 3)
+    with tracking.system_run(SYSTEM, stage="report", fingerprint="verdict") as run:
+        run.artifact(tmp_path / "first")
+    assert threading.active_count() == threads
+    assert logged(tmp_path / "second") == [1, 2, 3]
+    assert len(warnings(capfd)) == 1
+
+
+def test_a_store_that_falls_behind_is_given_up(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(tracking, "MAX_JOBS", 10)
+    woken = threading.Event()
+    monkeypatch.setattr(tracking_store.Store, "open", lambda store, resumed_at: woken.wait(20) and None)
+    train(tmp_path / "log", "behind", 0, 30)
+    woken.set()
+    why = "the store does not keep up"
+    assert warnings(capfd) == [f"tracking: {why}; the local log {tmp_path / 'log'} goes on"]
+    assert logged(tmp_path / "log") == list(range(1, 31))
+
+
+def test_reason_is_short_and_clean() -> None:
+    assert tracking.reason(ValueError()) == "ValueError"
+    assert tracking.reason(ValueError("one\ntwo")) == "ValueError: one"
+    assert tracking.reason(ValueError("a\x1b[31mb\x07")) == "ValueError: a?[31mb?"
+    assert tracking.reason(ValueError("x" * 999)) == f"ValueError: {'x' * 200}"
+    assert tracking.reason(ValueError("to http://me:secret@host/api")) == "ValueError: to http://host/api"
+
+
 def test_without_mlflow_warns_once(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -308,7 +441,7 @@ def test_without_mlflow_warns_once(
         run.artifact(tmp_path)
     (line,) = warnings(capfd)
     assert line.startswith("tracking: ModuleNotFoundError: import of mlflow halted")
-    assert line.endswith("; the run goes on without it")
+    assert line.endswith("; the stage goes on without it")
 
 
 def test_full_disk_ends_the_log_only(

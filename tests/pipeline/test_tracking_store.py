@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import tracking_database, tracking_store
+from pipeline.tracking_patience import Patience
 
 
 def test_opening_a_store_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -15,7 +16,7 @@ def test_opening_a_store_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / f"mlflow.db.{gone.pid}.partial").touch()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.setattr(tracking_database, "create", lambda path: (_ for _ in ()).throw(TimeoutError))
-    store = tracking_store.Store("system", "toy", stage="report", fingerprint="0")
+    store = tracking_store.Store("system", "toy", stage="report", fingerprint="0", patience=Patience())
     with pytest.raises(TimeoutError):
         store.open(0)
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,35 @@
+"""A tracking server where nobody answers, found out before mlflow is imported."""
+
+import ssl
+from http.client import HTTPException
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPSHandler, build_opener
+
+ANSWER_SECONDS = 4.0
+
+
+def probe(uri: str) -> None:
+    """Fail now where a server refuses the call, is silent, busy or broken: mlflow takes seconds to import, and 150 MB.
+
+    Any other answer will do: MLflow itself knows what to ask and who is allowed to. Nothing secret is sent, so
+    certificates are not looked at. Addresses of other kinds pass.
+
+    Raises: ConnectionError.
+    """
+    if not uri.startswith(("http://", "https://")):
+        return
+    parts = urlsplit(uri)
+    plain = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # without name and password
+    trusting = ssl.create_default_context()
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    try:
+        build_opener(HTTPSHandler(context=trusting)).open(f"{plain.rstrip('/')}/health", timeout=ANSWER_SECONDS).close()
+    except HTTPError as error:
+        error.close()
+        if error.code == 429 or error.code >= 500:
+            raise ConnectionError(f"{plain}: {error.code} {error.reason}; a tracking server was expected") from error
+    except (OSError, HTTPException) as error:
+        why = error.reason if isinstance(error, URLError) else error
+        if not isinstance(why, ssl.SSLError):  # perhaps it wants to see a certificate of ours
+            raise ConnectionError(f"{plain}: {why or 'no answer'}; a tracking server was expected") from error
