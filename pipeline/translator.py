@@ -1,4 +1,4 @@
-"""A system that was built, ready to translate text: its network, its vocabulary, its longest sentence."""
+"""A system that was built, ready to translate text: its network, its vocabulary, what its training part held."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from pipeline import device, files, ids
+from pipeline.data.seen_words import SeenWords
 from pipeline.data.vocabulary import Vocabulary, digest
 from pipeline.decoding import attending
 from pipeline.decoding.search import Hypothesis
@@ -38,8 +39,11 @@ class Source(NamedTuple):
 class Translator:
     """Translates lines of text with one network; `max_pieces` (without EOS) is the longest source it was trained on."""
 
-    def __init__(self, model: Any, vocabulary: Vocabulary, *, max_pieces: int, where: torch.device) -> None:
-        self.model, self.vocabulary, self.max_pieces, self.where = model, vocabulary, max_pieces, where
+    def __init__(
+        self, model: Any, vocabulary: Vocabulary, seen_words: SeenWords, *, max_pieces: int, where: torch.device
+    ) -> None:
+        self.model, self.vocabulary, self.seen_words = model, vocabulary, seen_words
+        self.max_pieces, self.where = max_pieces, where
 
     @classmethod
     def load(cls, system: str) -> Self:
@@ -62,7 +66,8 @@ class Translator:
         net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size)
         load_weights(net, system)
         where = device.prepared()
-        return cls(net.to(where).eval(), pieces, max_pieces=params["training"]["max_length"] - 1, where=where)
+        longest = params["training"]["max_length"] - 1
+        return cls(net.to(where).eval(), pieces, SeenWords.load(folder), max_pieces=longest, where=where)
 
     def read(self, lines: Sequence[str]) -> list[Source]:
         """What the network reads of each line: no more than it was trained on."""

@@ -49,7 +49,8 @@ def split(
     left = splits.left(train("split"), splitting)
     pairs[TRAIN] = parts.write(folder, TRAIN, leakage.decontaminate(TRAIN, left, held_out))
     leakage.check(pairs, clean)
-    assert sum(pairs.values()) + sum(leakage.dropped.values()) == sum(brought.values())
+    dropped = sum(sum(levels.values()) for levels in leakage.dropped.values())
+    assert sum(pairs.values()) + dropped == sum(brought.values())
     line_split = {"line_split": lines.measure(sum(map(len, carved.values())))} if carved else {}
     return {"pairs": pairs, "dropped": leakage.dropped, "leakage": leakage.overlaps, **line_split}
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pipeline import cli, files
-from pipeline.data import parts, subwords, words
+from pipeline.data import parts, seen_words, subwords, words
 from pipeline.data.vocabulary import Kind
 from pipeline.params import Reader
 
@@ -22,6 +22,7 @@ def main(corpus: str, vocabulary: str) -> None:
             words.train(read(words.Words, READS[0]), *texts, languages, folder, where)
         else:
             subwords.train(read(subwords.Subwords, READS[0]), *texts, folder, where)
+        seen_words.write(files.read_lines(texts[0]), folder)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from pipeline import files
-from pipeline.data import subwords
+from pipeline.data import seen_words, subwords
 from pipeline.data.vocabulary import digest
 from pipeline.models import interface
 from pipeline.params import flatten
@@ -56,6 +56,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
         source = split / "train.source.txt"
         pieces.mkdir(parents=True)
         subwords.train(subwords.Subwords.model_validate(SUBWORDS), source, source, pieces, "vocabularies.bpe_toy")
+        seen_words.write(PARTS["train"], pieces)
     found = interface.find(model)
     arch = found.Arch.model_validate(ARCHS[model])
     torch.manual_seed(1)

@@ -24,7 +24,7 @@ def attention(
     """Translate a sentence, draw the attention weights as a page (index.html, readable offline) and as PNG files."""
     project.check_here()
     decoding = project.decoding(beam, None)
-    line = next(sentences.decoded([" ".join(sentence.split()).encode(errors="surrogateescape")], "sentence"))
+    line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
     translator = project.load(system)
     [source] = translator.read([line])
     if not source.ids:

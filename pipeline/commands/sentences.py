@@ -11,6 +11,7 @@ from pipeline.terminal import printable
 from pipeline.translator import Source, Translator
 
 SHOWN_CHARACTERS = 60  # of a sentence in a warning
+SHOWN_WORDS = 5
 
 
 class Lines(NamedTuple):
@@ -70,5 +71,12 @@ def warn(translator: Translator, source: Source, line: str, where: str) -> None:
         print(
             f"warning: {printable(where)}: only unknown pieces, got {shown!r}; "
             "expected text like that of the training part",
+            file=sys.stderr,
+        )
+    elif new := translator.seen_words.new(line):
+        shown = ", ".join(word[:SHOWN_CHARACTERS] for word in new[:SHOWN_WORDS])
+        shown += f" and {len(new) - SHOWN_WORDS} more" if new[SHOWN_WORDS:] else ""
+        print(
+            f"warning: {where}: words that training never saw, got {shown}; the translation may make no sense",
             file=sys.stderr,
         )

@@ -1,7 +1,6 @@
 """Rules that drop sentence pairs no model should learn from, each with its own name and count."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -11,6 +10,7 @@ from pydantic import Field
 
 from pipeline import files
 from pipeline.data.duplicates import Seen, digest, keys
+from pipeline.data.normalisation import normalised
 from pipeline.data.parts import Pair, paths
 from pipeline.params import Section
 
@@ -96,11 +96,6 @@ def decoded(source: bytes, target: bytes) -> Pair | None:
         return source.decode(), target.decode()
     except UnicodeDecodeError:
         return None
-
-
-def normalised(text: str) -> str:
-    """`text` in Unicode NFC without byte order marks, one space for every stretch of white space, none at the ends."""
-    return " ".join(unicodedata.normalize("NFC", text.replace("\ufeff", "")).split())
 
 
 def num_words(text: str) -> int:

@@ -1,56 +1,81 @@
 """What the parts of a corpus have in common: found, counted and taken out of the part that learns from it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
 from pipeline import files
+from pipeline.data.comparison import folded, sentences
 from pipeline.data.duplicates import Flags, Ids, Keys, contains, digest, keys
 from pipeline.data.parts import Pair
-from pipeline.data.splits import Splitting, normalise
+from pipeline.data.splits import Splitting
 from pipeline.seeding import generator
 
 
-class Overlap(TypedDict):
-    """Pairs of one part whose source, or target, stands on the same side of another part; and those dropped for it."""
+LEVELS = ("exact", "near")
 
-    source: int
-    target: int
+
+class Overlap(TypedDict):
+    """Pairs of one part whose source, or target, a held-out part knows: exactly, or nearly only; and those dropped."""
+
+    exact_source: int
+    exact_target: int
+    near_source: int
+    near_target: int
     dropped: int
+
+
+class Found(NamedTuple):
+    """The parts that know a text."""
+
+    exact: frozenset[str]
+    near: frozenset[str]  # and not exactly
 
 
 class Leakage:
     """Compares parts as the section asks, and counts.
 
-    Units: memory holds the normalised texts of the parts compared with, never those of the part that is read.
+    A text leaks where a held-out part has the same one on the same side. `exact`: folded, the two are equal. `near`:
+    they have the same letters and digits, or the held-out text is one or several whole sentences of the other one.
+    Words in the middle of a sentence are no leak, however many: languages repeat themselves.
+
+    Units: memory holds two forms of each text of the parts compared with, never those of the part that is read.
     """
 
     def __init__(self, splitting: Splitting) -> None:
-        self.drops = splitting.leakage == "drop"
-        self.fails = splitting.leakage == "fail"
+        self.policies = dict(zip(LEVELS, (splitting.leakage, splitting.near_leakage), strict=True))
         self.overlaps: dict[str, Overlap] = {}
-        self.dropped: dict[str, int] = {}
+        self.dropped: dict[str, dict[str, int]] = {}  # part -> level -> pairs
 
     def decontaminate(self, part: str, pairs: Iterable[Pair], held_out: Mapping[str, Sequence[Pair]]) -> Iterator[Pair]:
         """The pairs of `part` that share neither their source nor their target with a part held out from it.
 
-        Where the section does not drop, all pairs. A pair that two parts hold counts for both, in `dropped` once.
+        Where the section does not drop, all pairs. A pair that two parts know counts for both, in `dropped` once: as
+        `exact`, if any knows it exactly.
         """
-        sources, targets = index(held_out, side=0), index(held_out, side=1)
-        found = {name: Overlap(source=0, target=0, dropped=0) for name in held_out}
-        self.overlaps |= {f"{part}/{name}": overlap for name, overlap in found.items()}
-        self.dropped[part] = 0
+        known = Known(held_out, side=0), Known(held_out, side=1)
+        overlaps = {
+            name: Overlap(exact_source=0, exact_target=0, near_source=0, near_target=0, dropped=0) for name in held_out
+        }
+        self.overlaps |= {f"{part}/{name}": overlap for name, overlap in overlaps.items()}
+        dropped = self.dropped[part] = dict.fromkeys(LEVELS, 0)
         for pair in pairs:
-            in_source = sources.get(normalise(pair[0]), frozenset())
-            in_target = targets.get(normalise(pair[1]), frozenset())
-            hit = in_source | in_target
-            for name in hit:
-                found[name]["source"] += name in in_source
-                found[name]["target"] += name in in_target
-                found[name]["dropped"] += self.drops
-            if hit and self.drops:
-                self.dropped[part] += 1
+            source, target = (side.find(text) for side, text in zip(known, pair, strict=True))
+            if source is NOWHERE and target is NOWHERE:
+                yield pair
+                continue
+            leaks = {"exact": source.exact | target.exact, "near": source.near | target.near}
+            drops = [level for level in LEVELS if leaks[level] and self.policies[level] == "drop"]
+            for name in leaks["exact"] | leaks["near"]:
+                overlap = overlaps[name]
+                overlap["exact_source"] += name in source.exact
+                overlap["exact_target"] += name in target.exact
+                overlap["near_source"] += name in source.near
+                overlap["near_target"] += name in target.near
+                overlap["dropped"] += any(name in leaks[level] for level in drops)
+            if drops:
+                dropped[drops[0]] += 1
             else:
                 yield pair
 
@@ -62,32 +87,68 @@ class Leakage:
         for part, dropped in self.dropped.items():
             if not pairs[part]:
                 raise files.DataError(
-                    f"{where}: no pair is left in {part}, got {dropped} dropped for leakage; expected at least one"
+                    f"{where}: no pair is left in {part}, got {sum(dropped.values())} dropped for leakage; "
+                    "expected at least one"
                 )
-        counts = [
-            f"{parts} {overlap['source']} sources and {overlap['target']} targets"
-            for parts, overlap in self.overlaps.items()
-            if overlap["source"] or overlap["target"]
-        ]
-        if self.fails and counts:
-            raise files.DataError(f"{where}: parts share sentences, got {', '.join(counts)}; expected none")
+        if found := list(self.refused()):
+            raise files.DataError(f"{where}: parts share sentences, got {', '.join(found)}; expected none")
+
+    def refused(self) -> Iterator[str]:
+        """Each leakage that the section asks to fail for, with its counts."""
+        for parts, overlap in self.overlaps.items():
+            counts = {
+                "exact": (overlap["exact_source"], overlap["exact_target"]),
+                "near": (overlap["near_source"], overlap["near_target"]),
+            }
+            for level, (source, target) in counts.items():
+                if (source or target) and self.policies[level] == "fail":
+                    yield f"{parts} {source} sources and {target} targets ({level})"
 
 
-def index(held_out: Mapping[str, Sequence[Pair]], *, side: int) -> dict[str, frozenset[str]]:
-    """Normalised text of one side -> the parts it stands in."""
-    found: dict[str, frozenset[str]] = {}
-    for part, pairs in held_out.items():
-        here = frozenset((part,))
-        for pair in pairs:
-            text = normalise(pair[side])
-            found[text] = found[text] | here if text in found else here
-    return found
+class Known:
+    """The texts of one side of some parts."""
+
+    def __init__(self, held_out: Mapping[str, Sequence[Pair]], *, side: int) -> None:
+        self.exact: dict[str, frozenset[str]] = {}
+        self.near: dict[str, frozenset[str]] = {}
+        for part, pairs in held_out.items():
+            here = frozenset((part,))
+            for pair in pairs:
+                for index, key in (self.exact, folded(pair[side])), (self.near, "".join(sentences(pair[side]))):
+                    index[key] = index[key] | here if key in index else here
+        self.near.pop("", None)  # what has neither letters nor digits is near to nothing
+        self.longest = max(map(len, self.near), default=0)
+
+    def find(self, text: str) -> Found:
+        """The parts that know `text`."""
+        told = sentences(text)
+        near = self.near.get("".join(told), NO_PART)
+        # equal texts have equal letters, so that most need not be folded; those without any letter do
+        exact = self.exact.get(folded(text), NO_PART) if near or not told else NO_PART
+        if len(told) > 1:
+            near = near.union(*self.among(told))
+        return Found(exact, near - exact) if exact or near else NOWHERE
+
+    def among(self, told: Sequence[str]) -> Iterator[frozenset[str]]:
+        """The parts that know some of these sentences, one or several in a row."""
+        for first in range(len(told)):
+            run = ""
+            for sentence in told[first:]:
+                run += sentence
+                if len(run) > self.longest:
+                    break
+                if run in self.near:
+                    yield self.near[run]
+
+
+NO_PART: frozenset[str] = frozenset()
+NOWHERE = Found(NO_PART, NO_PART)
 
 
 class LineSplit:
     """The leakage that a split by line would have had, in place of the one by the hash of the source.
 
-    Units: 24 MB of memory per million pairs: 8 bytes stand for each normalised text, and one side is sorted.
+    Units: 24 MB of memory per million pairs: 8 bytes stand for each folded text, and one side is sorted.
     """
 
     def __init__(self, seed: int) -> None:
@@ -98,7 +159,7 @@ class LineSplit:
         """Pass the pairs on and remember what they say."""
         for pair in pairs:
             for side, text in zip(self.sides, pair, strict=True):
-                side += digest(normalise(text))
+                side += digest(folded(text))
             yield pair
 
     def measure(self, held_out: int) -> dict[str, float]:

@@ -1,17 +1,18 @@
 """Validation and test parts carved from a training part by a hash, so that more data moves no pair."""
 
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from pipeline.data.comparison import folded
 from pipeline.data.duplicates import digest
 from pipeline.data.parts import TEST, TRAIN, VALIDATION, Pair, is_test
 from pipeline.params import PATH, ParamsError, Section
 from pipeline.seeding import seed_for
 
 Share = Annotated[float, Field(ge=0, lt=1)]
+Policy = Literal["drop", "report", "fail"]  # what becomes of a pair that a held-out part knows
 
 
 class Splitting(Section):
@@ -24,7 +25,8 @@ class Splitting(Section):
     carve_by: Literal["source", "line"]
     validation_share: Share
     test_share: Share
-    leakage: Literal["drop", "report", "fail"]
+    leakage: Policy  # of sentences that are the same
+    near_leakage: Policy  # of those that are nearly the same, or stand among others: see `contamination`
     seed: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
@@ -38,14 +40,6 @@ class Splitting(Section):
         """The parts that are to be carved."""
         shares = {VALIDATION: self.validation_share, TEST: self.test_share}
         return [part for part, share in shares.items() if share]
-
-
-def normalise(text: str) -> str:
-    """`text` as it is compared: NFKC, case folded, one space for every stretch of white space."""
-    if text.isascii():
-        return " ".join(text.lower().split())
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(unicodedata.normalize("NFKC", folded).split())  # folding may take a letter apart
 
 
 def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> None:
@@ -66,7 +60,7 @@ def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> 
 
 
 def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pair]]:
-    """Each pair with the part it belongs to, a function of the section and of its normalised source (or its line).
+    """Each pair with the part it belongs to, a function of the section and of its folded source (or its line).
 
     The hash is a number from 0 to 1: below test_share lies test, above it as much as validation_share is validation,
     all else train. So pairs of equal source stay together, and the share of validation moves no pair of test.
@@ -84,7 +78,7 @@ def hashing(splitting: Splitting) -> Callable[[int, Pair], int]:
     if splitting.carve_by == "line":
         return lambda line, pair: 2 * seed_for(splitting.seed, "carve", line)
     salt = seed_for(splitting.seed, "carve").to_bytes(8, "little")
-    return lambda line, pair: int.from_bytes(digest(normalise(pair[0]), salt), "little")
+    return lambda line, pair: int.from_bytes(digest(folded(pair[0]), salt), "little")
 
 
 def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[str, list[Pair]]:

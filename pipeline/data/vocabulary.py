@@ -7,6 +7,7 @@ from typing import Literal, Protocol, Self
 from pydantic import ConfigDict
 
 from pipeline import files, ids
+from pipeline.data.normalisation import normalised
 from pipeline.data.subwords import Pieces
 from pipeline.data.words import WordList
 from pipeline.params import Section
@@ -42,7 +43,11 @@ def digest(folder: Path) -> str:
 
 
 class Vocabulary:
-    """Text to ids of pieces and back; neither bos nor eos is added."""
+    """Text to ids of pieces and back; neither bos nor eos is added.
+
+    Text comes in here and nowhere else, so it is normalised here, as that was which the pieces were learnt from: spelt
+    otherwise, it would have other pieces, and unknown ones. No file changes: references are scored as they are.
+    """
 
     def __init__(self, source: Side, target: Side) -> None:
         self.source, self.target = source, target
@@ -65,11 +70,11 @@ class Vocabulary:
 
     def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each source line."""
-        return self.source.encode(lines)
+        return self.source.encode([normalised(line) for line in lines])
 
     def encode_target(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each target line."""
-        return self.target.encode(lines)
+        return self.target.encode([normalised(line) for line in lines])
 
     def decode_target(self, sentences: Iterable[Sequence[int]]) -> list[str]:
         """One line of text for each sentence of target ids; special pieces give no text."""

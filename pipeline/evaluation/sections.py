@@ -7,7 +7,13 @@ from pipeline.evaluation import tables
 from pipeline.evaluation.results import Corpus, System
 from pipeline.evaluation.tables import TITLES, count, escape, markdown, share
 
-LEAKAGE = {"source": "same source", "target": "same target", "dropped": "dropped"}
+LEAKAGE = {
+    "exact_source": "same source",
+    "exact_target": "same target",
+    "near_source": "near source",
+    "near_target": "near target",
+    "dropped": "dropped",
+}
 TOKENS = ("source tokens", "target tokens", "unknown in source", "unknown in target")
 ENDING = ("system", "stopped by", "updates", "best update", "validation loss", "validation BLEU", "padding", "averaged")
 
@@ -70,9 +76,12 @@ def data(corpus: Corpus) -> Iterator[str]:
     for vocabulary, parts in corpus.tokens.items():
         yield f"Parts after splitting, and their tokens in vocabulary `{vocabulary}`:\n"
         yield markdown(["part", "pairs", *TOKENS], [part_row(part, parts[part]) for part in parts], numbers=5)
-    yield "Leakage: pairs of one part whose sentence stands in another part too, and how many of them were dropped:\n"
+    yield (
+        "Leakage: pairs of one part whose source or target another part knows, the same or nearly so (equal letters and "
+        "digits, or whole sentences of a longer text), and how many of them were dropped:\n"
+    )
     leaks = [[f"`{parts}`", *(count(found[k]) for k in LEAKAGE)] for parts, found in splitting["leakage"].items()]
-    yield markdown(["pairs of / found in", *LEAKAGE.values()], leaks, numbers=3)
+    yield markdown(["pairs of / found in", *LEAKAGE.values()], leaks, numbers=len(LEAKAGE))
     if by_line := splitting.get("line_split"):
         yield (
             f"Had the parts been carved by line, {share(by_line['share'], 1)} of the {count(by_line['held_out'])} "

@@ -6,6 +6,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from pipeline import ids
+from pipeline.data.seen_words import SeenWords
 from pipeline.data.vocabulary import Vocabulary
 from pipeline.data.words import WordList
 from pipeline.decoding.translate import Decoding, translate
@@ -79,7 +80,7 @@ def test_unknown_is_what_has_no_known_piece(translator):
 
 def test_unknown_words_are_told_too():
     words = WordList("fr", ["le", "chat"])
-    translator = Translator(None, Vocabulary(words, words), max_pieces=9, where=torch.device("cpu"))
+    translator = Translator(None, Vocabulary(words, words), SeenWords(), max_pieces=9, where=torch.device("cpu"))
     known = {line: translator.knows(translator.read([line])[0]) for line in ("chien noir", "le chien", "")}
     assert known == {"chien noir": False, "le chien": True, "": False}
 

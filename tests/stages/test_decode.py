@@ -65,6 +65,9 @@ def project(tmp_path):
     return tmp_path
 
 
+SPELLINGS = ["le chat noir", "le chat\u202fnoir", "\ufeffle chat noir", "le c\u200bhat noi\u00adr", "le\u2028chat\x0bnoir"]
+
+
 def decode(project):
     return subprocess.run(
         [sys.executable, "-m", "stages.decode", "toy", "bpe_toy", "transformer_prenorm", "tiny"],
@@ -89,6 +92,16 @@ def test_one_line_out_per_line_in_whatever_the_batch_size(project):
     params.write_text(params.read_text().replace("tokens_per_batch: 20", "tokens_per_batch: 2000"))
     assert decode(project).returncode == 0
     assert (out / "test.txt").read_text() == text
+
+
+def test_sources_are_normalised_and_their_files_stay_as_they_are(project):
+    path = project / "data/split/toy/other.source.txt"
+    path.write_bytes(raw := "".join(line + "\n" for line in SPELLINGS).encode())
+    assert decode(project).returncode == 0
+    translations = (project / "data/decode" / SYSTEM / "other.txt").read_text().removesuffix("\n").split("\n")
+    assert len(translations) == len(SPELLINGS)
+    assert set(translations) == {translations[0]} != {""}
+    assert path.read_bytes() == raw
 
 
 def test_both_engines_write_the_same(project):

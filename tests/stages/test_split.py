@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.data import parts
-from pipeline.data.splits import normalise
+from pipeline.data.comparison import folded, sentences
 
 ROOT = Path(__file__).parents[2]
 SUBJECTS = {"Le chat": "The cat", "La fille": "The girl", "Le garçon": "The boy", "Mon ami": "My friend", "Léa": "Lea"}
@@ -26,7 +26,8 @@ BROUGHT = {
 
 def split(folder, **section):
     """Run the command; its return code and what it wrote to stderr."""
-    section = {"carve_by": "source", "validation_share": 0.2, "test_share": 0.2, "leakage": "drop", "seed": 3} | section
+    policies = {"leakage": "drop", "near_leakage": "drop"}
+    section = {"carve_by": "source", "validation_share": 0.2, "test_share": 0.2, "seed": 3} | policies | section
     (folder / "params.yaml").write_text(json.dumps({"corpora": {"toy": {"split": section}}}))
     command = [sys.executable, "-m", "stages.split", "toy"]
     done = subprocess.run(
@@ -51,6 +52,16 @@ def outcome(folder):
     return {part: list(parts.read(out, part)) for part in names}, json.loads(out.with_suffix(".json").read_text())
 
 
+def dropped(metric):
+    """The pairs dropped, of each part and level."""
+    return [count for levels in metric["dropped"].values() for count in levels.values()]
+
+
+def overlap(**counts):
+    """The counts of two parts, 0 where nothing else is said."""
+    return dict.fromkeys(("exact_source", "exact_target", "near_source", "near_target", "dropped"), 0) | counts
+
+
 def bytes_of(folder):
     return {path.name: path.read_bytes() for path in sorted((folder / "data/split").rglob("*.*"))}
 
@@ -62,13 +73,13 @@ def test_carved_parts_are_apart_and_counted(tmp_path):
     assert set(found) == {"train", "validation", "test"}
     assert metric["pairs"] == {part: len(pairs) for part, pairs in found.items()}
     assert all(metric["pairs"].values())
-    assert sum(metric["pairs"].values()) + sum(metric["dropped"].values()) == len(PAIRS) == 40
+    assert sum(metric["pairs"].values()) + sum(dropped(metric)) == len(PAIRS) == 40
     for one, other in (("train", "test"), ("train", "validation"), ("validation", "test")):
         for side in (0, 1):
-            assert not {normalise(pair[side]) for pair in found[one]} & {normalise(pair[side]) for pair in found[other]}
+            assert not {folded(pair[side]) for pair in found[one]} & {folded(pair[side]) for pair in found[other]}
     assert set(metric["leakage"]) == {"train/test", "train/validation", "validation/test"}
-    assert all(overlap["source"] == 0 for overlap in metric["leakage"].values())
-    assert metric["line_split"]["held_out"] == 40 - metric["pairs"]["train"] - metric["dropped"]["train"]
+    assert all(overlap["exact_source"] == 0 for overlap in metric["leakage"].values())
+    assert metric["line_split"]["held_out"] == 40 - metric["pairs"]["train"] - sum(metric["dropped"]["train"].values())
     assert metric["line_split"]["share"] == round(metric["line_split"]["seen"] / metric["line_split"]["held_out"], 6)
     languages = json.loads((tmp_path / "data/split/toy/languages.json").read_text())
     assert languages == {"source_language": "fr", "target_language": "en"}
@@ -82,8 +93,8 @@ def test_targets_that_stand_in_a_carved_part_are_dropped(tmp_path):
     assert "data/clean/toy: no pair is left in validation, got " in said
     assert split(tmp_path, leakage="report") == (0, "")
     metric = outcome(tmp_path)[1]
-    assert metric["dropped"] == {"validation": 0, "train": 0}
-    assert metric["leakage"]["train/test"] == {"source": 0, "target": metric["pairs"]["train"], "dropped": 0}
+    assert dropped(metric) == [0, 0, 0, 0]
+    assert metric["leakage"]["train/test"] == overlap(exact_target=metric["pairs"]["train"])
     assert metric["line_split"]["share"] == 1.0
 
 
@@ -93,13 +104,13 @@ def test_brought_parts_by_hand(tmp_path):
     found, metric = outcome(tmp_path)
     assert metric == {
         "pairs": {"test": 2, "news": 2, "validation": 1, "train": 37},
-        "dropped": {"validation": 1, "train": 3},
+        "dropped": {"validation": {"exact": 1, "near": 0}, "train": {"exact": 3, "near": 0}},
         "leakage": {
-            "validation/test": {"source": 0, "target": 0, "dropped": 0},
-            "validation/news": {"source": 1, "target": 0, "dropped": 1},
-            "train/test": {"source": 0, "target": 1, "dropped": 1},
-            "train/news": {"source": 0, "target": 0, "dropped": 0},
-            "train/validation": {"source": 2, "target": 0, "dropped": 2},
+            "validation/test": overlap(),
+            "validation/news": overlap(exact_source=1, dropped=1),
+            "train/test": overlap(exact_target=1, dropped=1),
+            "train/news": overlap(),
+            "train/validation": overlap(exact_source=2, dropped=2),
         },
     }
     assert found["validation"] == BROUGHT["validation"][:1]
@@ -109,6 +120,38 @@ def test_brought_parts_by_hand(tmp_path):
     for part in ("test", "news"):
         for copied, path in zip(parts.paths(tmp_path / "data/split/toy", part), parts.paths(clean, part), strict=True):
             assert copied.read_bytes() == path.read_bytes()
+
+
+TWINS = [
+    ("Il pleut !", "Rain falls."),  # of test
+    ("Regarde : il neige. Viens !", "Look at that."),  # of validation, among others
+    ("Mais non.", "She said: “Snow falls.”"),  # of news
+    ("Il pleut souvent.", "It rains a lot."),  # none
+]
+
+
+def test_near_twins_are_dropped_and_counted_apart(tmp_path):
+    lay(tmp_path, train=[*PAIRS, *TWINS], **BROUGHT)
+    shares = {"validation_share": 0.0, "test_share": 0.0}
+    assert split(tmp_path, **shares) == (0, "")
+    found, metric = outcome(tmp_path)
+    assert metric["dropped"] == {"validation": {"exact": 1, "near": 0}, "train": {"exact": 3, "near": 3}}
+    assert metric["leakage"]["train/test"] == overlap(exact_target=1, near_source=1, dropped=2)
+    assert metric["leakage"]["train/news"] == overlap(near_source=1, near_target=1, dropped=2)  # `Il neige` too
+    assert metric["leakage"]["train/validation"] == overlap(exact_source=2, near_source=1, dropped=3)
+    assert [pair for pair in TWINS if pair in found["train"]] == TWINS[3:]
+    held_out = {"".join(sentences(side)) for part in BROUGHT for pair in found[part] for side in pair}
+    assert not {one for pair in found["train"] for side in pair for one in sentences(side)} & held_out
+    assert split(tmp_path, **shares, near_leakage="report") == (0, "")
+    found, metric = outcome(tmp_path)
+    assert set(TWINS) <= set(found["train"])
+    assert metric["dropped"]["train"] == {"exact": 3, "near": 0}
+    assert metric["leakage"]["train/test"] == overlap(exact_target=1, near_source=1, dropped=1)
+    assert split(tmp_path, **shares, near_leakage="fail") == (
+        1,
+        "error: data/clean/toy: parts share sentences, got train/test 1 sources and 0 targets (near), train/news 1 "
+        "sources and 1 targets (near), train/validation 1 sources and 0 targets (near); expected none\n",
+    )
 
 
 def test_a_brought_test_part_and_a_carved_validation_part(tmp_path):
@@ -138,8 +181,8 @@ def test_order_and_more_pairs_move_none_and_runs_repeat(tmp_path):
         (
             BROUGHT,
             {"validation_share": 0.0, "test_share": 0.0, "leakage": "fail"},
-            "data/clean/toy: parts share sentences, got validation/news 1 sources and 0 targets, train/test 0 sources "
-            "and 1 targets, train/validation 2 sources and 0 targets; expected none",
+            "data/clean/toy: parts share sentences, got validation/news 1 sources and 0 targets (exact), train/test 0 "
+            "sources and 1 targets (exact), train/validation 2 sources and 0 targets (exact); expected none",
         ),
         (
             BROUGHT,

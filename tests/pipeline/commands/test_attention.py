@@ -40,10 +40,16 @@ def test_a_model_without_attention_says_so(fails, project):
 
 
 def test_no_text_is_refused(fails, project):
-    for sentence in ("", "  "):
+    for sentence in ("", "  ", "\u200b"):
         assert fails("attention", "--system", SYSTEM, sentence) == (
             f"sentence: holds no text, got {sentence!r}; expected words to translate"
         )
+
+
+def test_however_a_sentence_is_spelt(run, project):
+    expected = run("attention", "--system", SYSTEM, "le chat noir").err
+    for sentence in ("\ufeffle chat\u202fnoir", " le\nchat noir\n", "le c\u00adhat\u200b noir"):
+        assert run("attention", "--system", SYSTEM, sentence).err == expected
 
 
 def test_warnings_are_those_of_translate(run, project):

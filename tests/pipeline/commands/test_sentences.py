@@ -4,6 +4,7 @@ import sys
 import pytest
 
 from pipeline.commands import sentences
+from pipeline.data.seen_words import SeenWords
 from pipeline.files import DataError
 
 
@@ -66,6 +67,8 @@ def test_bytes_that_are_no_text_are_named():
 class Knowing:
     """A translator that knows words."""
 
+    seen_words = SeenWords(["fine", "long"])
+
     def knows(self, source):
         return bool(source.ids) and 1 not in source.ids
 
@@ -77,6 +80,9 @@ def test_warnings_name_the_line(capsys):
         (sentences.Source([5, 6], 9), "long"),
         (sentences.Source([1], 1), "?"),
         (sentences.Source([1], 3), "?" * 99),
+        (sentences.Source([5, 6], 2), "Fine, Léa?"),
+        (sentences.Source([5, 6], 2), "a b long c D e f, d " + "g" * 99),
+        (sentences.Source([5, 6], 9), "x" * 99),
     ):
         sentences.warn(Knowing(), source, line, "a.txt line 3")
     assert capsys.readouterr().err.splitlines() == [
@@ -85,4 +91,9 @@ def test_warnings_name_the_line(capsys):
         "warning: a.txt line 3: longer than in training, got 3 pieces; only the first 1 are translated",
         f"warning: a.txt line 3: only unknown pieces, got '{'?' * 60}...'; "
         "expected text like that of the training part",
+        "warning: a.txt line 3: words that training never saw, got Léa; the translation may make no sense",
+        "warning: a.txt line 3: words that training never saw, got a, b, c, D, e and 2 more; "
+        "the translation may make no sense",
+        "warning: a.txt line 3: longer than in training, got 9 pieces; only the first 2 are translated",
+        f"warning: a.txt line 3: words that training never saw, got {'x' * 60}; the translation may make no sense",
     ]

@@ -1,3 +1,4 @@
+import json
 import os
 import pty
 import subprocess
@@ -5,7 +6,7 @@ import sys
 
 import pytest
 
-from pipeline.data.vocabulary import Vocabulary
+from pipeline.data.vocabulary import Vocabulary, digest
 from pipeline.translator import Translator
 from stages.decode import main as decode
 from tests import systems
@@ -131,6 +132,35 @@ def test_unknown_pieces_only_are_translated_and_named(run, project):
         "expected text like that of the training part",
     ]
     assert run("translate", "--system", SYSTEM, "ξένος").err.startswith("warning: sentence line 1: only unknown pieces")
+
+
+def test_however_a_sentence_is_spelt(run, project):
+    """Every line gives the answer of the plain one, and each gives one: no character but a line feed ends a line."""
+    plain = "une pomme rouge\n"
+    given = plain + "une\u202fpomme rouge\n\ufeffune pomme rouge\nune\x0bpomme\u2028rouge\x0c\nune p\u00adomme\u200b rouge\n"
+    said = run("translate", "--system", SYSTEM, given=given)
+    assert said == (0, run("translate", "--system", SYSTEM, "une pomme rouge").out * 5, "")
+
+
+def test_a_line_of_nothing_that_is_seen_gives_an_empty_one(run, project):
+    given = "le chat\n\u200b\n\ufeff \u00ad\u2028\n\nle chat\n"
+    chat = run("translate", "--system", SYSTEM, "le chat").out
+    assert run("translate", "--system", SYSTEM, given=given) == (0, f"{chat}\n\n\n{chat}", "")
+    assert run("translate", "--system", SYSTEM, "\u200b").out == "\n"
+
+
+def test_words_that_training_never_saw_are_named(run, project):
+    (project / "data/vocabulary/toy-bpe_toy/seen_words.txt").write_text("chat\ndort\nle\n")
+    training = project / f"runs/{SYSTEM}/train/training.json"
+    summary = json.loads(training.read_text())
+    training.write_text(json.dumps(summary | {"vocabulary": digest(project / "data/vocabulary/toy-bpe_toy")}))
+    said = run("translate", "--system", SYSTEM, given="le chat dort\nle chat noir, LE CHAT blanc\nξένος\n")
+    assert said.out.count("\n") == 3
+    assert said.err.splitlines() == [
+        "warning: standard input line 2: words that training never saw, got noir, blanc; "
+        "the translation may make no sense",
+        "warning: standard input line 3: only unknown pieces, got 'ξένος'; expected text like that of the training part",
+    ]
 
 
 def test_more_than_the_beam_finds_is_refused(fails, project):

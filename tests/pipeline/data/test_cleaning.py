@@ -72,20 +72,12 @@ def test_length_ratio_takes_a_short_sentence_for_three_words(short, longest):
         assert cleaning.length_ratio(*(few, more)[::swap], section)
 
 
-@pytest.mark.parametrize(
-    ("raw", "expected"),
-    [
-        ("e\u0301te\u0301", "été"),
-        ("  deux\t mots\u00a0!\u2028", "deux mots !"),
-        ("un\x0bdeux\x0ctrois\r", "un deux trois"),
-        ("\ufeffOui", "Oui"),
-        ("ﬁn Ａ", "ﬁn Ａ"),
-    ],
-    ids=["NFC", "spaces", "vertical", "byte order mark", "no compatibility forms"],
-)
-def test_normalised(raw, expected):
-    assert cleaning.normalised(raw) == expected
-    assert cleaning.normalised(expected) == expected
+def test_invisible_characters_hide_no_duplicate():
+    kept, tally = run(FINE, ("le chat dort\u200b", "the\u00ad cat sleeps"), ("\ufeffle chat dort", "the cat sleeps\u200e"))
+    assert kept == [FINE]
+    assert dropped(tally) == {"duplicate": 2}
+    assert tally.changed == 2
+    assert dropped(run(("\u200b", "nothing"), FINE)[1]) == {"empty": 1}
 
 
 def test_the_first_of_equal_pairs_is_kept_and_changes_are_counted():

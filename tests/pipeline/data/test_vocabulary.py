@@ -1,5 +1,6 @@
 """Text to ids and back, alike for subwords and for whole words."""
 
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,48 @@ def test_text_survives_a_round_trip(trained):
     if trained.whole_words:
         text[0] = "the cat sees the house"  # it knows no `a`
     assert trained.decode_target(trained.encode_target(text)) == text
+
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+PLAIN = "Où est l'été, Léa ?"
+SPELT = {
+    "narrow no-break space": "Où est l'été, Léa\u202f?",
+    "NFD": unicodedata.normalize("NFD", PLAIN),
+    "byte order mark": "\ufeff" + PLAIN,
+    "no-break spaces": "\u00a0Où\u2003est\u2009l'été,\u2028Léa\u00a0?\u3000",
+    "invisible": "O\u200bù est l'é\u00adté, \u200eLéa\u2060 ?\u202c",
+    "between letter and accent": "Ou\u200b\u0300 est l'e\u00ad\u0301te\u0301, Le\ufeff\u0301a ?",
+    "control": "Où\u000best\tl'été,\u000cLéa\r?",
+}
+
+
+@pytest.fixture(scope="module", params=[*KINDS, "bpe joint bytes"])
+def french(request, tmp_path_factory) -> Vocabulary:
+    """A vocabulary of each kind, and one that spells what it does not know in bytes, which has seen French."""
+    folder = tmp_path_factory.mktemp("french")
+    files.write_lines(text := folder / "text.txt", [PLAIN, ALPHABET, "où est Léa ?", "l'été , est là"] * 10)
+    name, *rest = request.param.split()
+    if name == "word":
+        section = Words(kind="word", words=9, sentences=99, seed=1)
+        words.train(section, text, text, ("fr", "fr"), folder, where="toy")
+    else:
+        size = 60 + 256 * ("bytes" in rest)
+        section = {"kind": name, "joint": "joint" in rest, "size": size, "byte_fallback": "bytes" in rest}
+        subwords.train(Subwords.model_validate(REST | section), text, text, folder, where="toy")
+    return Vocabulary.load(folder)
+
+
+@pytest.mark.parametrize("spelling", SPELT)
+def test_however_a_text_is_spelt_its_pieces_are_the_same(french, spelling):
+    assert french.encode_source([SPELT[spelling], PLAIN]) == french.encode_source([PLAIN, PLAIN])
+    assert french.encode_target([SPELT[spelling]]) == french.encode_target([PLAIN])
+    [sentence] = french.encode_source([SPELT[spelling]])
+    assert sentence
+    assert french.whole_words or ids.UNK not in sentence
+
+
+def test_a_text_of_nothing_that_is_seen_has_no_pieces(french):
+    assert french.encode_source(["\u200b", "\ufeff \u00ad\u2028", ""]) == [[], [], []]
 
 
 def test_the_special_pieces_are_the_first_four(trained):

@@ -50,7 +50,7 @@ def test_data_counts_add_up_from_read_to_kept(make_corpus):
     ]
     assert "\n".join(rows) in data
     assert "| `train` | 900 | 9,000 | 8,000 | 0.10 % | 0.00 % |" in data
-    assert "| `train/test` | 1 | 12 | 12 |" in data
+    assert "| `train/test` | 1 | 12 | 2 | 0 | 14 |" in data
     assert "by line" not in data
 
 

@@ -1,0 +1,29 @@
+"""The form in which every vocabulary reads text: in training, in validation, and of a source that is translated."""
+
+import re
+import unicodedata
+
+# Format characters (category Cf) that nobody sees. Written out, since a newer Python knows more of them than an older
+# one, and the same text must give the same pieces in both. Not among them, and so kept:
+# - U+200C and U+200D, the joiners that scripts and emoji need; U+180E, the gap before a last vowel in Mongolian; the
+#   controls that place the signs of hieroglyphs (U+13430 to U+1343F) and of shorthand (U+1BCA0 to U+1BCA3);
+# - the signs that are drawn around or above digits and letters: U+0600 to U+0605, U+06DD, U+070F, U+0890, U+0891,
+#   U+08E2, U+110BD, U+110CD;
+# - the tags that make a flag, such as Scotland's, and that end it: a black flag, three to six of them, U+E007F.
+FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"
+INVISIBLE = re.compile(
+    f"({FLAG})|[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
+)
+
+
+def normalised(text: str) -> str:
+    """`text` in Unicode NFC without invisible characters, one space for every stretch of white space, none at the ends.
+
+    Texts that are canonically equivalent come out the same, and a normalised text stays as it is.
+    """
+    if not text.isascii():
+        if not text.isprintable():  # the quicker test, false wherever a format character stands
+            text = INVISIBLE.sub(r"\1", text)  # first: what stands between a letter and its accent keeps NFC from both
+        text = unicodedata.normalize("NFC", text)
+    return " ".join(text.split())
