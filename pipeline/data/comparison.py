@@ -5,8 +5,8 @@ import unicodedata
 
 from pipeline.data.normalisation import normalised
 
-# What ends a sentence, or stands around one that is quoted, after NFKD. Thai, Lao, Burmese and Khmer end one by a space.
-ENDS = ".!?:;()[]\"“”„‟«»‹›「」『』〝〞【】。؟؛۔।॥։።፧།༎။។៕"
+# What ends a sentence, or stands around one that is quoted, after NFKD. Thai, Lao, Burmese and Khmer use a space.
+ENDS = '.!?:;()[]"“”„‟«»‹›「」『』〝〞【】。؟؛۔।॥։።፧།༎။។៕'
 SPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\s+")
 END = "\n"
 LETTERS_AND_DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -57,4 +57,6 @@ def is_compared(character: str) -> bool:
 
 FORMS = Forms()
 ASCII_FORMS = "".join(END if one in ENDS else one.lower() for one in ASCII).encode().ljust(256, b"\0")
-ASCII_DROPPED = "".join(one for one in ASCII if one not in ENDS and one.lower() not in LETTERS_AND_DIGITS + END).encode()
+ASCII_DROPPED = "".join(
+    one for one in ASCII if one not in ENDS and one.lower() not in LETTERS_AND_DIGITS + END
+).encode()

@@ -12,7 +12,6 @@ from pipeline.data.parts import Pair
 from pipeline.data.splits import Splitting
 from pipeline.seeding import generator
 
-
 LEVELS = ("exact", "near")
 
 

@@ -77,8 +77,8 @@ def data(corpus: Corpus) -> Iterator[str]:
         yield f"Parts after splitting, and their tokens in vocabulary `{vocabulary}`:\n"
         yield markdown(["part", "pairs", *TOKENS], [part_row(part, parts[part]) for part in parts], numbers=5)
     yield (
-        "Leakage: pairs of one part whose source or target another part knows, the same or nearly so (equal letters and "
-        "digits, or whole sentences of a longer text), and how many of them were dropped:\n"
+        "Leakage: pairs of one part whose source or target another part knows, the same or nearly so (equal letters "
+        "and digits, or whole sentences of a longer text), and how many of them were dropped:\n"
     )
     leaks = [[f"`{parts}`", *(count(found[k]) for k in LEAKAGE)] for parts, found in splitting["leakage"].items()]
     yield markdown(["pairs of / found in", *LEAKAGE.values()], leaks, numbers=len(LEAKAGE))

@@ -65,7 +65,13 @@ def project(tmp_path):
     return tmp_path
 
 
-SPELLINGS = ["le chat noir", "le chat\u202fnoir", "\ufeffle chat noir", "le c\u200bhat noi\u00adr", "le\u2028chat\x0bnoir"]
+SPELLINGS = [
+    "le chat noir",
+    "le chat\u202fnoir",
+    "\ufeffle chat noir",
+    "le c\u200bhat noi\u00adr",
+    "le\u2028chat\x0bnoir",
+]
 
 
 def decode(project):

@@ -53,7 +53,10 @@ def write_corpus(root):
     cleaning = {"source_language": "fr", "target_language": "en", "read": 100, "kept": 90}
     write(root / "data/clean/toy_fr_en/clean.json", cleaning | {"dropped": {"empty": 3, "duplicate": 7}})
     leakage = {"train/test": {"exact_source": 1, "exact_target": 2, "near_source": 0, "near_target": 0, "dropped": 2}}
-    write(root / "data/split/toy_fr_en.json", {"pairs": PARTS, "dropped": {"train": {"exact": 2, "near": 0}}, "leakage": leakage})
+    write(
+        root / "data/split/toy_fr_en.json",
+        {"pairs": PARTS, "dropped": {"train": {"exact": 2, "near": 0}}, "leakage": leakage},
+    )
     tokens = {"source_tokens": 500, "target_tokens": 450, "source_unknown": 1, "target_unknown": 0}
     encoded = {part: {"pairs": count, **tokens} for part, count in PARTS.items()}
     write(root / "data/encode/toy_fr_en-bpe_2k/encode.json", encoded)

@@ -73,7 +73,9 @@ def test_length_ratio_takes_a_short_sentence_for_three_words(short, longest):
 
 
 def test_invisible_characters_hide_no_duplicate():
-    kept, tally = run(FINE, ("le chat dort\u200b", "the\u00ad cat sleeps"), ("\ufeffle chat dort", "the cat sleeps\u200e"))
+    kept, tally = run(
+        FINE, ("le chat dort\u200b", "the\u00ad cat sleeps"), ("\ufeffle chat dort", "the cat sleeps\u200e")
+    )
     assert kept == [FINE]
     assert dropped(tally) == {"duplicate": 2}
     assert tally.changed == 2

@@ -159,7 +159,9 @@ def test_no_twin_is_left_and_none_but_twins_are_dropped(seed):
     draw = random.Random(seed)
 
     def text():
-        words = [draw.choice(["où", "OU", "là", "la", "été", "e\u0301te", "ﬁn", "fin", "À", "1", "¹"]) for _ in range(4)]
+        words = [
+            draw.choice(["où", "OU", "là", "la", "été", "e\u0301te", "ﬁn", "fin", "À", "1", "¹"]) for _ in range(4)
+        ]
         return "".join(word + draw.choice(["", " ", ". ", " ?", "! ", "\u202f: ", "’", "-"]) for word in words)
 
     held_out, pairs = [(text(), text()) for _ in range(30)], [(text(), text()) for _ in range(600)]

@@ -14,7 +14,11 @@ SEEN = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U0001
 PLACING = "\u180e" + "".join(map(chr, [*range(0x13430, 0x13440), *range(0x1BCA0, 0x1BCA4)]))
 EVERY = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
 # Whatever meets badly: accents, Hangul in pieces, format characters, flags, white space, marks that change places.
-TRICKY = [*"e\u0301\u0323\u0345\u200b\u00ad\ufeff\u200d\u1100\u1161\u11a8\uac00 \u202f\u2028\t\u0340\u2000", *FLAG, "か\u3099"]
+TRICKY = [
+    *"e\u0301\u0323\u0345\u200b\u00ad\ufeff\u200d\u1100\u1161\u11a8\uac00 \u202f\u2028\t\u0340\u2000",
+    *FLAG,
+    "か\u3099",
+]
 
 
 @pytest.mark.parametrize(

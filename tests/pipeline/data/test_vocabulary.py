@@ -71,7 +71,7 @@ def french(request, tmp_path_factory) -> Vocabulary:
         section = Words(kind="word", words=9, sentences=99, seed=1)
         words.train(section, text, text, ("fr", "fr"), folder, where="toy")
     else:
-        size = 60 + 256 * ("bytes" in rest)
+        size = 42 + 256 * ("bytes" in rest)
         section = {"kind": name, "joint": "joint" in rest, "size": size, "byte_fallback": "bytes" in rest}
         subwords.train(Subwords.model_validate(REST | section), text, text, folder, where="toy")
     return Vocabulary.load(folder)

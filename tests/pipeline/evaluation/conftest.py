@@ -12,9 +12,7 @@ SIGNATURES = {"bleu": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.
 CLEANING = {"source_language": "fr", "target_language": "en", "read": 1000, "kept": 950}
 CLEANING |= {"dropped": {"empty": 0, "length_ratio": 20, "duplicate": 30}}
 TOKENS = {"pairs": 900, "source_tokens": 9000, "target_tokens": 8000, "source_unknown": 9, "target_unknown": 0}
-LEAKAGE = {
-    "train/test": {"exact_source": 1, "exact_target": 12, "near_source": 2, "near_target": 0, "dropped": 14}
-}
+LEAKAGE = {"train/test": {"exact_source": 1, "exact_target": 12, "near_source": 2, "near_target": 0, "dropped": 14}}
 TEXTS = [("Le chat | dort.", "The cat sleeps."), ("Il *a* <b>", "He has"), ("Bonjour", "Hello")]
 BOOTSTRAP = "nrefs:1|bs:100|seed:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 STANDINGS = {
