@@ -55,9 +55,12 @@ def split(
     return {"pairs": pairs, "dropped": leakage.dropped, "leakage": leakage.overlaps, **line_split}
 
 
-def headline(counts: dict[str, Any]) -> dict[str, dict[str, int]]:
-    """Of the counts, pairs of each part, pairs dropped, and training pairs whose source stands in a part held out."""
-    leakage = {name.removeprefix(f"{TRAIN}/"): found["source"] for name, found in counts["leakage"].items()}
+def headline(counts: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Of the counts, pairs of each part, pairs dropped, and training pairs whose source a held-out part knows."""
+    leakage = {
+        name.removeprefix(f"{TRAIN}/"): {level: found[f"{level}_source"] for level in contamination.LEVELS}
+        for name, found in counts["leakage"].items()
+    }
     return {
         "pairs": counts["pairs"],
         "leakage": {part: found for part, found in leakage.items() if part in counts["pairs"]},

@@ -113,6 +113,15 @@ def test_brought_parts_by_hand(tmp_path):
             "train/validation": overlap(exact_source=2, dropped=2),
         },
     }
+    assert json.loads((tmp_path / "metrics/toy.json").read_text()) == {
+        "pairs": metric["pairs"],
+        "dropped": metric["dropped"],
+        "leakage": {
+            "test": {"exact": 0, "near": 0},
+            "news": {"exact": 0, "near": 0},
+            "validation": {"exact": 2, "near": 0},
+        },
+    }
     assert found["validation"] == BROUGHT["validation"][:1]
     cat, girl = ("Le chat dort.", "The cat sleeps."), ("La fille rit.", "The girl laughs.")
     lost = [cat, ("Le chat dort.", "The cat sleeps now."), girl]
