@@ -53,7 +53,19 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "decoding": {"models.interface", "params", "ids", "seeding", "progress"},
     "evaluation": {"params", "files", "seeding", "build", "progress", "terminal"},
     "catalogue": {"params", "build", "data", "models", "training", "decoding", "evaluation", "ctranslate2_export"},
-    "translator": {"params", "files", "ids", "device", "data.vocabulary", "models.interface", "decoding"},
+    "summaries": {"files"},
+    "weights": {"files"},
+    "translator": {
+        "params",
+        "files",
+        "ids",
+        "device",
+        "summaries",
+        "weights",
+        "data.vocabulary",
+        "models.interface",
+        "decoding",
+    },
 }
 BELOW["commands"] = {*BELOW, "commands"}  # like a stage, a command imports anything
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from pipeline.files import DataError
+from pipeline.files import DataError, note
 
 Ids: TypeAlias = np.dtype[Any]
 SIDES = ("source", "target")
@@ -132,7 +132,7 @@ class Column:
     """
 
     def __init__(self, path: Path, dtype: Ids) -> None:
-        self.file, self.dtype, self.length = path.open("wb"), dtype, 0
+        self.path, self.file, self.dtype, self.length = path, path.open("wb"), dtype, 0
         self.file.write(header(dtype, 0))
 
     def append(self, values: np.ndarray) -> None:
@@ -146,6 +146,7 @@ class Column:
         with self.file:
             self.file.seek(0)
             self.file.write(header(self.dtype, self.length))
+        note(self.path)
 
 
 def header(dtype: Ids, length: int) -> bytes:

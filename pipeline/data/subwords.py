@@ -87,7 +87,8 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
         lines = chain.from_iterable(compress(files.read_lines(path), chosen) for path in paths)
         total = int(chosen.sum()) * len(paths)
         model = train_model(track(lines, f"{side} vocabulary", total=total, unit="lines"), subwords, where, paths)
-        (folder / f"{side}.model").write_bytes(model)
+        with files.new_file(folder / f"{side}.model", "wb") as file:
+            file.write(model)
     models = dict.fromkeys(("source", "target"), "joint") if subwords.joint else {side: side for side in sides}
     sizes = {f"{side}_size": Pieces.load(folder / f"{model}.model").size for side, model in models.items()}
     record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum())}

@@ -103,11 +103,11 @@ def test_other_system_errors_are_bugs(run):
 
 @pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")
 def test_full_disk_is_one_line(run, tmp_path):
-    (tmp_path / ".out.txt.partial").symlink_to(FULL)
-    said = run("files.write_lines(Path('out.txt'), ['a'])")
+    (tmp_path / ".out.txt.full.partial").symlink_to(FULL)
+    said = run("files.token = lambda: 'full'; files.write_lines(Path('out.txt'), ['a'])")
     assert said.returncode == 1
     assert said.stderr == "error: out.txt: the disk is full; free some space and repeat the command\n"
-    assert sorted(os.listdir(tmp_path)) == ["stage.py"]
+    assert sorted(os.listdir(tmp_path)) == ["stage.py", "work"]
 
 
 @pytest.mark.parametrize(
@@ -128,4 +128,4 @@ def test_full_disk_by_any_name(run, error):
 def test_full_disk_leaves_no_folder(run, tmp_path):
     said = run("with files.new_folder(Path('out')): raise OSError(errno.ENOSPC, 'No space left on device')")
     assert said.stderr == "error: out: the disk is full; free some space and repeat the command\n"
-    assert sorted(os.listdir(tmp_path)) == ["stage.py"]
+    assert sorted(os.listdir(tmp_path)) == ["stage.py", "work"]
