@@ -16,10 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-import typer
-
 from pipeline.terminal import printable
 
+PARENT = os.getppid()  # as early as can be: a stage may take seconds over its other imports
 FULL = re.compile(rf"{os.strerror(errno.ENOSPC)}|\d+ requested and \d+ written")  # Rust's words and numpy's
 UNUSABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)  # what a path may answer
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
@@ -36,6 +35,8 @@ def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) 
 
     `writes` says whether this process is the one that writes them, where there may be several.
     """
+    import typer  # a tenth of a second
+
     stage = Path(sys.argv[0]).stem
 
     @functools.wraps(main)
@@ -56,8 +57,8 @@ def end_with_parent() -> None:
     """Have SIGTERM come where what started this process dies: `dvc repro`, or torchrun's launcher.
 
     A command of its own in a terminal is left alone.
-    Raises: SystemExit where `dvc repro` has died already: what adopted this process is of another session (so is
-        torchrun's launcher, to each of its ranks).
+    Raises: SystemExit where it has died already. Had it before this module was imported, what adopted this process is
+        of another session (so is torchrun's launcher, to each of its ranks).
     """
     if not {"DVC_STAGE", "RANK"} & os.environ.keys():
         return
@@ -65,7 +66,8 @@ def end_with_parent() -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
     else:
         threading.Thread(target=outlive, args=(os.getppid(),), daemon=True).start()
-    if "RANK" not in os.environ and os.getsid(os.getppid()) != os.getsid(0):
+    adopted = "RANK" not in os.environ and os.getsid(os.getppid()) != os.getsid(0)
+    if adopted or os.getppid() != PARENT:
         sys.exit(128 + signal.SIGTERM)
 
 

@@ -26,6 +26,13 @@ class Languages(Summary):
     target_language: Language
 
 
+class Sizes(Summary):
+    """Of vocabulary.json, what every reader of the vocabulary checks."""
+
+    source_size: Count
+    target_size: Count
+
+
 class Written(Summary):
     """What `download` says of a part."""
 
@@ -110,11 +117,21 @@ class Averaged(Summary):
     checkpoints: list[Weights]
 
 
+class Detail(Summary):
+    """How one metric was computed."""
+
+    signature: str
+
+
+class Details(RootModel[dict[Part, dict[str, Detail]]]):
+    """data/score/<system>/scores.json."""
+
+
 class Scores(RootModel[dict[Part, dict[str, Any]]]):
     """metrics/<system>.json."""
 
 
-def read(path: Path, kind: type[BaseModel]) -> dict[str, Any]:
+def read(path: Path, kind: type[BaseModel]) -> Any:
     """The summary at `path`, whole, where it is a `kind`.
 
     Raises: DataError where it is missing, no JSON, or not what later stages read; with the first fault.
@@ -130,7 +147,7 @@ def read(path: Path, kind: type[BaseModel]) -> dict[str, Any]:
         raise files.DataError(
             f"{path}: {where + ': ' if where else ''}{what[:1].lower()}{what[1:]}{got}; expected what the stage writes"
         ) from None
-    return dict(value)
+    return value
 
 
 def shortened(value: object) -> str:

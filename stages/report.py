@@ -15,6 +15,9 @@ from pipeline.evaluation.scores import Scoring
 from pipeline.params import Reader
 
 READS = ("build", "report", "score")
+# Of the tables that the report reads, the columns of numbers.
+CURVES = ("update", "train_loss", "validation_loss")
+LENGTHS = ("lower", "sentences", "bleu", "chrf")
 
 
 def main() -> None:
@@ -92,7 +95,7 @@ def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list
         vocabulary=vocabulary,
         model=model,
         size=size,
-        curves=read_rows(built(runs / "train/curves.csv", f"train@{system}")),
+        curves=read_rows(built(runs / "train/curves.csv", f"train@{system}"), CURVES),
         training=summaries.read(built(runs / "train/training.json", f"train@{system}"), summaries.Summed),
         average=summaries.read(built(runs / "average/average.json", f"average@{system}"), summaries.Averaged),
         translations={
@@ -104,7 +107,9 @@ def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list
             for part in tests
             for sentence in attended.read(built(Path("data/attend", system, f"{part}.json"), f"attend@{system}"))
         ],
-        by_length=read_rows(built(Path("data/score", system, "by_length.csv"), f"score@{system}")),
+        by_length=read_rows(
+            built(Path("data/score", system, "by_length.csv"), f"score@{system}"), LENGTHS, ("part", "bucket")
+        ),
     )
 
 

@@ -89,7 +89,8 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     ranks.agree(key, "fingerprint of code, data and parameters", "the same files and versions on every machine")
     device.bound_memory()
     device.be_deterministic(seed_for(training.seed, "weights"))
-    words, encoded = Vocabulary.load(pieces), Encoded.open(data / "train")
+    words = Vocabulary.load(pieces)
+    encoded = Encoded.open(data / "train", words.source_size, words.target_size)
     net = found.Model(arch, source_size=words.source_size, target_size=words.target_size).to(where)
     ranks.start_alike(net.state_dict().values())
     return Trial(
@@ -107,7 +108,13 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
         pieces=pieces,
         encoded=encoded,
         plan=Plan(encoded, training, learning.batches),
-        judge=Judge(Encoded.open(data / "validation"), references, words, training, learning.precision),
+        judge=Judge(
+            Encoded.open(data / "validation", words.source_size, words.target_size),
+            references,
+            words,
+            training,
+            learning.precision,
+        ),
         checkpoints=Checkpoints(
             states_folder(system, key), last=training.last_checkpoints, best=training.best_checkpoints
         ),

@@ -31,7 +31,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "tracking_patience": set(),
     "tracking_server": set(),
     "tracking_database": set(),
-    "data": {"params", "files", "ids", "seeding", "progress", "terminal"},
+    "data": {"params", "files", "ids", "seeding", "progress", "summaries", "terminal"},
     "layers": {"params", "ids"},
     "models": {"models.interface", "layers", "params", "ids"},
     "training": {
@@ -51,7 +51,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     },
     "ctranslate2_export": {"params", "ids", "data.vocabulary", "layers"},
     "decoding": {"models.interface", "params", "ids", "seeding", "progress"},
-    "evaluation": {"params", "files", "seeding", "build", "progress", "terminal"},
+    "evaluation": {"params", "files", "seeding", "build", "progress", "summaries", "terminal"},
     "catalogue": {"params", "build", "data", "models", "training", "decoding", "evaluation", "ctranslate2_export"},
     "summaries": {"files"},
     "weights": {"files"},

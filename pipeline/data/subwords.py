@@ -50,11 +50,17 @@ class Pieces:
         Raises: DataError where the file is missing or holds no model.
         """
         try:
-            return cls(sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes()))
+            data = path.read_bytes()
+            model = sentencepiece.SentencePieceProcessor(model_proto=data or b"none")  # it takes no bytes for no model
+            special = model.pad_id(), model.unk_id(), model.bos_id(), model.eos_id()
+            if special == (ids.PAD, ids.UNK, ids.BOS, ids.EOS):
+                return cls(model)
+            what = f"other special pieces, got the ids {special}"
         except FileNotFoundError:
             raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
         except RuntimeError:
-            raise files.DataError(f"{path}: not a SentencePiece model; expected one of the stage vocabulary") from None
+            what = "not a SentencePiece model"
+        raise files.DataError(f"{path}: {what}; expected one of the stage vocabulary") from None
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, in one thread: the stage encode has its processes."""
