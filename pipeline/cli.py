@@ -30,6 +30,10 @@ class InUseError(ValueError):
     """Another process runs the same stage."""
 
 
+class UnreadError(ValueError):
+    """Nobody reads what a command prints."""
+
+
 def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) -> None:
     """Parse the command line into the names of `main`'s matrix item and call it, alone at its outputs.
 
@@ -49,7 +53,7 @@ def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) 
             main(**axes)
 
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(alone)
+    app.command()(to_the_end(alone))
     call(app)
 
 
@@ -135,11 +139,7 @@ def call(app: Callable[[], Any]) -> None:
     keep_standard_streams()
     try:
         app()
-        if sys.stdout is not None:
-            sys.stdout.flush()
     except Exception as error:
-        if isinstance(error, BrokenPipeError):
-            silence()
         if message := mistake(error):
             sys.exit(f"error: {printable(message)}")
         raise
@@ -154,24 +154,36 @@ def keep_standard_streams() -> None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (open until the end)
 
 
-def silence() -> None:
-    """Have what is left for a standard output that nobody reads go nowhere, as Python's end would stumble over it."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
+def to_the_end(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which says so where the reader of its output went away (`| head -1`); typer would be silent."""
+
+    @functools.wraps(command)
+    def printing(*args: Any, **kwargs: Any) -> Any:
+        try:
+            try:
+                return command(*args, **kwargs)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)  # Python's end would stumble over what is left to print
+            raise UnreadError(
+                "standard output: was closed before all was written; expected a reader to the end"
+            ) from None
+
+    return printing
 
 
 def mistake(error: Exception) -> str | None:
     """What to say of an error that is the user's; None where it is ours.
 
-    The user's are a full disk, a path that cannot be used, an output that nobody reads, and the ValueErrors of classes
-    of our own: a plain one, torch's or numpy's is a bug.
+    The user's are a full disk, a path that cannot be used, and the ValueErrors of classes of our own: a plain one,
+    torch's or numpy's is a bug.
     """
     where = getattr(error, "filename", None)
     if disk_full(error):
         return f"{where or 'write'}: the disk is full; free some space and repeat the command"
-    if isinstance(error, BrokenPipeError) and where is None:
-        return "standard output: was closed before all was written; expected a reader to the end"
     if isinstance(error, UNUSABLE) or getattr(error, "errno", None) in (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP):
         what = getattr(error, "strerror", None) or str(error)
         return f"{where or 'write'}: {what}; expected a path of your own to read or to write"
