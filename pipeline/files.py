@@ -117,8 +117,8 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     holder = holder_of(path)
     if holder is None:
         path.parent.mkdir(parents=True, exist_ok=True)
-    elif not holder.is_dir():
-        raise DataError(f"{path}: its folder was removed while it was written; expected no other process there")
+    else:
+        make_below(holder, path)
     partial = unfinished(path)
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
     try:
@@ -135,6 +135,21 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         partial.unlink(missing_ok=True)
         name_file(error, path)
         raise
+
+
+def make_below(holder: Path, path: Path) -> None:
+    """Make the folders between an unfinished one and a file in it.
+
+    Raises: DataError where the unfinished one is gone.
+    """
+    try:
+        os.stat(holder)
+        for above in reversed([above for above in path.parents if holder in above.parents]):
+            above.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        raise DataError(
+            f"{path}: its folder was removed while it was written; expected no other process there"
+        ) from None
 
 
 def unfinished(path: Path) -> Path:

@@ -232,6 +232,12 @@ def test_what_a_library_wrote_is_noted(tmp_path):
         fill(tmp_path / "out", spoil)
 
 
+def test_folders_in_a_new_folder_are_made(tmp_path):
+    with files.new_folder(tmp_path / "out") as folder:
+        files.write_lines(folder / "a/b/c", ["1"])
+    assert (tmp_path / "out/a/b/c").read_text() == "1\n"
+
+
 def test_a_file_is_no_folder_to_replace(tmp_path):
     (tmp_path / "out").write_text("mine")
     with pytest.raises(NotADirectoryError), files.new_folder(tmp_path / "out") as folder:
