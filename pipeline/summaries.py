@@ -90,18 +90,34 @@ class Trained(Summary):
     """runs/<system>/train/training.json."""
 
     fingerprint: Annotated[str, Field(pattern=r"^\w+$")]  # a part of a folder's name
+
+
+class Translating(Trained):
+    """Of training.json, what translating depends on."""
+
     vocabulary: str
     params: dict[str, Any]
 
 
-class Best(Summary):
-    """The validation of the lowest loss."""
+class Lowest(Summary):
+    """The lowest validation loss."""
 
-    update: Count
     validation_loss: float
 
 
-class Summed(Trained):
+class Judged(Trained):
+    """Of training.json, what stands among the metrics."""
+
+    best: Lowest
+
+
+class Best(Lowest):
+    """The validation of the lowest loss."""
+
+    update: Count
+
+
+class Summed(Translating):
     """Of training.json, what the report shows."""
 
     best: Best

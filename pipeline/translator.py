@@ -109,7 +109,7 @@ def read_training(system: str) -> dict[str, Any]:
     path = training_path(system)
     if not path.exists():
         raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system}` builds")
-    return dict(summaries.read(path, summaries.Trained))
+    return dict(summaries.read(path, summaries.Translating))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

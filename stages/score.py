@@ -36,7 +36,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
         files.write_table(folder / "by_length.csv", rows)
-    training = summaries.read(Path("runs", system, "train/training.json"), summaries.Summed)
+    training = summaries.read(Path("runs", system, "train/training.json"), summaries.Judged)
     loss = {"validation": {"loss": training["best"]["validation_loss"]}}
     files.write_json(Path("metrics", f"{system}.json"), loss | scores)
     track(system, scoring, scores, training["fingerprint"], decoded, out)
