@@ -1,28 +1,142 @@
-"""Run a stage as a command: its user's mistakes print one message, its own bugs print a traceback."""
+"""Run a stage as a command: alone at its outputs, no longer than `dvc repro`; its user's mistakes print one message,
+its own bugs print a traceback."""
 
+import ctypes
 import errno
+import fcntl
+import functools
 import os
 import re
+import signal
 import sys
-from collections.abc import Callable
-from typing import Any
-
-import typer
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
 
 from pipeline.terminal import printable
 
+PARENT = os.getppid()  # as early as can be: a stage may take seconds over its other imports
 FULL = re.compile(rf"{os.strerror(errno.ENOSPC)}|\d+ requested and \d+ written")  # Rust's words and numpy's
+UNUSABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)  # what a path may answer
+PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
+LOCKS = Path("work/locks")  # a file for each stage of each matrix item, which DVC knows nothing of
+IN_USE_SECONDS = 300.0  # so long a training that was asked to end may take over its update, a validation and its state
 
 
-def run(main: Callable[..., Any]) -> None:
-    """Parse the command line into `main`'s arguments and call it."""
+class InUseError(ValueError):
+    """Another process runs the same stage."""
+
+
+class UnreadError(ValueError):
+    """Nobody reads what a command prints."""
+
+
+def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) -> None:
+    """Parse the command line into the names of `main`'s matrix item and call it, alone at its outputs.
+
+    `writes` says whether this process is the one that writes them, where there may be several.
+    """
+    import typer  # a tenth of a second
+
+    stage = Path(sys.argv[0]).stem
+
+    @functools.wraps(main)
+    def alone(**axes: str) -> None:
+        end_with_parent()
+        if not writes():
+            main(**axes)
+            return
+        with held(LOCKS / re.sub(r"[^\w@-]", "_", "@".join(filter(None, (stage, "-".join(axes.values())))))):
+            main(**axes)
+
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(main)
+    app.command()(to_the_end(alone))
     call(app)
+
+
+def end_with_parent() -> None:
+    """Have SIGTERM come where what started this process dies: `dvc repro`, or torchrun's launcher.
+
+    A command of its own in a terminal is left alone.
+    Raises: SystemExit where it has died already. Had it before this module was imported, what adopted this process is
+        of another session (so is torchrun's launcher, to each of its ranks).
+    """
+    if not {"DVC_STAGE", "RANK"} & os.environ.keys():
+        return
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
+    else:
+        threading.Thread(target=outlive, args=(os.getppid(),), daemon=True).start()
+    adopted = "RANK" not in os.environ and os.getsid(os.getppid()) != os.getsid(0)
+    if adopted or os.getppid() != PARENT:
+        sys.exit(128 + signal.SIGTERM)
+
+
+def outlive(parent: int, seconds: float = 0.2) -> None:
+    """Send this process SIGTERM once its parent is another, where the kernel cannot be asked to."""
+    while os.getppid() == parent:
+        time.sleep(seconds)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """No other process is in a block of the same `path` meanwhile; the lock goes with the process that holds it.
+
+    Raises: InUseError naming the process that still does after `IN_USE_SECONDS`.
+    """
+    file = open_lock(path)
+    until = time.monotonic() + IN_USE_SECONDS
+    waits = False
+    while not (locked(file) and is_at(path, file)):
+        if not is_at(path, file):  # work/ was deleted
+            file.close()
+            file = open_lock(path)
+            continue
+        file.seek(0)
+        holder = f"process {file.read().strip() or 'unknown'}"
+        if time.monotonic() >= until:
+            raise InUseError(f"{path.name}: is run by {holder} already; expected no other, end it first")
+        if not waits:
+            print(f"{path.name}: waits for {holder}, which runs the same", file=sys.stderr, flush=True)
+        waits = True
+        time.sleep(0.02)
+    with file:
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def open_lock(path: Path) -> IO[str]:
+    """A lock's file, which is never removed: another process may be waiting for this very one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("a+", encoding="utf-8")
+
+
+def locked(file: IO[str]) -> bool:
+    """Whether this process has the file for itself now."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_at(path: Path, file: IO[str]) -> bool:
+    """Whether an open file is still the one at `path`."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 def call(app: Callable[[], Any]) -> None:
     """Run a command line; a mistake of its user ends it with one message and exit status 1."""
+    keep_standard_streams()
     try:
         app()
     except Exception as error:
@@ -31,14 +145,48 @@ def call(app: Callable[[], Any]) -> None:
         raise
 
 
+def keep_standard_streams() -> None:
+    """Where one was closed (`>&-`), keep files from taking its number, and what is for stderr out of stdout."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) < 3:
+        continue
+    os.close(opened)
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (open until the end)
+
+
+def to_the_end(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, which says so where the reader of its output went away (`| head -1`); typer would be silent."""
+
+    @functools.wraps(command)
+    def printing(*args: Any, **kwargs: Any) -> Any:
+        try:
+            try:
+                return command(*args, **kwargs)
+            finally:
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, 1)  # Python's end would stumble over what is left to print
+            raise UnreadError(
+                "standard output: was closed before all was written; expected a reader to the end"
+            ) from None
+
+    return printing
+
+
 def mistake(error: Exception) -> str | None:
     """What to say of an error that is the user's; None where it is ours.
 
-    The user's are a full disk and the ValueErrors of classes of our own: a plain one, torch's or numpy's is a bug.
+    The user's are a full disk, a path that cannot be used, and the ValueErrors of classes of our own: a plain one,
+    torch's or numpy's is a bug.
     """
+    where = getattr(error, "filename", None)
     if disk_full(error):
-        where = getattr(error, "filename", None) or "write"
-        return f"{where}: the disk is full; free some space and repeat the command"
+        return f"{where or 'write'}: the disk is full; free some space and repeat the command"
+    if isinstance(error, UNUSABLE) or getattr(error, "errno", None) in (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP):
+        what = getattr(error, "strerror", None) or str(error)
+        return f"{where or 'write'}: {what}; expected a path of your own to read or to write"
     ours = type(error).__module__.partition(".")[0] == "pipeline"
     return str(error) if ours and isinstance(error, ValueError) else None
 

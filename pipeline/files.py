@@ -1,17 +1,25 @@
 """Files that are whole or not there, parallel text read strictly, checksums, JSON, CSV."""
 
 import csv
+import errno
+import fcntl
 import hashlib
 import json
 import os
+import re
+import secrets
 import shutil
+import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
 LINE_BYTES = 1 << 20  # far longer than any sentence: memory must not follow a file that has no ends of lines
+Manifest = dict[str, int]  # the files below a folder by their relative names, and the bytes in each
+
+UNFINISHED: dict[Path, Manifest] = {}  # the folders that this process is filling -> what was written into each
 
 
 class DataError(ValueError):
@@ -22,37 +30,174 @@ class DataError(ValueError):
 def new_folder(path: Path) -> Iterator[Path]:
     """An empty folder to fill, which becomes `path` when the block ends well and is removed when it does not.
 
-    It lies beside `path` (`.<name>.partial`), so that the last step is one rename on the same disk.
+    It lies beside `path` under a name of its own (`.<name>.<random>.partial`), so that the last step is one rename on
+    the same disk and no other process writes into it. What a killed process left there is removed.
+    Raises: DataError where another process took something of it away meanwhile.
     """
-    partial = path.with_name(f".{path.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = unfinished(path)
+    partial.mkdir()
+    opened = os.open(partial, os.O_RDONLY)
+    UNFINISHED[partial] = {}
     try:
+        lock(opened)
+        remove_leftovers(path, partial)
         yield partial
+        publish(partial, path, opened)
     except BaseException as error:
         shutil.rmtree(partial, ignore_errors=True)
         name_file(error, path)
         raise
-    shutil.rmtree(path, ignore_errors=True)
-    partial.replace(path)
+    finally:
+        del UNFINISHED[partial]
+        os.close(opened)
+
+
+def publish(partial: Path, path: Path, opened: int) -> None:
+    """Give the folder `partial`, open as `opened`, its name, where all that was written is still there.
+
+    Raises: DataError where it is not. NotADirectoryError where a file stands at `path`.
+    """
+    check_same(partial, path, opened)
+    written, found = UNFINISHED[partial], manifest(partial)
+    for name, size in written.items():
+        if found.get(name) != size:
+            got = f"{found[name]} bytes in {name}" if name in found else f"no {name}"
+            raise DataError(f"{path}: was changed while it was written, got {got}; expected {size} bytes")
+    old = unfinished(path)
+    if os.path.lexists(path):
+        if path.is_symlink() or not path.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        path.rename(old)
+    partial.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+    check_same(path, path, opened)
+    if manifest(path) != found:
+        path.rename(partial)  # where the caller removes it
+        raise DataError(f"{path}: was changed while it was published; expected no other process there")
+
+
+def check_same(folder: Path, path: Path, opened: int) -> None:
+    """Check that `folder`, which is or becomes `path`, is the very one that was opened.
+
+    Raises: DataError where it was removed, or removed and made anew.
+    """
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.stat(folder), os.fstat(opened)):
+            return
+    raise DataError(f"{path}: was removed while it was written; expected no other process there")
+
+
+def manifest(folder: Path) -> Manifest:
+    """Every file below a folder and its size."""
+    found = {path.relative_to(folder).as_posix(): path.lstat() for path in folder.rglob("*")}
+    return {name: state.st_size for name, state in found.items() if not stat.S_ISDIR(state.st_mode)}
+
+
+def note(path: Path) -> None:
+    """Have `new_folder` check for a file that was written, as it is now, before it publishes its folder.
+
+    `new_file` notes its own; this is for files that a library wrote.
+    """
+    if holder := holder_of(path):
+        UNFINISHED[holder][path.relative_to(holder).as_posix()] = path.stat().st_size
+
+
+def holder_of(path: Path) -> Path | None:
+    """The unfinished folder that a path lies in, if any."""
+    return next((folder for folder in UNFINISHED if folder in path.parents), None)
 
 
 @contextmanager
 def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """A file to write (UTF-8 and \\n, or bytes), which becomes `path` when the block ends well, else is removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.partial")
+    """A file to write (UTF-8 and \\n, or bytes), which becomes `path` when the block ends well, else is removed.
+
+    The folder above is made where there is none, but never one of `new_folder` that another process took away.
+    """
+    holder = holder_of(path)
+    if holder is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    else:
+        make_below(holder, path)
+    partial = unfinished(path)
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
     try:
         with partial.open(mode, encoding=encoding, newline=newline) as file:
+            lock(file.fileno())
+            if holder is None:
+                remove_leftovers(path, partial)
             yield file
             file.flush()
             os.fsync(file.fileno())
+        partial.replace(path)
+        note(path)
     except BaseException as error:
         partial.unlink(missing_ok=True)
         name_file(error, path)
         raise
-    partial.replace(path)
+
+
+def make_below(holder: Path, path: Path) -> None:
+    """Make the folders between an unfinished one and a file in it.
+
+    Raises: DataError where the unfinished one is gone.
+    """
+    try:
+        os.stat(holder)
+        for above in reversed([above for above in path.parents if holder in above.parents]):
+            above.mkdir(exist_ok=True)
+    except FileNotFoundError:
+        raise DataError(
+            f"{path}: its folder was removed while it was written; expected no other process there"
+        ) from None
+
+
+def unfinished(path: Path) -> Path:
+    """A name of its own, beside `path`, for what becomes `path` once it is whole."""
+    return path.with_name(f".{path.name}.{token()}.partial")
+
+
+def token() -> str:
+    """Eight random letters and digits."""
+    return secrets.token_hex(4)
+
+
+def lock(opened: int) -> None:
+    """Show other processes that an unfinished file or folder is being written, where the file system has locks."""
+    with suppress(OSError):
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def remove_leftovers(path: Path, mine: Path) -> None:
+    """Remove what processes that were killed left of `path`: all unfinished ones that nobody writes any more."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}(\.[0-9a-f]{{8}})?\.partial")
+    for entry in list(os.scandir(path.parent)):
+        if pattern.fullmatch(entry.name) and entry.name != mine.name and is_left(entry):
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry.path, ignore_errors=True)
+            else:
+                Path(entry.path).unlink(missing_ok=True)
+
+
+def is_left(entry: os.DirEntry[str]) -> bool:
+    """Whether nobody holds the lock of an unfinished file or folder."""
+    try:
+        opened = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return entry.is_symlink()
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(opened)
+    return True
+
+
+def copy_file(old: Path, new: Path) -> None:
+    """Copy a file byte for byte to where `new_file` could write it."""
+    shutil.copyfile(old, new)
+    note(new)
 
 
 def name_file(error: BaseException, path: Path) -> None:
@@ -68,8 +213,34 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The value in a JSON file."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """The value in a JSON file.
+
+    Raises: DataError where the file is missing or no JSON.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; expected JSON that an earlier stage writes") from None
+    except (ValueError, RecursionError) as error:
+        what = f"line {error.lineno} column {error.colno}" if isinstance(error, json.JSONDecodeError) else "bytes"
+        raise DataError(f"{path}: not valid JSON, got {what}; expected what an earlier stage writes") from None
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file under the names in its first line.
+
+    Raises: DataError where the file is missing, is no UTF-8 or has no row, or a row has more or fewer values.
+    """
+    try:
+        rows = list(csv.DictReader(read_lines(path), strict=True))
+    except csv.Error as error:
+        raise DataError(f"{path}: not valid CSV, {error}; expected what an earlier stage writes") from None
+    for number, row in enumerate(rows, 1):
+        if None in row or None in row.values():
+            raise DataError(f"{path}: row {number} does not fit the first line; expected as many values as names")
+    if not rows:
+        raise DataError(f"{path}: is empty, got 0 rows; expected what an earlier stage writes")
+    return rows
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -103,9 +274,10 @@ def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their ends; only \\n (or \\r\\n) ends one.
 
-    Raises: DataError naming file and line where the bytes are no UTF-8, or where the line has no end for too long.
+    Raises: DataError where the file is missing, or naming file and line where the bytes are no UTF-8 or the line has no
+        end for too long.
     """
-    with path.open("rb") as file:
+    with opened(path) as file:
         for number, line in enumerate(bounded_lines(file, str(path)), 1):
             try:
                 yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
@@ -114,6 +286,17 @@ def read_lines(path: Path) -> Iterator[str]:
                     f"{path} line {number}: invalid UTF-8, got byte 0x{line[error.start]:02x} at column "
                     f"{error.start + 1}; expected text in UTF-8"
                 ) from None
+
+
+def opened(path: Path) -> IO[bytes]:
+    """A file to read.
+
+    Raises: DataError where it is missing.
+    """
+    try:
+        return path.open("rb")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file; expected what an earlier stage writes") from None
 
 
 def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
@@ -137,7 +320,7 @@ def not_parallel(source: Path, target: Path) -> DataError:
 def count_lines(path: Path) -> int:
     """How many lines a file has; one without an end counts too."""
     count, last = 0, b"\n"
-    with path.open("rb") as file:
+    with opened(path) as file:
         while block := file.read(1 << 20):
             count, last = count + block.count(b"\n"), block[-1:]
     return count + (last != b"\n")

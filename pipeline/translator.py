@@ -5,10 +5,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
-from pipeline import device, files, ids
+from pipeline import device, files, ids, summaries, weights
 from pipeline.data.seen_words import SeenWords
 from pipeline.data.vocabulary import Vocabulary, digest
 from pipeline.decoding import attending
@@ -64,7 +62,7 @@ class Translator:
             raise files.DataError(f"{'; '.join(faults)}; expected what `dvc repro average@{system}` builds")
         arch = found.Arch.model_validate(params["arch"])
         net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size)
-        load_weights(net, system)
+        weights.load(net, system)
         where = device.prepared()
         longest = params["training"]["max_length"] - 1
         return cls(net.to(where).eval(), pieces, SeenWords.load(folder), max_pieces=longest, where=where)
@@ -108,46 +106,15 @@ def training_path(system: str) -> Path:
     return Path("runs", system, "train/training.json")
 
 
-def weights_path(system: str) -> Path:
-    """The weights that a system translates with."""
-    return Path("runs", system, "average/model.safetensors")
-
-
 def read_training(system: str) -> dict[str, Any]:
     """The summary of a system's training.
 
     Raises: DataError where it is missing or no summary.
     """
     path = training_path(system)
-    try:
-        summary = files.read_json(path)
-        summary["params"].items(), summary["vocabulary"]
-    except FileNotFoundError:
-        raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system}` builds") from None
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise files.DataError(
-            f"{path}: not the summary of a training; expected what `dvc repro average@{system}` builds"
-        ) from None
-    return dict(summary)
-
-
-def load_weights(net: torch.nn.Module, system: str) -> None:
-    """Put the weights of a system into its network.
-
-    Raises: DataError where they are missing, broken or another network's.
-    """
-    path = weights_path(system)
-    try:
-        net.load_state_dict(load_file(path))
-    except FileNotFoundError:
-        what = "no such file"
-    except SafetensorError:
-        what = "not a whole file of weights"
-    except RuntimeError:
-        what = "weights of another network than this code's"
-    else:
-        return
-    raise files.DataError(f"{path}: {what}; expected what `dvc repro average@{system}` builds")
+    if not path.exists():
+        raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system}` builds")
+    return dict(summaries.read(path, summaries.Translating))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

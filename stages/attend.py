@@ -21,7 +21,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     with files.new_folder(Path("data/attend", system)) as folder:
         for part in filter(parts.is_test, parts.names(split)):
             path = parts.paths(split, part)[0]
-            lines = list(files.read_lines(path))
+            lines = [source for source, _ in parts.read(split, part)]
             records = [
                 json.dumps(attend(translator, path, index + 1, lines[index], attending), ensure_ascii=False)
                 for index in choose(lines, attending, part)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from safetensors.torch import save_file
 
-from pipeline import cli, files, tracking
+from pipeline import cli, files, summaries, tracking
 from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
 from pipeline.training.averaging import Averaging, average_checkpoints
@@ -18,12 +18,13 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     averaging = Reader(READS)(Averaging, "average")
     train = Path("runs", system, "train")
-    names = files.read_json(train / "checkpoints/checkpoints.json")["last"][-averaging.checkpoints :]
+    names = summaries.read(train / "checkpoints/checkpoints.json", summaries.Kept)["last"][-averaging.checkpoints :]
+    key = summaries.read(train / "training.json", summaries.Trained)["fingerprint"]
     out = Path("runs", system, "average")
     with files.new_folder(out) as folder:
         save_file(average_checkpoints([train / "checkpoints" / name for name in names]), folder / "model.safetensors")
+        files.note(folder / "model.safetensors")
         files.write_json(folder / "average.json", {"checkpoints": names})
-    key = files.read_json(train / "training.json")["fingerprint"]
     with tracking.system_run(system, stage="average", fingerprint=key) as run:
         run.artifact(out, "average")
     shutil.rmtree(states_folder(system, key), ignore_errors=True)  # DVC has noted what the training left

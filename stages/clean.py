@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline import cli, files, progress
+from pipeline import cli, files, progress, summaries
 from pipeline.data import cleaning, parts
 from pipeline.params import Reader
 
@@ -13,7 +13,7 @@ def main(corpus: str) -> None:
     """Clean the training part, copy the parts that are for measuring, and write what was dropped beside them."""
     section = Reader(READS, corpus=corpus)(cleaning.Cleaning, "corpora.{corpus}.clean")
     raw, tally = Path("data/download", corpus), cleaning.Tally(section)
-    about = files.read_json(raw / "download.json")
+    about = summaries.read(raw / "download.json", summaries.Downloaded)
     parts.check_train(about["parts"], raw / "download.json")
     lines, total = cleaning.read_raw(raw, parts.TRAIN), about["parts"][parts.TRAIN]["pairs"]
     lines = progress.track(lines, f"clean {corpus}", total=total, unit="pairs")

@@ -5,9 +5,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from safetensors.torch import load_file
-
-from pipeline import cli, ctranslate2_export, device, files
+from pipeline import cli, ctranslate2_export, device, files, weights
 from pipeline.data import parts
 from pipeline.data.vocabulary import Vocabulary
 from pipeline.decoding import ctranslate2_search
@@ -25,10 +23,10 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
     pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
     net = found.Model(read(found.Arch, READS[1]), source_size=pieces.source_size, target_size=pieces.target_size)
-    net.load_state_dict(load_file(Path("runs", system, "average/model.safetensors")))
+    weights.load(net, system)
     with files.new_folder(Path("data/decode", system)) as folder:
         for part in filter(parts.is_test, parts.names(split)):
-            sources = pieces.encode_source(list(files.read_lines(parts.paths(split, part)[0])))
+            sources = pieces.encode_source([source for source, _ in parts.read(split, part)])
             translations = search(net, pieces, sources, decoding, f"decode {part}")
             files.write_lines(folder / f"{part}.txt", pieces.decode_target(translations))
         files.write_json(folder / "decode.json", decoding.model_dump())

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import rich
 
-from pipeline import cli, files, tracking
+from pipeline import cli, files, summaries, tracking
 from pipeline.build import Build
 from pipeline.data import parts
 from pipeline.evaluation import attended, pages, plots, significance, tables
@@ -15,6 +15,9 @@ from pipeline.evaluation.scores import Scoring
 from pipeline.params import Reader
 
 READS = ("build", "report", "score")
+# Of the tables that the report reads, the columns of numbers.
+CURVES = ("update", "train_loss", "validation_loss")
+LENGTHS = ("lower", "sentences", "bleu", "chrf")
 
 
 def main() -> None:
@@ -58,15 +61,17 @@ def read_corpus(name: str, build: Build) -> Corpus:
     Raises: DataError where a file is missing, with the command that builds it.
     """
     split = Path("data/split", name)
-    splitting = files.read_json(built(Path("data/split", f"{name}.json"), f"split@{name}"))
+    splitting = summaries.read(built(Path("data/split", f"{name}.json"), f"split@{name}"), summaries.Split)
     tests = sorted(filter(parts.is_test, splitting["pairs"]), key=lambda part: (part != parts.TEST, part))
     encoded = {vocabulary: f"{name}-{vocabulary}" for vocabulary in build.vocabularies}
     return Corpus(
         name=name,
-        cleaning=files.read_json(built(Path("data/clean", name, "clean.json"), f"clean@{name}")),
+        cleaning=summaries.read(built(Path("data/clean", name, "clean.json"), f"clean@{name}"), summaries.Dropped),
         splitting=splitting,
         tokens={
-            vocabulary: files.read_json(built(Path("data/encode", both, "encode.json"), f"encode@{both}"))
+            vocabulary: summaries.read(
+                built(Path("data/encode", both, "encode.json"), f"encode@{both}"), summaries.Encoded
+            )
             for vocabulary, both in encoded.items()
         },
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
@@ -82,17 +87,17 @@ def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list
     """
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     runs, decoded = Path("runs", system), Path("data/decode", system)
-    scores = files.read_json(built(Path("metrics", f"{system}.json"), f"score@{system}"))
-    details = files.read_json(built(Path("data/score", system, "scores.json"), f"score@{system}"))
+    scores = summaries.read(built(Path("metrics", f"{system}.json"), f"score@{system}"), summaries.Scores)
+    details = summaries.read(built(Path("data/score", system, "scores.json"), f"score@{system}"), summaries.Details)
     signatures = {part: {metric: found["signature"] for metric, found in details[part].items()} for part in tests}
     return System(
         corpus=corpus,
         vocabulary=vocabulary,
         model=model,
         size=size,
-        curves=read_rows(built(runs / "train/curves.csv", f"train@{system}")),
-        training=files.read_json(built(runs / "train/training.json", f"train@{system}")),
-        average=files.read_json(built(runs / "average/average.json", f"average@{system}")),
+        curves=read_rows(built(runs / "train/curves.csv", f"train@{system}"), CURVES),
+        training=summaries.read(built(runs / "train/training.json", f"train@{system}"), summaries.Summed),
+        average=summaries.read(built(runs / "average/average.json", f"average@{system}"), summaries.Averaged),
         translations={
             part: list(files.read_lines(built(decoded / f"{part}.txt", f"decode@{system}"))) for part in tests
         },
@@ -102,7 +107,9 @@ def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list
             for part in tests
             for sentence in attended.read(built(Path("data/attend", system, f"{part}.json"), f"attend@{system}"))
         ],
-        by_length=read_rows(built(Path("data/score", system, "by_length.csv"), f"score@{system}")),
+        by_length=read_rows(
+            built(Path("data/score", system, "by_length.csv"), f"score@{system}"), LENGTHS, ("part", "bucket")
+        ),
     )
 
 

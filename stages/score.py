@@ -7,7 +7,7 @@ stands in scores.json.
 from pathlib import Path
 from typing import Any
 
-from pipeline import cli, files, tracking
+from pipeline import cli, files, summaries, tracking
 from pipeline.data import parts
 from pipeline.data.vocabulary import Vocabulary
 from pipeline.evaluation.scores import Row, Scoring, corpus_details, scores_by_length, summary, without_unknown
@@ -36,7 +36,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
         files.write_table(folder / "by_length.csv", rows)
-    training = files.read_json(Path("runs", system, "train/training.json"))
+    training = summaries.read(Path("runs", system, "train/training.json"), summaries.Judged)
     loss = {"validation": {"loss": training["best"]["validation_loss"]}}
     files.write_json(Path("metrics", f"{system}.json"), loss | scores)
     track(system, scoring, scores, training["fingerprint"], decoded, out)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline import cli, files, progress
+from pipeline import cli, files, progress, summaries
 from pipeline.data import contamination, parts, splits
 from pipeline.data.parts import TRAIN, VALIDATION, Pair
 from pipeline.params import Reader
@@ -19,7 +19,7 @@ def main(corpus: str) -> None:
     """Write the parts and their languages, then the counts: pairs, leakage, and that of a split by line."""
     splitting = Reader(READS, corpus=corpus)(splits.Splitting, "corpora.{corpus}.split")
     clean = Path("data/clean", corpus)
-    about = files.read_json(clean / "clean.json")
+    about = summaries.read(clean / "clean.json", summaries.Cleaned)
     splits.check_shares(splitting, about["pairs"], READS[0].format(corpus=corpus))
     with files.new_folder(Path("data/split", corpus)) as folder:
         counts = split(clean, folder, splitting, about["pairs"], corpus)

@@ -3,7 +3,6 @@
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 
 from pipeline import cli, device, files, tracking
@@ -32,25 +31,23 @@ READS = ("corpora.{corpus}.training", "models.{model}.{size}.arch", "models.{mod
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Train `model` of `size` on `corpus`, going on from the newest checkpoint of the very same training if any."""
     minutes()  # a fault of it is named before any work
-    launch.end_with_parent()
     if launch.is_due():
         launch.launch("stages.train", (corpus, vocabulary, model, size))
         return
     with join() as ranks:
         trial = prepare(corpus, vocabulary, model, size, ranks)
         warn_of_waiting(trial)
-        with trial.checkpoints.alone(ranks) if ranks.leads else nullcontext():
-            record = trial.checkpoints.resume(trial.net, trial.optimizer, ranks)
-            with start_run(trial, record) as run:
-                try:
-                    record = follow(trial, record, run)
-                finally:
-                    trial.checkpoints.wait()
-                if ranks.leads:
-                    publish(trial, record, run)
-                # Asked to end after the last update: `dvc repro` itself does not hear Ctrl-C.
-                if ranks.size == 1 and ranks.interrupted:
-                    raise SystemExit(128 + signal.SIGTERM)
+        record = trial.checkpoints.resume(trial.net, trial.optimizer, ranks)
+        with start_run(trial, record) as run:
+            try:
+                record = follow(trial, record, run)
+            finally:
+                trial.checkpoints.wait()
+            if ranks.leads:
+                publish(trial, record, run)
+            # Asked to end after the last update: `dvc repro` itself does not hear Ctrl-C.
+            if ranks.size == 1 and ranks.interrupted:
+                raise SystemExit(128 + signal.SIGTERM)
 
 
 def warn_of_waiting(trial: Trial) -> None:
@@ -92,7 +89,8 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     ranks.agree(key, "fingerprint of code, data and parameters", "the same files and versions on every machine")
     device.bound_memory()
     device.be_deterministic(seed_for(training.seed, "weights"))
-    words, encoded = Vocabulary.load(pieces), Encoded.open(data / "train")
+    words = Vocabulary.load(pieces)
+    encoded = Encoded.open(data / "train", words.source_size, words.target_size)
     net = found.Model(arch, source_size=words.source_size, target_size=words.target_size).to(where)
     ranks.start_alike(net.state_dict().values())
     return Trial(
@@ -110,7 +108,13 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
         pieces=pieces,
         encoded=encoded,
         plan=Plan(encoded, training, learning.batches),
-        judge=Judge(Encoded.open(data / "validation"), references, words, training, learning.precision),
+        judge=Judge(
+            Encoded.open(data / "validation", words.source_size, words.target_size),
+            references,
+            words,
+            training,
+            learning.precision,
+        ),
         checkpoints=Checkpoints(
             states_folder(system, key), last=training.last_checkpoints, best=training.best_checkpoints
         ),
@@ -207,4 +211,4 @@ def publish(trial: Trial, record: Record, run: tracking.Run) -> None:
 
 
 if __name__ == "__main__":
-    cli.run(main)
+    cli.run(main, writes=launch.writes)

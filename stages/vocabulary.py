@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline import cli, files
+from pipeline import cli, files, summaries
 from pipeline.data import parts, seen_words, subwords, words
 from pipeline.data.vocabulary import Kind
 from pipeline.params import Reader
@@ -17,7 +17,7 @@ def main(corpus: str, vocabulary: str) -> None:
     texts = parts.paths(split, parts.TRAIN)
     with files.new_folder(Path("data/vocabulary", f"{corpus}-{vocabulary}")) as folder:
         if kind == "word":
-            about = files.read_json(split / "languages.json")
+            about = summaries.read(split / "languages.json", summaries.Languages)
             languages = about["source_language"], about["target_language"]
             words.train(read(words.Words, READS[0]), *texts, languages, folder, where)
         else:

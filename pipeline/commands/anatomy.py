@@ -9,6 +9,7 @@ import torch
 import typer
 
 from pipeline import catalogue, ids
+from pipeline.commands.out import check, new_folder
 from pipeline.commands.project import check_here
 from pipeline.evaluation.anatomy import Anatomy, Mask, write
 from pipeline.evaluation.panels import Array
@@ -29,33 +30,34 @@ INPUT = ["<s>", "▁the", "▁cat", "▁sleeps", "."]
 
 
 def anatomy(
-    out: Annotated[Path, typer.Option(help="Folder of the page and the pictures.")] = Path("work/anatomy"),
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the page and the pictures; work/anatomy without it.")
+    ] = None,
 ) -> None:
     """Draw positions, learning rates, label smoothing and masks as a page (index.html, readable offline) and as PNGs.
 
     Learning rates and label smoothing are those of every model and size in params.yaml.
     """
     check_here()
+    check(out, "anatomy")
     catalogue.check()
     sections = list(learnings(read_yaml(PATH)["models"]))
     smoothings = sorted({(learning.label_smoothing, learning.smoothing_spread) for _, _, learning in sections})
-    print(
-        write(
-            out,
-            Anatomy(
-                positions=sinusoids(LENGTH, WIDTH).numpy(),
-                dimensions=DIMENSIONS,
-                updates=UPDATES,
-                rates={name_schedule(name, one): rates(width, one) for name, width, one in sections},
-                pieces=PIECES,
-                gold=GOLD,
-                targets={name_smoothing(*smoothing): targets(*smoothing) for smoothing in smoothings},
-                confidence=CONFIDENCE,
-                penalties={name_smoothing(*smoothing): penalties(*smoothing) for smoothing in smoothings},
-                masks=masks(),
-            ),
-        )
+    drawn = Anatomy(
+        positions=sinusoids(LENGTH, WIDTH).numpy(),
+        dimensions=DIMENSIONS,
+        updates=UPDATES,
+        rates={name_schedule(name, one): rates(width, one) for name, width, one in sections},
+        pieces=PIECES,
+        gold=GOLD,
+        targets={name_smoothing(*smoothing): targets(*smoothing) for smoothing in smoothings},
+        confidence=CONFIDENCE,
+        penalties={name_smoothing(*smoothing): penalties(*smoothing) for smoothing in smoothings},
+        masks=masks(),
     )
+    with new_folder(out, Path("work/anatomy"), "anatomy") as (folder, path):
+        page = write(folder, drawn)
+    print(path / page.name)
 
 
 def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Learning]]:

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from pipeline.commands import project, sentences
+from pipeline.commands.out import check, new_folder
 from pipeline.decoding.attending import written
 from pipeline.evaluation import attention_pages
 from pipeline.evaluation.attended import Attended
@@ -23,6 +24,7 @@ def attention(
 ) -> None:
     """Translate a sentence, draw the attention weights as a page (index.html, readable offline) and as PNG files."""
     project.check_here()
+    check(out, "attention")
     decoding = project.decoding(beam, None)
     line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
     translator = project.load(system)
@@ -36,6 +38,7 @@ def attention(
     if not record["weights"]:
         model = system.split("-")[2]
         raise DataError(f"--system: {model} has no attention to draw, got {system!r}; expected another model")
-    page = attention_pages.write(out or Path("work/attention", system), f"{system}: attention", [Attended.of(record)])
+    with new_folder(out, Path("work/attention", system), "attention") as (folder, path):
+        page = attention_pages.write(folder, f"{system}: attention", [Attended.of(record)])
     console.print(record["text"], markup=False, highlight=False)
-    print(page)
+    print(path / page.name)

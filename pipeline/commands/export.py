@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from pipeline import ctranslate2_export, files
+from pipeline import ctranslate2_export
 from pipeline.commands import project
+from pipeline.commands.out import check, new_folder
 
 POSITIONS = 2048  # the longest source or translation that the folder is good for, EOS counted
 
@@ -22,11 +23,9 @@ def export(
 
     It reads and writes the pieces of the system's vocabulary (data/vocabulary/), without BOS and EOS, which it adds.
     """
+    check(out, "export")
     translator = project.load(system)
-    path = out or Path("work/export", system)
-    if path.is_dir() and not {entry.name for entry in path.iterdir()} <= ctranslate2_export.FILES:
-        raise files.DataError(f"--out: holds other files, got {str(path)!r}; expected a new folder or an export's")
-    with files.new_folder(path) as folder:
+    with new_folder(out, Path("work/export", system), "export") as (folder, path):
         ctranslate2_export.save(
             translator.model, translator.vocabulary, folder, quantization=quantization, positions=POSITIONS
         )

@@ -1,5 +1,7 @@
 """The command `nmt`: translate with what was built, and look inside."""
 
+import sys
+
 import typer
 
 from pipeline import cli
@@ -19,7 +21,7 @@ commands = typer.Typer(
     rich_markup_mode=None,  # which keeps the line breaks of docstrings
 )
 for command in (translate, attention, anatomy, copy, export, check):
-    commands.command()(command)
+    commands.command()(cli.to_the_end(command))
 
 
 def app() -> None:
@@ -28,12 +30,10 @@ def app() -> None:
 
 
 def run() -> None:
-    """The commands, whose paths the user gives: one that cannot be used is a mistake too."""
-    try:
-        commands(prog_name="nmt")
-    except (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError) as error:
-        where, what = error.filename, error.strerror
-        raise DataError(f"{where}: {what}; expected a path of your own to read or to write") from error
+    """The commands, which have nothing to do where nobody can read what they say."""
+    if sys.stdout is None:
+        raise DataError("standard output: is closed; expected a place for what the command prints")
+    commands(prog_name="nmt")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from pipeline.build import Build
 from pipeline.decoding.translate import Decoding
 from pipeline.files import DataError
 from pipeline.params import NAME, PATH, nearest, read_yaml
-from pipeline.translator import Translator, training_path, weights_path
+from pipeline.translator import Translator, training_path
+from pipeline.weights import weights_path
 
 AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size"}
 

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from pipeline.files import DataError
+from pipeline.files import DataError, note
 
 Ids: TypeAlias = np.dtype[Any]
 SIDES = ("source", "target")
+ID_TYPES = np.dtype(np.uint16), np.dtype(np.uint32)
+OFFSET_TYPE = np.dtype(np.int64)
 
 
 class Block(NamedTuple):
@@ -36,11 +38,24 @@ class Ragged:
 
         Raises: DataError where a file is missing or no array, or the two do not fit.
         """
-        ids, offsets = (map_array(folder / f"{side}.{column}.npy") for column in ("ids", "offsets"))
+        ids = map_array(folder / f"{side}.ids.npy", *ID_TYPES)
+        offsets = map_array(folder / f"{side}.offsets.npy", OFFSET_TYPE)
         ends = (int(offsets[0]), int(offsets[-1])) if len(offsets) else ()
         if ends != (0, len(ids)):
             raise DataError(f"{folder}: {side}.offsets.npy: must run from 0 to the {len(ids)} ids, got {ends}")
+        if (falls := np.flatnonzero(np.diff(offsets) < 0)).size:
+            row = int(falls[0])
+            got = f"{offsets[row]} and then {offsets[row + 1]}"
+            raise DataError(f"{folder}: {side}.offsets.npy: must never fall, got {got} at row {row + 1}")
         return cls(ids, offsets)
+
+    def check_below(self, size: int, where: Path, side: str) -> None:
+        """Check that all ids are of a vocabulary of this size.
+
+        Raises: DataError with the largest id.
+        """
+        if len(self.ids) and (most := int(self.ids.max())) >= size:
+            raise DataError(f"{where}: {side}.ids.npy: must be below the vocabulary's size {size}, got {most}")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -63,21 +78,23 @@ class Encoded:
     target: Ragged
 
     @classmethod
-    def open(cls, folder: Path) -> Self:
-        """Map the part that a `Writer` wrote into `folder`.
+    def open(cls, folder: Path, *sizes: int) -> Self:
+        """Map the part that a `Writer` wrote into `folder`, with ids below the `sizes` of the source and the target.
 
-        Raises: DataError where a file is missing or broken, or the sides are not parallel.
+        Raises: DataError where a file is missing or broken, the sides are not parallel, or an id is too large.
         """
         source, target = (Ragged.open(folder, side) for side in SIDES)
         if len(source) != len(target):
             raise DataError(f"{folder}: {len(source)} source rows, {len(target)} target rows: the two must be parallel")
+        for row, side, size in zip((source, target), SIDES, sizes, strict=False):
+            row.check_below(size, folder, side)
         return cls(source, target)
 
 
-def map_array(path: Path) -> np.ndarray:
-    """The array in a .npy file, mapped.
+def map_array(path: Path, *types: Ids) -> np.ndarray:
+    """The array of one of the types in a .npy file, mapped.
 
-    Raises: DataError where the file is missing or holds no whole array of numbers.
+    Raises: DataError where the file is missing or holds no whole array, or another one.
     """
     try:
         array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -85,12 +102,15 @@ def map_array(path: Path) -> np.ndarray:
         raise DataError(f"{path}: no such file; expected an array of the stage encode") from None
     except (ValueError, EOFError):
         raise DataError(f"{path}: not a whole array of numbers; expected one of the stage encode") from None
+    if array.dtype not in types or array.ndim != 1:
+        names = " or ".join(map(str, types))
+        raise DataError(f"{path}: must be one row of {names}, got {array.dtype} of shape {array.shape}")
     return array.view(np.ndarray)  # still mapped; a slice of np.memmap costs several times as much
 
 
 def id_type(vocabulary_size: int) -> Ids:
     """The smallest type for ids below `vocabulary_size`: uint16, past 65,536 uint32."""
-    return np.dtype(np.uint16 if vocabulary_size <= 1 << 16 else np.uint32)
+    return ID_TYPES[vocabulary_size > 1 << 16]
 
 
 def pack(sentences: Sequence[Sequence[int]], dtype: Ids) -> Block:
@@ -103,13 +123,12 @@ class Writer:
     """Writes a part block after block in constant memory; how the rows were cut into blocks leaves no trace."""
 
     def __init__(self, folder: Path, source_type: Ids, target_type: Ids) -> None:
-        offset_type = np.dtype(np.int64)
         self.columns = [
-            (Column(folder / f"{side}.ids.npy", dtype), Column(folder / f"{side}.offsets.npy", offset_type))
+            (Column(folder / f"{side}.ids.npy", dtype), Column(folder / f"{side}.offsets.npy", OFFSET_TYPE))
             for side, dtype in zip(SIDES, (source_type, target_type), strict=True)
         ]
         for _, offsets in self.columns:
-            offsets.append(np.zeros(1, offset_type))
+            offsets.append(np.zeros(1, OFFSET_TYPE))
 
     def __enter__(self) -> Self:
         return self
@@ -132,7 +151,7 @@ class Column:
     """
 
     def __init__(self, path: Path, dtype: Ids) -> None:
-        self.file, self.dtype, self.length = path.open("wb"), dtype, 0
+        self.path, self.file, self.dtype, self.length = path, path.open("wb"), dtype, 0
         self.file.write(header(dtype, 0))
 
     def append(self, values: np.ndarray) -> None:
@@ -146,6 +165,7 @@ class Column:
         with self.file:
             self.file.seek(0)
             self.file.write(header(self.dtype, self.length))
+        note(self.path)
 
 
 def header(dtype: Ids, length: int) -> bytes:

@@ -50,11 +50,17 @@ class Pieces:
         Raises: DataError where the file is missing or holds no model.
         """
         try:
-            return cls(sentencepiece.SentencePieceProcessor(model_proto=path.read_bytes()))
+            data = path.read_bytes()
+            model = sentencepiece.SentencePieceProcessor(model_proto=data or b"none")  # it takes no bytes for no model
+            special = model.pad_id(), model.unk_id(), model.bos_id(), model.eos_id()
+            if special == (ids.PAD, ids.UNK, ids.BOS, ids.EOS):
+                return cls(model)
+            what = f"other special pieces, got the ids {special}"
         except FileNotFoundError:
             raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
         except RuntimeError:
-            raise files.DataError(f"{path}: not a SentencePiece model; expected one of the stage vocabulary") from None
+            what = "not a SentencePiece model"
+        raise files.DataError(f"{path}: {what}; expected one of the stage vocabulary") from None
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, in one thread: the stage encode has its processes."""
@@ -87,7 +93,8 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
         lines = chain.from_iterable(compress(files.read_lines(path), chosen) for path in paths)
         total = int(chosen.sum()) * len(paths)
         model = train_model(track(lines, f"{side} vocabulary", total=total, unit="lines"), subwords, where, paths)
-        (folder / f"{side}.model").write_bytes(model)
+        with files.new_file(folder / f"{side}.model", "wb") as file:
+            file.write(model)
     models = dict.fromkeys(("source", "target"), "joint") if subwords.joint else {side: side for side in sides}
     sizes = {f"{side}_size": Pieces.load(folder / f"{model}.model").size for side, model in models.items()}
     record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum())}

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, Self
 
 from pydantic import ConfigDict
 
-from pipeline import files, ids
+from pipeline import files, ids, summaries
 from pipeline.data.normalisation import normalised
 from pipeline.data.subwords import Pieces
 from pipeline.data.words import WordList
@@ -63,10 +63,25 @@ class Vocabulary:
         """
         if (folder / "joint.model").exists():
             joint = Pieces.load(folder / "joint.model")
-            return cls(joint, joint)
+            return cls(joint, joint).checked(folder)
         if any(folder.glob("*.words.json")):
-            return cls(WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json"))
-        return cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model"))
+            sides = (WordList.load(folder / f"{side}.words.json") for side in ("source", "target"))
+            return cls(*sides).checked(folder)
+        return cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")).checked(folder)
+
+    def checked(self, folder: Path) -> Self:
+        """The same, where it is as large as the stage vocabulary said beside it.
+
+        Raises: DataError.
+        """
+        told = summaries.read(folder / "vocabulary.json", summaries.Sizes)
+        expected, got = (told["source_size"], told["target_size"]), (self.source_size, self.target_size)
+        if got != expected:
+            raise files.DataError(
+                f"{folder}: must have {expected[0]} source and {expected[1]} target pieces as vocabulary.json says, "
+                f"got {got[0]} and {got[1]}"
+            )
+        return self
 
     def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each source line."""

@@ -36,6 +36,8 @@ class Listed(Section):
     @field_validator("words")
     @classmethod
     def _are_words(cls, words: list[str]) -> list[str]:
+        if not words:
+            raise ValueError("must hold a word")
         if len(set(words)) < len(words) or any(word.split() != [word] for word in words):
             raise ValueError("must be different words without white space")
         return words

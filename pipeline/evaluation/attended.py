@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, RootModel
 
-from pipeline import files
+from pipeline import files, summaries
 
 START = "<s>"
 
@@ -47,6 +48,29 @@ class Attended:
         return [START, *self.target[:-1]] if name.startswith("decoder") else self.source
 
 
+class Record(summaries.Summary):
+    """What `attend` writes of a sentence."""
+
+    line: summaries.Count
+    source: list[str]
+    target: list[str]
+    text: str
+    weights: dict[Annotated[str, Field(pattern=r"^(encoder|decoder|cross|attention)( \d+)?$")], list[list[list[float]]]]
+
+
+class Records(RootModel[list[Record]]):
+    """data/attend/<system>/<part>.json."""
+
+
 def read(path: Path) -> list[Attended]:
-    """The sentences of one test part, which the file is called after."""
-    return [Attended.of(record, path.stem) for record in files.read_json(path)]
+    """The sentences of one test part, which the file is called after.
+
+    Raises: DataError where the file is missing or holds anything else.
+    """
+    records = Records.model_validate(summaries.read(path, Records)).root
+    try:
+        return [Attended.of(record.model_dump(), path.stem) for record in records]
+    except (ValueError, AssertionError):
+        raise files.DataError(
+            f"{path}: holds weights of other shapes than its pieces; expected what the stage writes"
+        ) from None

@@ -15,6 +15,7 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from pipeline.evaluation.panels import Curves, Grid
+from pipeline.files import new_file
 
 Layout = Literal["constrained"] | None
 
@@ -132,7 +133,8 @@ def figure(path: Path, size: tuple[float, float], style: dict[Any, Any], layout:
         matplotlib.rcParams.update(style)
         drawn = Figure(figsize=size, layout=layout)
         yield drawn
-        drawn.savefig(path, format="png", metadata={"Software": None})  # it would hold matplotlib's version
+        with new_file(path, "wb") as file:
+            drawn.savefig(file, format="png", metadata={"Software": None})  # it would hold matplotlib's version
 
 
 def looks() -> Iterator[dict[str, Any]]:

@@ -1,10 +1,12 @@
 """What the stages before left about a corpus and its systems, as the report shows it."""
 
-import csv
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pipeline import files
 from pipeline.evaluation.attended import Attended
 from pipeline.evaluation.significance import Comparison
 from pipeline.files import DataError
@@ -67,7 +69,24 @@ def built(path: Path, stage: str) -> Path:
     return path
 
 
-def read_rows(path: Path) -> Rows:
-    """The rows of a CSV file with a header."""
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def read_rows(path: Path, numbers: Sequence[str], words: Sequence[str] = ()) -> Rows:
+    """The rows of a CSV file that has columns of `numbers` and of `words`.
+
+    Raises: DataError where it is missing, no CSV, lacks a column, or has something else for a number.
+    """
+    rows = files.read_table(path)
+    if missing := [name for name in (*numbers, *words) if name not in rows[0]]:
+        raise DataError(f"{path}: has no column {missing[0]}, got {', '.join(rows[0])}; expected what the stage writes")
+    for number, row in enumerate(rows, 1):
+        if wrong := [name for name in numbers if not is_finite(row[name])]:
+            got = f"row {number}, column {wrong[0]}: not a number, got {row[wrong[0]][:60]!r}"
+            raise DataError(f"{path}: {got}; expected what the stage writes")
+    return rows
+
+
+def is_finite(text: str) -> bool:
+    """Whether a text is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

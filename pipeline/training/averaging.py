@@ -5,12 +5,11 @@ from typing import Annotated
 
 import torch
 from pydantic import Field
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor
 
 from pipeline.files import DataError
 from pipeline.params import Section
+from pipeline.training import sealed
 
 
 class Averaging(Section):
@@ -23,14 +22,14 @@ def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
     """The mean of every weight over the files, added up in fp64 in the order given.
 
     Source: Vaswani et al. 2017, section 6.1.
-    Raises: DataError where a file is broken, or they do not hold the same weights.
+    Raises: DataError where a file is broken, has another checksum or holds a number that is not finite, or they do not
+        hold the same weights.
     """
     total: dict[str, Tensor] = {}
     for path in paths:
-        try:
-            weights = load_file(path)
-        except SafetensorError as error:
-            raise DataError(f"{path}: not a whole file of weights ({error}); expected what training wrote") from None
+        weights, _ = sealed.load_file(path)
+        if fault := next((name for name, weight in weights.items() if not weight.isfinite().all()), None):
+            raise DataError(f"{path}: {fault} holds a number that is not finite; expected weights that training wrote")
         if total and {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in total.items()}:
             raise DataError(f"{path}: weights differ in name or shape from {paths[0]}; expected the same model")
         for name, weight in weights.items():

@@ -1,36 +1,26 @@
 """Checkpoints of a training under way: safe to read, whole or not there, enough to go on bit for bit."""
 
-import fcntl
 import os
-import shutil
-import signal
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from pipeline.files import DataError, write_json
+from pipeline.files import DataError, copy_file, write_json
 from pipeline.training import sealed
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
 
 MINUTES = "CHECKPOINT_MINUTES"  # at most between two states; the trained model does not depend on it
-IN_USE_SECONDS = 300.0  # so long a training that was asked to end may take over its update, a validation and its state
 
 
 class MinutesError(ValueError):
     """No time to wait for."""
-
-
-class InUseError(ValueError):
-    """Another process trains the same."""
 
 
 def minutes() -> float:
@@ -82,26 +72,6 @@ class Checkpoints:
         restore(optimizer, model, tensors)
         self.counted = record.saved
         return record
-
-    @contextmanager
-    def alone(self, ranks: Ranks) -> Iterator[None]:
-        """Nobody else writes into the folder meanwhile; a training whose `dvc repro` was killed is waited for.
-
-        Raises: InUseError where somebody still does after `IN_USE_SECONDS`. SystemExit where this process was asked to
-            end meanwhile.
-        """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("w") as lock:
-            if not locked(lock):
-                print(f"{self.folder}: waits for the process that trains this to end", file=sys.stderr)
-                until = time.monotonic() + IN_USE_SECONDS
-                while not locked(lock):
-                    if time.monotonic() >= until:
-                        raise InUseError(f"{self.folder}: another process trains this; expected none, end it first")
-                    if ranks.interrupted:
-                        raise SystemExit(128 + signal.SIGTERM)
-                    time.sleep(0.1)
-            yield
 
     def newest(self) -> State | None:
         """The newest state that is whole with all the weights it counts on, None where there is none.
@@ -196,18 +166,9 @@ class Checkpoints:
         self.wait()
         folder.mkdir()
         for update in record.saved:
-            shutil.copyfile(self.path(update), folder / self.path(update).name)
+            copy_file(self.path(update), folder / self.path(update).name)
         names = {"last": record.saved[-self.last :], "best": record.best(self.best)}
         write_json(folder / "checkpoints.json", {key: [self.path(u).name for u in v] for key, v in names.items()})
-
-
-def locked(file: IO[str]) -> bool:
-    """Whether this process has the file for itself now."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def states(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:

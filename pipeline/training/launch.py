@@ -1,6 +1,5 @@
 """Starting as many processes of a training as there are GPUs, or as an environment variable says."""
 
-import ctypes
 import logging
 import os
 import signal
@@ -15,7 +14,6 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.rendezvous import RendezvousError
 
 PROCESSES = "TRAIN_PROCESSES"  # on this machine; the trained model depends on it in its last bits only
-PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 
 
 class ProcessesError(ValueError):
@@ -45,17 +43,9 @@ def processes() -> int:
     return number
 
 
-def end_with_parent() -> None:
-    """On Linux, have SIGTERM come where what started this training dies: torchrun's launcher, or `dvc repro`.
-
-    A training of its own in a terminal is left alone.
-    Raises: SystemExit where `dvc repro` has died already: what adopted this process is of another session (so is
-        torchrun's launcher, to each of its ranks).
-    """
-    if sys.platform == "linux" and {"DVC_STAGE", "RANK"} & os.environ.keys():
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
-        if "RANK" not in os.environ and os.getsid(os.getppid()) != os.getsid(0):
-            sys.exit(128 + signal.SIGTERM)
+def writes() -> bool:
+    """Whether this process writes what the training leaves: the only one, or rank 0 of several."""
+    return not is_due() and os.environ.get("RANK", "0") == "0"
 
 
 def launch(module: str, arguments: Sequence[str]) -> None:

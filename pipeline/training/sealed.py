@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load, save
 from torch import Tensor
 
-from pipeline.files import new_file
+from pipeline.files import DataError, new_file
 
 Content: TypeAlias = tuple[dict[str, Tensor], dict[str, Any]]  # tensors, and what is told of them
 
@@ -29,7 +30,32 @@ def read(data: bytes) -> Content:
     tensors = load(data)
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])  # as the format lays it down
     told = json.loads(header["__metadata__"]["checkpoint"])
-    if told.pop("sha256") != digest(tensors, told):
+    return checked(tensors, told)
+
+
+def load_file(path: Path) -> Content:
+    """As `read`, of a file, which is never in memory twice.
+
+    Raises: DataError where it is missing or not what was written.
+    """
+    try:
+        with safe_open(path, "pt") as file:
+            told = json.loads((file.metadata() or {}).get("checkpoint", "{}"))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (no mapping)
+        return checked(tensors, told)
+    except FileNotFoundError:
+        what = "no such file"
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"broken ({' '.join(str(error).split())})"
+    raise DataError(f"{path}: {what}; expected weights that training wrote")
+
+
+def checked(tensors: dict[str, Tensor], told: dict[str, Any]) -> Content:
+    """Tensors and what is told of them, without the checksum that stood there.
+
+    Raises: ValueError where it is another, or none.
+    """
+    if told.pop("sha256", None) != digest(tensors, told):
         raise ValueError("its checksum is another")
     return tensors, told
 

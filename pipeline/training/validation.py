@@ -14,7 +14,7 @@ from pipeline.data.shards import Encoded
 from pipeline.data.vocabulary import Vocabulary
 from pipeline.decoding import greedy
 from pipeline.evaluation.bleu import bleu
-from pipeline.files import read_lines
+from pipeline.files import DataError, count_lines, read_lines
 from pipeline.models.interface import Model
 from pipeline.training.loop import ROWS, autocast, real_hidden
 from pipeline.training.ranks import Ranks
@@ -27,6 +27,10 @@ class Judge:
         self, validation: Encoded, references: Path, vocabulary: Vocabulary, training: Training, precision: str
     ) -> None:
         self.validation, self.vocabulary, self.training, self.precision = validation, vocabulary, training, precision
+        if (count := count_lines(references)) != len(validation.source):
+            raise DataError(
+                f"{references}: {count} lines, {len(validation.source)} encoded pairs: they must be parallel"
+            )
         self.references = list(islice(read_lines(references), training.validation_sentences))
 
     @torch.inference_mode()

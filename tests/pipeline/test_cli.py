@@ -1,11 +1,16 @@
 """A user's mistake is one message and exit 1, a bug a traceback; run as a command, as a stage is."""
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
+
+from pipeline import cli
 
 FULL = Path("/dev/full")
 
@@ -103,11 +108,11 @@ def test_other_system_errors_are_bugs(run):
 
 @pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")
 def test_full_disk_is_one_line(run, tmp_path):
-    (tmp_path / ".out.txt.partial").symlink_to(FULL)
-    said = run("files.write_lines(Path('out.txt'), ['a'])")
+    (tmp_path / ".out.txt.full.partial").symlink_to(FULL)
+    said = run("files.token = lambda: 'full'; files.write_lines(Path('out.txt'), ['a'])")
     assert said.returncode == 1
     assert said.stderr == "error: out.txt: the disk is full; free some space and repeat the command\n"
-    assert sorted(os.listdir(tmp_path)) == ["stage.py"]
+    assert sorted(os.listdir(tmp_path)) == ["stage.py", "work"]
 
 
 @pytest.mark.parametrize(
@@ -128,4 +133,155 @@ def test_full_disk_by_any_name(run, error):
 def test_full_disk_leaves_no_folder(run, tmp_path):
     said = run("with files.new_folder(Path('out')): raise OSError(errno.ENOSPC, 'No space left on device')")
     assert said.stderr == "error: out: the disk is full; free some space and repeat the command\n"
-    assert sorted(os.listdir(tmp_path)) == ["stage.py"]
+    assert sorted(os.listdir(tmp_path)) == ["stage.py", "work"]
+
+
+def start(run_in, body, *, through=(), **environment):
+    """Start a stage of this body, below other commands where there are some."""
+    script = run_in / "stage.py"
+    script.write_text(
+        "import os, sys, time\nfrom pathlib import Path\nfrom pipeline import cli\n"
+        f"def main(corpus: str) -> None:\n    {body}\ncli.run(main)\n"
+    )
+    root = Path(__file__).parents[2]
+    return subprocess.Popen(
+        [*through, sys.executable, str(script), "toy"],
+        cwd=run_in,
+        env=os.environ | {"PYTHONPATH": str(root)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+LOCK = "stage@toy"
+STAYS = "print('begun', flush=True); time.sleep(600)"
+PARENT = (sys.executable, "-c", "import subprocess, sys; sys.exit(subprocess.call(sys.argv[1:]))")
+
+
+def test_a_second_process_waits_for_the_first(tmp_path):
+    first = start(tmp_path, STAYS)
+    assert first.stdout.readline() == "begun\n"
+    second = start(tmp_path, "print('done')")
+    assert second.stderr.readline() == f"{LOCK}: waits for process {first.pid}, which runs the same\n"
+    first.kill()
+    first.communicate()
+    assert second.communicate(timeout=300) == ("done\n", "")
+    assert second.returncode == 0
+    assert os.listdir(tmp_path / "work/locks") == [LOCK]
+
+
+def test_one_that_waits_too_long_names_who_is_there(tmp_path):
+    first = start(tmp_path, STAYS)
+    assert first.stdout.readline() == "begun\n"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "IN_USE_SECONDS", 0.0)
+        patch.chdir(tmp_path)
+        with pytest.raises(cli.InUseError) as error, cli.held(cli.LOCKS / LOCK):
+            pytest.fail("two at a time")
+    assert str(error.value) == f"{LOCK}: is run by process {first.pid} already; expected no other, end it first"
+    first.kill()
+    first.communicate()
+
+
+def test_a_lock_that_was_deleted_is_taken_anew(tmp_path):
+    with cli.held(tmp_path / "a/lock"):
+        shutil.rmtree(tmp_path / "a")
+        with cli.held(tmp_path / "a/lock"):
+            assert (tmp_path / "a/lock").read_text() == str(os.getpid())
+
+
+def test_ones_that_do_not_write_need_no_lock(tmp_path):
+    """As the ranks of a training that do not lead."""
+    first = start(tmp_path, STAYS)
+    assert first.stdout.readline() == "begun\n"
+    script = (tmp_path / "stage.py").read_text()
+    (tmp_path / "stage.py").write_text(script.replace("cli.run(main)", "cli.run(main, writes=lambda: False)"))
+    second = subprocess.Popen(first.args, cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])})
+    with pytest.raises(subprocess.TimeoutExpired):  # sleeps in its main
+        second.wait(2)
+    for process in (first, second):
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel tells no child")
+def test_a_stage_of_dvc_ends_with_it(tmp_path):
+    first = start(tmp_path, "print(os.getpid(), flush=True); time.sleep(600)", through=PARENT, DVC_STAGE="stage@toy")
+    stage = psutil.Process(int(first.stdout.readline()))
+    first.kill()
+    first.wait()
+    psutil.wait_procs([stage], timeout=60)
+    assert not stage.is_running()
+
+
+def test_a_command_of_ones_own_outlives_what_started_it(tmp_path):
+    first = start(tmp_path, "print(os.getpid(), flush=True); time.sleep(600)", through=PARENT)
+    stage = psutil.Process(int(first.stdout.readline()))
+    first.kill()
+    first.wait()
+    with pytest.raises(psutil.TimeoutExpired):
+        stage.wait(1)
+    stage.kill()
+
+
+@pytest.mark.parametrize(("own", "status"), [(True, 128 + signal.SIGTERM), (False, 0)])
+def test_what_outlived_dvc_does_nothing(tmp_path, project_root, own, status):
+    """The parent's session is another one, as that of what adopts an orphan is."""
+    environment = os.environ | {"DVC_STAGE": "train", "PYTHONPATH": str(project_root)}
+    code = "from pipeline.cli import end_with_parent; end_with_parent()"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=environment, start_new_session=own, cwd=tmp_path, check=False)
+    assert done.returncode == status
+
+
+def test_what_lost_its_parent_while_it_was_imported_does_nothing(tmp_path, project_root):
+    environment = os.environ | {"DVC_STAGE": "train", "PYTHONPATH": str(project_root)}
+    code = "from pipeline import cli; cli.PARENT = 0; cli.end_with_parent()"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, cwd=tmp_path, check=False)
+    assert done.returncode == 128 + signal.SIGTERM
+
+
+def test_where_the_kernel_tells_no_child_it_looks_itself(monkeypatch):
+    ended = []
+    parents = iter([7, 7, 1])
+    monkeypatch.setattr(os, "getppid", lambda: next(parents))
+    monkeypatch.setattr(os, "kill", lambda pid, by: ended.append((pid, by)))
+    cli.outlive(7, seconds=0.0)
+    assert ended == [(os.getpid(), signal.SIGTERM)]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("PermissionError(errno.EACCES, 'Permission denied', 'a')", "a: Permission denied"),
+        ("OSError(errno.EROFS, 'Read-only file system', 'a')", "a: Read-only file system"),
+        ("NotADirectoryError(errno.ENOTDIR, 'Not a directory', 'a')", "a: Not a directory"),
+    ],
+)
+def test_a_path_that_cannot_be_used_is_one_line(run, error, said):
+    assert run(f"raise {error}").stderr == f"error: {said}; expected a path of your own to read or to write\n"
+
+
+def test_an_output_that_nobody_reads_is_one_line(tmp_path, project_root):
+    (tmp_path / "stage.py").write_text(
+        "from pipeline import cli\ndef main() -> None:\n    print('x' * 1000000)\ncli.run(main)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(project_root)}
+    command = ["bash", "-c", '"$@" | true; exit ${PIPESTATUS[0]}', "bash", sys.executable, "stage.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    said = "error: standard output: was closed before all was written; expected a reader to the end\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_closed_streams_are_no_files(tmp_path, project_root):
+    """What is opened first would have their numbers, and what libraries print would go into it."""
+    (tmp_path / "stage.py").write_text(
+        "import sys\nfrom pipeline import cli\ndef main() -> None:\n"
+        "    with open('out', 'w') as file:\n        file.write(str(file.fileno()))\n"
+        "    print('to nobody', file=sys.stderr)\ncli.run(main)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(project_root)}
+    command = ["bash", "-c", '"$@" <&- >&- 2>&-', "bash", sys.executable, "stage.py"]
+    assert subprocess.run(command, cwd=tmp_path, env=environment, check=False).returncode == 0
+    assert int((tmp_path / "out").read_text()) > 2

@@ -4,6 +4,8 @@ import errno
 import hashlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +20,11 @@ FULL = Path("/dev/full")  # answers every write with ENOSPC
 needs_full = pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")
 
 
-def fill_disk(path):
+def fill_disk(path, monkeypatch):
     """Let the next file written to `path` meet a full disk: its partial file is one already."""
+    monkeypatch.setattr(files, "token", lambda: "full")
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.with_name(f".{path.name}.partial").symlink_to(FULL)
+    files.unfinished(path).symlink_to(FULL)
 
 
 def test_new_file_appears_when_the_block_ends(tmp_path):
@@ -63,7 +66,7 @@ def test_new_folder_appears_when_the_block_ends(tmp_path):
 
 
 def test_new_folder_replaces_old_and_leftover(tmp_path):
-    for name in ("out", ".out.partial"):
+    for name in ("out", ".out.partial", ".out.0123abcd.partial"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "stale").touch()
     with files.new_folder(tmp_path / "out") as folder:
@@ -84,9 +87,9 @@ def test_failed_new_folder_leaves_the_old_one(tmp_path):
 
 @needs_full
 @pytest.mark.parametrize("size", [1, 1 << 20])  # found when the file is flushed, and while it is written
-def test_full_disk_leaves_no_file_and_names_it(tmp_path, size):
+def test_full_disk_leaves_no_file_and_names_it(tmp_path, monkeypatch, size):
     path = tmp_path / "out" / "a"
-    fill_disk(path)
+    fill_disk(path, monkeypatch)
     with pytest.raises(OSError, match="No space left on device") as error:
         files.write_lines(path, ["x" * size])
     assert error.value.errno == errno.ENOSPC
@@ -133,7 +136,8 @@ def test_killed_writer_leaves_what_was_there(tmp_path, project_root, how):
     )
     killed = subprocess.run([sys.executable, "-c", "\n".join(lines), str(out)], cwd=project_root, check=False)
     assert killed.returncode == -signal.SIGKILL
-    assert sorted(os.listdir(tmp_path)) == [".out.partial", "out"]
+    left = set(os.listdir(tmp_path)) - {"out"}
+    assert re.fullmatch(r"\.out\.[0-9a-f]{8}\.partial", *left)
     if how == "folder":
         assert os.listdir(out) == ["old"]
         with files.new_folder(out) as folder:
@@ -144,6 +148,146 @@ def test_killed_writer_leaves_what_was_there(tmp_path, project_root, how):
         assert files.write_lines(out, ["new"]) == 1
         assert out.read_text() == "new\n"
     assert os.listdir(tmp_path) == ["out"]
+
+
+def test_no_writer_takes_away_what_another_writes(tmp_path):
+    """Two at one folder: both are whole while they are written, and the last to end is what stands there."""
+    out = tmp_path / "out"
+    with files.new_folder(out) as first:
+        files.write_lines(first / "a", ["first"])
+        with files.new_folder(out) as second:
+            files.write_lines(second / "a", ["second"])
+            assert first != second
+            assert (first / "a").read_text() == "first\n"
+        assert (out / "a").read_text() == "second\n"
+    assert (out / "a").read_text() == "first\n"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_no_writer_takes_away_the_file_that_another_writes(tmp_path):
+    with files.new_file(tmp_path / "a") as first, files.new_file(tmp_path / "a") as second:
+        first.write("first")
+        second.write("second")
+    assert (tmp_path / "a").read_text() == "first"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def fill(out, spoil, *, first=True):
+    """Write a folder, spoilt `first` or after its file."""
+    with files.new_folder(out) as folder:
+        if first:
+            spoil(folder)
+        files.write_lines(folder / "a", ["12"])
+        if not first:
+            spoil(folder)
+
+
+def remove(folder):
+    shutil.rmtree(folder)
+
+
+def remove_and_make(folder):
+    shutil.rmtree(folder)
+    folder.mkdir()
+
+
+@pytest.mark.parametrize("how", [remove, remove_and_make])
+def test_a_folder_that_was_taken_away_is_not_published(tmp_path, how):
+    with pytest.raises(DataError) as error:
+        fill(tmp_path / "out", how, first=False)
+    said = f"{tmp_path / 'out'}: was removed while it was written; expected no other process there"
+    assert str(error.value) == said
+    assert os.listdir(tmp_path) == []
+
+
+def test_no_file_makes_the_folder_anew_that_was_taken_away(tmp_path):
+    with pytest.raises(DataError) as error:
+        fill(tmp_path / "out", remove)
+    said = "/a: its folder was removed while it was written; expected no other process there"
+    assert str(error.value).endswith(said)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(("left", "got"), [(None, "no a"), ("1", "1 bytes in a")])
+def test_a_folder_that_lost_something_is_not_published(tmp_path, left, got):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/old").touch()
+    spoil = Path.unlink if left is None else lambda path: path.write_text(left)
+    with pytest.raises(DataError) as error:
+        fill(tmp_path / "out", lambda folder: spoil(folder / "a"), first=False)
+    said = f"{tmp_path / 'out'}: was changed while it was written, got {got}; expected 3 bytes"
+    assert str(error.value) == said
+    assert os.listdir(tmp_path / "out") == ["old"]
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_what_a_library_wrote_is_noted(tmp_path):
+    def spoil(folder):
+        (folder / "b").write_text("1")
+        files.note(folder / "b")
+        files.copy_file(folder / "b", folder / "c")
+        (folder / "b").unlink()
+
+    with pytest.raises(DataError, match=r"got no b; expected 1 bytes$"):
+        fill(tmp_path / "out", spoil)
+
+
+def test_folders_in_a_new_folder_are_made(tmp_path):
+    with files.new_folder(tmp_path / "out") as folder:
+        files.write_lines(folder / "a/b/c", ["1"])
+    assert (tmp_path / "out/a/b/c").read_text() == "1\n"
+
+
+def test_a_file_is_no_folder_to_replace(tmp_path):
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(NotADirectoryError), files.new_folder(tmp_path / "out") as folder:
+        (folder / "a").touch()
+    assert (tmp_path / "out").read_text() == "mine"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a": 1', "\xff", "[" * 100_000])
+def test_json_that_is_none_is_named(tmp_path, text):
+    (tmp_path / "a.json").write_text(text, encoding="latin-1")
+    with pytest.raises(DataError) as error:
+        files.read_json(tmp_path / "a.json")
+    assert re.fullmatch(
+        rf"{tmp_path}/a\.json: not valid JSON, got (line 1 column \d+|bytes); expected what an earlier stage writes",
+        str(error.value),
+    )
+
+
+def test_files_that_are_not_there_are_named(tmp_path):
+    path, expected = tmp_path / "a", "expected what an earlier stage writes"
+    for read in (lambda: list(files.read_lines(path)), lambda: files.count_lines(path), lambda: files.read_table(path)):
+        with pytest.raises(DataError) as error:
+            read()
+        assert str(error.value) == f"{path}: no such file; {expected}"
+    with pytest.raises(DataError) as error:
+        files.read_json(path)
+    assert str(error.value) == f"{path}: no such file; expected JSON that an earlier stage writes"
+
+
+def test_a_table_is_read_as_written(tmp_path):
+    files.write_table(tmp_path / "a.csv", [{"a": 1, "b": "x,y"}, {"a": 2, "b": ""}])
+    assert files.read_table(tmp_path / "a.csv") == [{"a": "1", "b": "x,y"}, {"a": "2", "b": ""}]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty, got 0 rows; expected what an earlier stage writes"),
+        ("a,b\n", "is empty, got 0 rows; expected what an earlier stage writes"),
+        ("a,b\n1,2\n1\n", "row 2 does not fit the first line; expected as many values as names"),
+        ("a,b\n1,2,3\n", "row 1 does not fit the first line; expected as many values as names"),
+        ('a,b\n"1', "not valid CSV, unexpected end of data; expected what an earlier stage writes"),
+    ],
+)
+def test_a_table_that_is_none_is_named(tmp_path, text, said):
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(DataError) as error:
+        files.read_table(tmp_path / "a.csv")
+    assert str(error.value) == f"{tmp_path / 'a.csv'}: {said}"
 
 
 def test_json_is_read_as_written(tmp_path):

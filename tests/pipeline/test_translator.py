@@ -131,13 +131,23 @@ def test_files_that_are_missing_are_named(project):
     assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: no such file; expected what {BUILD}"
 
 
-@pytest.mark.parametrize("text", ["[]", "{}", "{", '{"params": 3}', '{"params": {}}'])
-def test_a_summary_that_is_none_is_named(project, text):
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[]", "should be a valid dictionary or instance of Translating, got []; expected what the stage writes"),
+        ("{}", "fingerprint: field required; expected what the stage writes"),
+        ("{", "not valid JSON, got line 1 column 2; expected what an earlier stage writes"),
+        (
+            '{"fingerprint": "0", "vocabulary": "", "params": 3}',
+            "params: should be a valid dictionary, got 3; expected what the stage writes",
+        ),
+    ],
+)
+def test_a_summary_that_is_none_is_named(project, text, what):
     (project / "runs" / systems.SYSTEM / "train/training.json").write_text(text)
     with pytest.raises(DataError) as caught:
         Translator.load(systems.SYSTEM)
-    what = "not the summary of a training"
-    assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: {what}; expected what {BUILD}"
+    assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: {what}"
 
 
 def test_a_vocabulary_of_another_training_is_named(project):
@@ -156,11 +166,15 @@ def test_weights_that_do_not_fit_are_named(project):
     with pytest.raises(DataError) as caught:
         Translator.load(systems.SYSTEM)
     name = f"runs/{systems.SYSTEM}/average/model.safetensors"
-    assert str(caught.value) == f"{name}: weights of another network than this code's; expected what {BUILD}"
+    assert str(caught.value) == (
+        f"{name}: weights of another network than this code's, without decoder.0.cross_attention.project_in.bias; "
+        f"expected what {BUILD}"
+    )
     path.write_bytes(b"weights")
     with pytest.raises(DataError) as caught:
         Translator.load(systems.SYSTEM)
-    assert str(caught.value) == f"{name}: not a whole file of weights; expected what {BUILD}"
+    what = "not a whole file of weights (Error while deserializing header: header too small)"
+    assert str(caught.value) == f"{name}: {what}; expected what {BUILD}"
 
 
 def test_a_network_of_an_earlier_version_is_named(project):

@@ -14,11 +14,11 @@ FULL = Path("/dev/full")
 def check(tmp_path, project_root):
     """Run the stage on the project's params.yaml with one text put for another."""
 
-    def run(old="", new="") -> subprocess.CompletedProcess:
+    def run(old="", new="", started=("-m", "stages.check")) -> subprocess.CompletedProcess:
         text = (project_root / "params.yaml").read_text(encoding="utf-8")
         assert old in text
         (tmp_path / "params.yaml").write_text(text.replace(old, new, 1) if old else text, encoding="utf-8")
-        command, environment = [sys.executable, "-m", "stages.check"], os.environ | {"PYTHONPATH": str(project_root)}
+        command, environment = [sys.executable, *started], os.environ | {"PYTHONPATH": str(project_root)}
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
     return run
@@ -40,7 +40,7 @@ def test_every_fault_is_a_line(check, tmp_path):
         said.stderr
         == "error: params.yaml: build.speed: unknown key; expected one of corpora, models, sizes, vocabularies\n"
     )
-    assert os.listdir(tmp_path) == ["params.yaml"]
+    assert sorted(os.listdir(tmp_path)) == ["params.yaml", "work"]
 
 
 def test_no_yaml_is_a_line(check, tmp_path):
@@ -48,15 +48,17 @@ def test_no_yaml_is_a_line(check, tmp_path):
     assert said.returncode == 1
     assert said.stderr.startswith("error: params.yaml line ")
     assert said.stderr.count("\n") == 1
-    assert os.listdir(tmp_path) == ["params.yaml"]
+    assert sorted(os.listdir(tmp_path)) == ["params.yaml", "work"]
 
 
 @pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")
 def test_full_disk_is_a_line(check, tmp_path):
     out = tmp_path / "data/check"
     out.mkdir(parents=True)
-    (out / ".params.txt.partial").symlink_to(FULL)
-    said = check()
+    (out / ".params.txt.full.partial").symlink_to(FULL)
+    told = "from pipeline import files; files.token = lambda: 'full'"
+    stage = "import runpy; runpy.run_module('stages.check', run_name='__main__', alter_sys=True)"
+    said = check(started=("-c", f"{told}; {stage}"))
     assert said.returncode == 1
     assert said.stderr == "error: data/check/params.txt: the disk is full; free some space and repeat the command\n"
     assert os.listdir(out) == []

@@ -151,7 +151,7 @@ def test_every_system_is_in_every_chart_that_dvc_draws(reported):
         "scores_by_length/toy_fr_en-test.csv",
     }
     for name, path in tables.items():
-        rows = read_rows(path)
+        rows = read_rows(path, [])
         assert {row["system"] for row in rows} == {system.removeprefix("toy_fr_en-") for system in SYSTEMS}
         [about] = [plot[f"report/plots/{folder}"] for plot in PLOTS if (folder := name.split("/")[0]) in str(plot)]
         assert {about["x"], about["y"]} <= set(rows[0])

@@ -49,7 +49,9 @@ def test_folder_of_others_is_one_line(fails, project, run):
     (project / "taken").write_text("")
     said = run("attention", "--system", SYSTEM, "--out", "taken", "le chat")
     assert said.status == 1
-    assert said.err.splitlines()[-1] == ("error: taken: File exists; expected a path of your own to read or to write")
+    assert said.err == (
+        "error: --out: is a file, or under one, got 'taken'; expected a new folder, or one that `nmt attention` wrote\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -91,6 +93,29 @@ def test_as_a_command(project, project_root):
     assert done.stderr == (
         f"error: --system: must be <corpus>-<vocabulary>-<model>-<size>, got 'toy'; expected one of {SYSTEM}\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("shell", "said"),
+    [
+        ('"$@" >&-', "error: standard output: is closed; expected a place for what the command prints\n"),
+        (
+            '"$@" | true; exit ${PIPESTATUS[0]}',
+            "error: standard output: was closed before all was written; expected a reader to the end\n",
+        ),
+        pytest.param(
+            '"$@" >/dev/full',
+            "error: write: the disk is full; free some space and repeat the command\n",
+            marks=pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="this system has no /dev/full"),
+        ),
+    ],
+)
+def test_an_output_that_nobody_gets_is_one_line(project, project_root, shell, said):
+    environment = os.environ | {"PYTHONPATH": str(project_root)}
+    command = [sys.executable, "-m", "pipeline.commands.nmt", "translate", "--system", SYSTEM, "le chat"]
+    started = ["bash", "-c", shell, "bash", *command]
+    done = subprocess.run(started, cwd=project, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, said)
 
 
 def test_the_script_is_declared(project_root: Path):

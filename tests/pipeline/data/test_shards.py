@@ -127,3 +127,54 @@ def test_a_full_disk_answers_enospc():
     with pytest.raises(OSError) as caught:  # noqa: PT011 (the number says which)
         column.close()
     assert caught.value.errno == errno.ENOSPC
+
+
+@pytest.mark.parametrize(
+    ("name", "array", "said"),
+    [
+        (
+            "source.ids.npy",
+            np.array([1.0, 2, 3]),
+            "source.ids.npy: must be one row of uint16 or uint32, got float64 of ",
+        ),
+        (
+            "source.ids.npy",
+            np.zeros((3, 1), SHORT),
+            "source.ids.npy: must be one row of uint16 or uint32, got uint16 of ",
+        ),
+        (
+            "source.offsets.npy",
+            np.array([0, 3], np.int32),
+            "source.offsets.npy: must be one row of int64, got int32 of ",
+        ),
+    ],
+)
+def test_arrays_of_another_type_are_named(tmp_path, name, array, said):
+    with Writer(tmp_path, SHORT, SHORT) as write:
+        write(pack([[1, 2, 3]], SHORT), pack([[4]], SHORT))
+    np.save(tmp_path / name, array)
+    with pytest.raises(DataError) as caught:
+        Encoded.open(tmp_path)
+    assert str(caught.value) == f"{tmp_path}/{said}shape {array.shape}"
+
+
+def test_offsets_that_fall_are_named(tmp_path):
+    with Writer(tmp_path, SHORT, SHORT) as write:
+        write(pack([[1, 2], [3]], SHORT), pack([[4], [5]], SHORT))
+    np.save(tmp_path / "source.offsets.npy", np.array([0, 4, 3]))
+    with pytest.raises(DataError) as caught:
+        Encoded.open(tmp_path)
+    assert str(caught.value) == f"{tmp_path}: source.offsets.npy: must never fall, got 4 and then 3 at row 2"
+
+
+def test_ids_above_the_vocabulary_are_named(tmp_path):
+    with Writer(tmp_path, SHORT, SHORT) as write:
+        write(pack([[1, 2, 9]], SHORT), pack([[4]], SHORT))
+    assert len(Encoded.open(tmp_path, 10, 5).source) == 1
+    for sizes, side, most in (((9, 5), "source", 9), ((10, 4), "target", 4)):
+        with pytest.raises(DataError) as caught:
+            Encoded.open(tmp_path, *sizes)
+        size = sizes[side == "target"]
+        assert (
+            str(caught.value) == f"{tmp_path}: {side}.ids.npy: must be below the vocabulary's size {size}, got {most}"
+        )

@@ -19,6 +19,31 @@ def test_a_missing_file_is_named_with_the_command_that_builds_it(tmp_path):
 
 def test_rows_go_by_the_header(tmp_path):
     path = tmp_path / "curves.csv"
-    path.write_text("update,validation_loss\n100,2.5\n200,\n")
+    path.write_text("update,validation_bleu\n100,2.5\n200,\n")
     assert built(path, "train@toy") == path
-    assert read_rows(path) == [{"update": "100", "validation_loss": "2.5"}, {"update": "200", "validation_loss": ""}]
+    assert read_rows(path, ["update"]) == [
+        {"update": "100", "validation_bleu": "2.5"},
+        {"update": "200", "validation_bleu": ""},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("update\n1\n", "has no column validation_loss, got update; expected what the stage writes"),
+        (
+            "update,validation_loss\n1,2\n2,nan\n",
+            "row 2, column validation_loss: not a number, got 'nan'; expected what the stage writes",
+        ),
+        (
+            "update,validation_loss\n1,x\n",
+            "row 1, column validation_loss: not a number, got 'x'; expected what the stage writes",
+        ),
+    ],
+)
+def test_other_tables_are_named(tmp_path, text, said):
+    path = tmp_path / "curves.csv"
+    path.write_text(text)
+    with pytest.raises(DataError) as error:
+        read_rows(path, ["update", "validation_loss"])
+    assert str(error.value) == f"{path}: {said}"

@@ -2,17 +2,17 @@ import re
 
 import pytest
 import torch
-from safetensors.torch import save_file
 
 from pipeline.files import DataError
 from pipeline.params import ParamsError
+from pipeline.training import sealed
 from pipeline.training.averaging import Averaging, average_checkpoints
 
 
 @pytest.fixture
 def write(tmp_path):
     def saved(name, **weights):
-        save_file({key: torch.tensor(value) for key, value in weights.items()}, tmp_path / name)
+        sealed.write(tmp_path / name, {key: torch.tensor(value) for key, value in weights.items()}, {})
         return tmp_path / name
 
     return saved

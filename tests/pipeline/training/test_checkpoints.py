@@ -1,7 +1,5 @@
 """A training that was stopped goes on bit for bit, whatever stopped it and wherever."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -9,7 +7,7 @@ from safetensors.torch import load_file
 from pipeline import files
 from pipeline.data.batching import Plan, Position, updates_from
 from pipeline.models.transformer_postnorm import Arch, Model
-from pipeline.training.checkpoints import Checkpoints, InUseError, minutes
+from pipeline.training.checkpoints import Checkpoints, minutes
 from pipeline.training.loop import Step, train
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
@@ -261,44 +259,6 @@ def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     assert caught.value.filename == str(tmp_path / "update_00000002.safetensors")
     assert sorted(contents(tmp_path)) == ["state.safetensors", "update_00000001.safetensors"]
     assert (tmp_path / "state.safetensors").read_bytes() == before
-
-
-def test_one_training_at_a_time(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipeline.training.checkpoints.IN_USE_SECONDS", 0.2)
-    first, second = (Checkpoints(tmp_path / "work", last=1, best=0) for _ in range(2))
-    with first.alone(Ranks()):
-        with pytest.raises(InUseError) as caught, second.alone(Ranks()):
-            pass
-        assert str(caught.value) == f"{tmp_path / 'work'}: another process trains this; expected none, end it first"
-    with second.alone(Ranks()):
-        pass
-
-
-def test_one_that_is_ending_is_waited_for(tmp_path, capsys):
-    first, second = (Checkpoints(tmp_path / "work", last=1, best=0) for _ in range(2))
-    order = []
-
-    def wait():
-        with second.alone(Ranks()):
-            order.append("second")
-
-    with ThreadPoolExecutor(1) as pool:
-        with first.alone(Ranks()):
-            waiting = pool.submit(wait)
-            while "waits for the process" not in capsys.readouterr().err:
-                assert not waiting.done()
-            order.append("first")
-        waiting.result(60)
-    assert order == ["first", "second"]
-
-
-def test_one_that_waits_ends_when_it_is_asked_to(tmp_path):
-    first, second = (Checkpoints(tmp_path / "work", last=1, best=0) for _ in range(2))
-    asked = Ranks()
-    asked.interrupted = True
-    with first.alone(Ranks()), pytest.raises(SystemExit) as caught, second.alone(asked):
-        pytest.fail("two at a time")
-    assert caught.value.code == 143
 
 
 def test_a_state_is_overdue_after_so_many_minutes(tmp_path, monkeypatch):

@@ -4,13 +4,11 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 
 import pytest
 
 from pipeline.training import launch
-from tests.trainings import ROOT, edit, end, lay_out, start, start_and_save
+from tests.trainings import edit, end, lay_out, start, start_and_save
 
 
 @pytest.fixture(scope="module")
@@ -75,15 +73,6 @@ def test_ctrl_c_saves(tmp_path, prepared, processes, status):
     assert got == status
     assert "asked to end, saved at update " in said
     assert "Traceback" not in said
-
-
-def test_what_outlived_dvc_does_not_train(tmp_path):
-    """The parent's session is another one, as that of what adopts an orphan is."""
-    code = "from pipeline.training.launch import end_with_parent; end_with_parent()"
-    for own, expected in ((True, 128 + signal.SIGTERM), (False, 0)):
-        environment = os.environ | {"DVC_STAGE": "train", "PYTHONPATH": str(ROOT)}
-        done = subprocess.run([sys.executable, "-c", code], env=environment, start_new_session=own, cwd=tmp_path)
-        assert done.returncode == expected
 
 
 def test_machines_that_do_not_meet_are_said(tmp_path, prepared):

@@ -1,0 +1,61 @@
+"""The folder that `--out` names: it is whole or not there, and replaced only where the same command wrote all of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipeline import files
+from pipeline.files import DataError
+
+MARK = ".nmt.json"  # says which command wrote a folder, and which files
+
+
+def check(path: Path | None, command: str) -> None:
+    """Check that a command may make the folder, or make it anew; without a path the folder is one of work/.
+
+    Raises: DataError saying what stands there.
+    """
+    if path is None:
+        return
+    whole = path.resolve()
+    if whole == Path.cwd() or whole in Path.cwd().parents:
+        what = "is the folder that nmt runs in, or one above it"
+    elif (
+        any(above.exists() and not above.is_dir() for above in (whole, *whole.parents))
+        or path.is_symlink() > path.exists()
+    ):
+        what = "is a file, or under one"
+    elif whole.is_dir() and any(whole.iterdir()) and not is_written(whole, command):
+        what = "holds other files"
+    else:
+        return
+    raise DataError(f"--out: {what}, got {str(path)!r}; expected a new folder, or one that `nmt {command}` wrote")
+
+
+def is_written(folder: Path, command: str) -> bool:
+    """Whether a command wrote everything that a folder holds."""
+    try:
+        told = files.read_json(folder / MARK)
+        return told["command"] == command and {MARK, *told["files"]} >= files.manifest(folder).keys()
+    except (DataError, TypeError, KeyError):
+        return False
+
+
+@contextmanager
+def new_folder(path: Path | None, default: Path, command: str) -> Iterator[tuple[Path, Path]]:
+    """The folder to fill, and the path that it has once the block ends well; else nothing is left of it.
+
+    Raises: DataError as `check`.
+    """
+    check(path, command)
+    path = path or default
+    made = [above for above in path.parents if not above.exists()]
+    try:
+        with files.new_folder(path.resolve()) as folder:
+            yield folder, path
+            files.write_json(folder / MARK, {"command": command, "files": sorted(files.manifest(folder))})
+    except BaseException:
+        for above in made:
+            if above.is_dir() and not any(above.iterdir()):
+                above.rmdir()
+        raise

@@ -1,0 +1,172 @@
+"""What each stage says of its outputs in JSON, as far as later stages read it: checked when it is read."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+
+from pipeline import files
+
+Count = Annotated[int, Field(ge=0)]
+Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
+Part = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
+Weights = Annotated[str, Field(pattern=r"^update_[0-9]+\.safetensors$")]  # never a path
+
+
+class Summary(BaseModel):
+    """A mapping of which some keys are read."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+
+class Languages(Summary):
+    """data/split/<corpus>/languages.json."""
+
+    source_language: Language
+    target_language: Language
+
+
+class Sizes(Summary):
+    """Of vocabulary.json, what every reader of the vocabulary checks."""
+
+    source_size: Count
+    target_size: Count
+
+
+class Written(Summary):
+    """What `download` says of a part."""
+
+    pairs: Count
+
+
+class Downloaded(Languages):
+    """data/download/<corpus>/download.json."""
+
+    parts: dict[Part, Written]
+
+
+class Cleaned(Languages):
+    """data/clean/<corpus>/clean.json."""
+
+    pairs: dict[Part, Count]
+
+
+class Dropped(Summary):
+    """Of clean.json, what the report shows."""
+
+    read: Count
+    kept: Count
+    dropped: dict[str, Count]
+
+
+class Split(Summary):
+    """data/split/<corpus>.json."""
+
+    pairs: dict[Part, Count]
+    leakage: dict[str, dict[str, Count]]
+
+
+class Tokens(Summary):
+    """What `encode` counted in a part."""
+
+    pairs: Count
+    source_tokens: Count
+    target_tokens: Count
+    source_unknown: Count
+    target_unknown: Count
+
+
+class Encoded(RootModel[dict[Part, Tokens]]):
+    """data/encode/<corpus>-<vocabulary>/encode.json."""
+
+
+class Kept(Summary):
+    """checkpoints.json beside the checkpoints of a training."""
+
+    last: Annotated[list[Weights], Field(min_length=1)]
+
+
+class Trained(Summary):
+    """runs/<system>/train/training.json."""
+
+    fingerprint: Annotated[str, Field(pattern=r"^\w+$")]  # a part of a folder's name
+
+
+class Translating(Trained):
+    """Of training.json, what translating depends on."""
+
+    vocabulary: str
+    params: dict[str, Any]
+
+
+class Lowest(Summary):
+    """The lowest validation loss."""
+
+    validation_loss: float
+
+
+class Judged(Trained):
+    """Of training.json, what stands among the metrics."""
+
+    best: Lowest
+
+
+class Best(Lowest):
+    """The validation of the lowest loss."""
+
+    update: Count
+
+
+class Summed(Translating):
+    """Of training.json, what the report shows."""
+
+    best: Best
+    stopped: str
+    updates: Count
+    padding_share: float
+    num_parameters: Count
+
+
+class Averaged(Summary):
+    """runs/<system>/average/average.json."""
+
+    checkpoints: list[Weights]
+
+
+class Detail(Summary):
+    """How one metric was computed."""
+
+    signature: str
+
+
+class Details(RootModel[dict[Part, dict[str, Detail]]]):
+    """data/score/<system>/scores.json."""
+
+
+class Scores(RootModel[dict[Part, dict[str, Any]]]):
+    """metrics/<system>.json."""
+
+
+def read(path: Path, kind: type[BaseModel]) -> Any:
+    """The summary at `path`, whole, where it is a `kind`.
+
+    Raises: DataError where it is missing, no JSON, or not what later stages read; with the first fault.
+    """
+    value = files.read_json(path)
+    try:
+        kind.model_validate(value)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(str(key) for key in fault["loc"] if key != "[key]")
+        got = "" if fault["type"] == "missing" else f", got {shortened(fault['input'])}"
+        what = fault["msg"].removeprefix("Input ")
+        raise files.DataError(
+            f"{path}: {where + ': ' if where else ''}{what[:1].lower()}{what[1:]}{got}; expected what the stage writes"
+        ) from None
+    return value
+
+
+def shortened(value: object) -> str:
+    """A value in a length that fits a message."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

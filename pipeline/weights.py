@@ -1,0 +1,51 @@
+"""The weights of a built system, from its file into its network."""
+
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from pipeline.files import DataError
+
+
+def load(net: nn.Module, system: str) -> None:
+    """Put the weights that the stage `average` wrote for a system into its network.
+
+    Raises: DataError where they are missing, broken, not finite or another network's.
+    """
+    path = weights_path(system)
+    try:
+        weights = load_file(path)
+    except FileNotFoundError:
+        what = "no such file"
+    except (SafetensorError, ValueError, OSError) as error:
+        what = f"not a whole file of weights ({next(iter(str(error).splitlines()), '')})"
+    else:
+        what = misfit(weights, net.state_dict())
+    if what:
+        raise DataError(f"{path}: {what}; expected what `dvc repro average@{system}` builds")
+    net.load_state_dict(weights)
+
+
+def weights_path(system: str) -> Path:
+    """The weights that a system translates with."""
+    return Path("runs", system, "average/model.safetensors")
+
+
+def misfit(weights: dict[str, Tensor], expected: dict[str, Tensor]) -> str:
+    """Why weights are not those of a network, in a few words; none where they are."""
+    if other := sorted(weights.keys() ^ expected.keys()):
+        return (
+            f"weights of another network than this code's, {'without' if other[0] in expected else 'with'} {other[0]}"
+        )
+    for name, weight in weights.items():
+        if weight.shape != expected[name].shape:
+            shapes = f"{tuple(weight.shape)} in place of {tuple(expected[name].shape)}"
+            return f"weights of another network than this code's, {name} is {shapes}"
+        if weight.dtype != expected[name].dtype:
+            return f"{name} is {weight.dtype} in place of {expected[name].dtype}"
+        if not torch.isfinite(weight).all():
+            return f"{name} holds a number that is not finite"
+    return ""

@@ -1,0 +1,123 @@
+"""A broken file of an earlier stage: each stage that reads it says so in one line, or does as if it were whole."""
+
+import contextlib
+import importlib
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import cli
+from tests import tiny_project
+from tests.tiny_project import Stage
+
+STAGES = tiny_project.stages()
+QUICK = ["check", "download", "clean", "split"]  # a second or so each
+SHORT = ("split",)
+BREAK = {
+    "emptied": lambda data, rng: b"",
+    "cut to half": lambda data, rng: data[: len(data) // 2],
+    "short of its last byte": lambda data, rng: data[:-1],
+    "random bytes": lambda data, rng: rng.randbytes(len(data)),
+    "one byte changed": lambda data, rng: changed(data, rng),
+    "removed": lambda data, rng: None,
+}
+VALID = ("short of its last byte", "one byte changed", "another's")  # may be a valid file too, with other outputs
+
+
+def changed(data: bytes, rng: random.Random) -> bytes:
+    """The data with one byte another."""
+    at = rng.randrange(len(data))
+    return data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory, request) -> Path:
+    """The tiny project after all its stages, or after the quick ones."""
+    root = tmp_path_factory.mktemp("built")
+    tiny_project.lay_out(root)
+    for name in STAGES if request.config.getoption("--all-faults") else QUICK:
+        tiny_project.run(STAGES[name], root)
+    return root
+
+
+@pytest.fixture
+def project(built, tmp_path, monkeypatch) -> Path:
+    """A copy of it to spoil, as the working directory."""
+    shutil.copytree(built, tmp_path / "project")
+    monkeypatch.chdir(tmp_path / "project")
+    for name, value in tiny_project.environment().items():
+        monkeypatch.setenv(name, value)
+    return tmp_path / "project"
+
+
+def test_broken_inputs_are_one_line(project, campaign, capsys):
+    rng, wrong = random.Random(1), []
+    for stage in STAGES.values():
+        if campaign.full or stage.name in SHORT:
+            for path, how, data in faults(stage, project, rng):
+                try:
+                    with campaign.trying(f"broken input of stage {stage.name}"), spoilt(path, data):
+                        said = outcome(stage, project)
+                        assert said is not None or how in VALID or same(stage, project), "other outputs"
+                except Exception as error:
+                    wrong.append(f"{stage.name}: {path.relative_to(project)} {how}: {type(error).__name__}: {error}")
+                capsys.readouterr()
+    assert not wrong, "\n".join(wrong)
+
+
+def faults(stage: Stage, project: Path, rng: random.Random) -> Iterator[tuple[Path, str, bytes | None]]:
+    """Every file that the stage reads, broken in every way, and with what another of its kind holds."""
+    files = sorted({file for name in stage.inputs for file in tiny_project.contents(project, [name])})
+    for name in files:
+        path = project / name
+        data = path.read_bytes()
+        for how, broken in BREAK.items():
+            yield path, how, broken(data, rng)
+        alike = [project / other for other in files if other != name and Path(other).suffix == path.suffix]
+        if alike:
+            yield path, "another's", rng.choice(alike).read_bytes()
+
+
+@contextlib.contextmanager
+def spoilt(path: Path, data: bytes | None) -> Iterator[None]:
+    """The file with other data, or without any, for a while."""
+    kept = path.read_bytes()
+    path.unlink() if data is None else path.write_bytes(data)
+    try:
+        yield
+    finally:
+        path.write_bytes(kept)
+
+
+def outcome(stage: Stage, project: Path) -> str | None:
+    """What the stage says of a mistake of its user's; None where it ends well. Anything else it raises goes through."""
+    for name in ("work/train", "work/logs"):
+        shutil.rmtree(project / name, ignore_errors=True)
+    main: Callable[..., None] = importlib.import_module(f"stages.{stage.name}").main
+    try:
+        main(*stage.axes)
+    except Exception as error:
+        said = cli.mistake(error)
+        if said is None:
+            raise
+        assert said.count("\n") == 0, said
+        assert "expected" in said or "must " in said, said
+        return said
+    return None
+
+
+def same(stage: Stage, project: Path) -> bool:
+    """Whether the outs are those of the undisturbed stage."""
+    return tiny_project.contents(project, stage.outs) == WHOLE[stage.name]
+
+
+WHOLE: dict[str, dict[str, bytes]] = {}
+
+
+@pytest.fixture(autouse=True)
+def whole(built) -> None:
+    """What every stage wrote when nothing was broken."""
+    WHOLE.update({name: tiny_project.contents(built, stage.outs) for name, stage in STAGES.items()})

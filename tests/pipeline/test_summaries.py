@@ -1,0 +1,44 @@
+"""What a stage says in JSON is checked where a later one reads it; each message by its text."""
+
+import json
+
+import pytest
+
+from pipeline import summaries
+from pipeline.files import DataError
+
+EXPECTED = "expected what the stage writes"
+
+
+def test_all_of_a_summary_is_read(tmp_path):
+    value = {"source_language": "fr", "target_language": "en", "parts": {"train": {"pairs": 3}}, "more": [1]}
+    (tmp_path / "a.json").write_text(json.dumps(value))
+    assert summaries.read(tmp_path / "a.json", summaries.Downloaded) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "said"),
+    [
+        (summaries.Languages, {"source_language": "fr"}, "target_language: field required"),
+        (summaries.Languages, [1, 2], "should be a valid dictionary or instance of Languages, got [1, 2]"),
+        (summaries.Cleaned, None, "should be a valid dictionary or instance of Cleaned, got None"),
+        (
+            summaries.Split,
+            {"pairs": {"train": -1}, "leakage": {}},
+            "pairs.train: should be greater than or equal to 0, got -1",
+        ),
+        (summaries.Split, {"pairs": {"../a": 1}, "leakage": {}}, "pairs.../a: string should match pattern "),
+        (summaries.Kept, {"last": []}, "last: list should have at least 1 item after validation, not 0, got []"),
+        (summaries.Kept, {"last": ["../a"]}, "last.0: string should match pattern "),
+        (summaries.Trained, {"fingerprint": "../a", "vocabulary": "", "params": {}}, "fingerprint: string should "),
+        (summaries.Scores, {"test": 3}, "test: should be a valid dictionary, got 3"),
+        (summaries.Scores, "x" * 99, f"should be a valid dictionary, got '{'x' * 56}..."),
+    ],
+)
+def test_the_first_fault_is_named(tmp_path, kind, value, said):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(value))
+    with pytest.raises(DataError) as caught:
+        summaries.read(path, kind)
+    assert str(caught.value).startswith(f"{path}: {said}")
+    assert str(caught.value).endswith(f"; {EXPECTED}")

@@ -1,0 +1,71 @@
+"""The weights of another network, broken or not finite ones are refused, each by its text."""
+
+import pytest
+import torch
+from safetensors.torch import save_file
+from torch import nn
+
+from pipeline import weights
+from pipeline.files import DataError
+
+SYSTEM = "a-b-c-d"
+
+
+@pytest.fixture
+def net():
+    return nn.Linear(2, 1)
+
+
+@pytest.fixture
+def save(tmp_path, monkeypatch, net):
+    """Save the weights of `net`, some changed, where those of the system stand."""
+    monkeypatch.chdir(tmp_path)
+    path = weights.weights_path(SYSTEM)
+    path.parent.mkdir(parents=True)
+
+    def save_changed(**changed):
+        kept = {name: tensor for name, tensor in (net.state_dict() | changed).items() if tensor is not None}
+        save_file(kept, path)
+        return path
+
+    return save_changed
+
+
+def test_weights_are_loaded_as_they_were_saved(save, net):
+    save(bias=torch.tensor([7.0]))
+    weights.load(net, SYSTEM)
+    assert net.bias.tolist() == [7.0]
+
+
+OTHER = "weights of another network than this code's"
+
+
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"bias": None}, f"{OTHER}, without bias"),
+        ({"more": torch.zeros(1)}, f"{OTHER}, with more"),
+        ({"bias": torch.zeros(2)}, f"{OTHER}, bias is (2,) in place of (1,)"),
+        ({"bias": torch.zeros(1, dtype=torch.float64)}, "bias is torch.float64 in place of torch.float32"),
+        ({"bias": torch.tensor([float("nan")])}, "bias holds a number that is not finite"),
+        ({"bias": torch.tensor([-float("inf")])}, "bias holds a number that is not finite"),
+    ],
+)
+def test_what_does_not_fit_is_named(save, net, changed, what):
+    path = save(**changed)
+    with pytest.raises(DataError) as caught:
+        weights.load(net, SYSTEM)
+    assert str(caught.value) == f"{path}: {what}; expected what `dvc repro average@{SYSTEM}` builds"
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 100, None])
+def test_broken_files_are_named(save, net, data):
+    path = save()
+    path.write_bytes(path.read_bytes()[:-1] if data is None else data)
+    with pytest.raises(DataError) as caught:
+        weights.load(net, SYSTEM)
+    assert str(caught.value).startswith(f"{path}: not a whole file of weights (")
+    path.unlink()
+    with pytest.raises(DataError) as caught:
+        weights.load(net, SYSTEM)
+    assert str(caught.value) == f"{path}: no such file; expected what `dvc repro average@{SYSTEM}` builds"

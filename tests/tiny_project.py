@@ -1,0 +1,93 @@
+"""The tiny project of tests/tiny/params.yaml, built by its stages without DVC: commands, what they read and write."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ruamel.yaml import YAML
+
+ROOT = Path(__file__).parents[1]
+AXES = {"corpus": "toy", "vocabulary": "bpe", "model": "transformer_prenorm", "size": "tiny"}
+SYSTEM = "-".join(AXES.values())
+
+
+class Stage(NamedTuple):
+    """One stage of the project's system."""
+
+    name: str
+    axes: list[str]
+    inputs: list[str]  # paths below data/, runs/ and metrics/
+    outs: list[str]
+
+    @property
+    def command(self) -> list[str]:
+        """As in dvc.yaml, by this interpreter."""
+        return [sys.executable, "-m", f"stages.{self.name}", *self.axes]
+
+
+def stages() -> dict[str, Stage]:
+    """The stages of dvc.yaml in their order, for one system."""
+    written = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
+    return {name: stage(name, about) for name, about in written.items()}
+
+
+def stage(name: str, about: dict[str, Any]) -> Stage:
+    """A stage whose matrix items are filled in."""
+    outs = [path for kind in ("outs", "metrics", "plots") for path in paths(about.get(kind, []))]
+    inputs = [path for path in paths(about["deps"]) if path.startswith(("data", "runs", "metrics"))]
+    return Stage(name, [AXES[axis] for axis in about.get("matrix", ())], inputs, outs)
+
+
+def paths(entries: list[Any]) -> list[str]:
+    """The paths of deps or outs, some of which have settings."""
+    found = [next(iter(entry)) if isinstance(entry, dict) else entry for entry in entries]
+    for axis, value in {"key": SYSTEM, **{f"item.{axis}": value for axis, value in AXES.items()}}.items():
+        found = [path.replace(f"${{{axis}}}", value) for path in found]
+    return found
+
+
+def lay_out(root: Path) -> None:
+    """Write params.yaml, with one system to build."""
+    yaml = YAML(typ="safe")
+    params = yaml.load(ROOT / "tests/tiny/params.yaml")
+    params["build"]["models"] = [AXES["model"]]
+    yaml.dump(params, root / "params.yaml")
+
+
+def environment() -> dict[str, str]:
+    """This project's code, one thread, nothing that can be tracked."""
+    return os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "CUDA_VISIBLE_DEVICES": "",
+        "MLFLOW_TRACKING_URI": "sqlite:////dev/null/mlflow.db",
+        "OMP_NUM_THREADS": "1",
+    }
+
+
+def run(one: Stage, root: Path) -> None:
+    """Run a stage to its end, which is to be a good one."""
+    said = subprocess.run(one.command, cwd=root, env=environment(), capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
+
+
+def contents(root: Path, names: list[str]) -> dict[str, bytes]:
+    """Every file below the paths, hidden ones too."""
+    found = {}
+    for name in names:
+        path = root / name
+        for file in [path] if path.is_file() else path.rglob("*"):
+            if file.is_file():
+                found[file.relative_to(root).as_posix()] = file.read_bytes()
+    return found
+
+
+def remove(root: Path, names: list[str]) -> None:
+    """Remove outs, as DVC does before it runs a stage."""
+    for name in names:
+        if (root / name).is_dir():
+            shutil.rmtree(root / name)
+        else:
+            (root / name).unlink(missing_ok=True)
