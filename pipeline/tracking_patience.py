@@ -9,7 +9,7 @@ from typing import Any
 
 WAIT_SECONDS = 15.0  # so long a stage waits in all for a store that does not get on
 ANSWER_SECONDS = 9.0  # at least so long of them for the store itself, however long our own work took
-OWN_SECONDS = 60.0  # for importing mlflow and for creating a store of our own; most often a training runs meanwhile
+OWN_SECONDS = 120.0  # more for importing mlflow and creating a store: 5 s on an idle machine, while the stage works
 CALL_SECONDS = (
     1.0  # a call that a server answered costs nothing if it took no longer, and one more per BYTES_PER_SECOND
 )

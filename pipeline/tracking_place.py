@@ -33,4 +33,4 @@ def address() -> str:
     path, root = file_of(uri), project()
     if path is None or path.is_absolute() or root == Path.cwd():
         return uri
-    return f"sqlite:///{root}/{uri.removeprefix('sqlite:///')}"
+    return f"sqlite:///{os.path.relpath(root)}/{uri.removeprefix('sqlite:///')}"  # the root's own name may hold a "?"

@@ -32,4 +32,6 @@ def probe(uri: str) -> None:
     except (OSError, HTTPException) as error:
         why = error.reason if isinstance(error, URLError) else error
         if not isinstance(why, ssl.SSLError):  # perhaps it wants to see a certificate of ours
-            raise ConnectionError(f"{plain}: {why or 'no answer'}; a tracking server was expected") from error
+            raise ConnectionError(
+                f"{plain}: {str(why).strip() or 'no answer'}; a tracking server was expected"
+            ) from error

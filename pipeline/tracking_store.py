@@ -83,7 +83,7 @@ class Store:
             found = found or self._newest({})
         if path:
             tracking_database.settle(path, self.experiment_id, found)
-        self.base = path.parent.absolute() if path else tracking_place.project()
+        self.base = path.parent.resolve() if path else tracking_place.project()
         if self.kind == "scoring":
             self.run_id = self._create(parent=found or self._created_ended())
         elif self.kind == "system":

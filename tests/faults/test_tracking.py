@@ -17,27 +17,32 @@ from typing import NamedTuple
 
 import pytest
 
-WAIT_SECONDS, ANSWER_SECONDS = 15.0, 9.0  # what the README promises; the second where our own imports took longer
+WAIT_SECONDS = 15.0  # what the README promises
+ANSWER_SECONDS = 9.0  # ... of them for the store, if importing mlflow takes longer on a busy machine
 SLACK_SECONDS = 3.0  # for a busy machine
 AT_ONCE = 4  # faults tried side by side: they mostly wait
 
 STAGE = """
-import json, sys, time
+import contextlib, json, time
 from pathlib import Path
 from pipeline import tracking
 from pipeline.tracking_patience import Patience
 
-own = [0.0]  # seconds of importing mlflow and of creating a store
+own, begun = 0.0, None  # seconds of importing mlflow and of creating a store; since when
+
+
 class Timed(Patience):
     def own_work(self):
-        block, began = super().own_work(), time.monotonic()
-        class Both:
-            def __enter__(self):
-                block.__enter__()
-            def __exit__(self, *error):
-                own[0] += time.monotonic() - began
-                return block.__exit__(*error)
-        return Both()
+        @contextlib.contextmanager
+        def timed(block):
+            global own, begun
+            begun = time.monotonic()
+            with block:
+                yield
+            own, begun = own + time.monotonic() - begun, None
+
+        return timed(super().own_work())
+
 
 tracking.patience = Timed()
 Path("page.md").write_text("# page")
@@ -48,7 +53,8 @@ with tracking.scoring_run("one", stage="score", fingerprint="0", log=Path("work/
 for system in ("one", "two", "three"):
     with tracking.system_run(system, stage="report", fingerprint="0") as run:
         run.artifact(Path("page.md"), "report")
-print(json.dumps([time.monotonic() - began, own[0]]))
+now = time.monotonic()
+print(json.dumps([now - began, now - begun if begun else own]))
 """
 
 
@@ -84,7 +90,8 @@ def check(ended: Ended) -> None:
     assert [line.partition(":")[0] for line in ended.said] == ["tracking"], ended.said
     assert len(ended.said[0]) < 400, ended.said
     assert ended.said[0].isprintable(), ended.said
-    assert ended.seconds < max(WAIT_SECONDS, ended.own_seconds + ANSWER_SECONDS) + SLACK_SECONDS, ended
+    imported_late = ended.own_seconds > WAIT_SECONDS - ANSWER_SECONDS
+    assert ended.seconds < WAIT_SECONDS + ended.own_seconds * imported_late + SLACK_SECONDS, ended
     assert ended.log == '{"step": 0, "bleu": 40.0}\n'
 
 

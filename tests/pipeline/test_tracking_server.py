@@ -1,6 +1,7 @@
 """Which answers are those of a server that may keep runs, and what is said of the others."""
 
 import socket
+import threading
 import time
 
 import pytest
@@ -45,6 +46,10 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_server_that_speaks_otherwise() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=lambda: server.accept()[0].sendall(b"220 ready\r\n"), daemon=True).start()
+        uri = f"http://127.0.0.1:{server.getsockname()[1]}"
+        assert failure(uri) == f"{uri}: 220 ready; a tracking server was expected"
     with serving() as server:
         tracking_server.probe(server.address.replace("http:", "https:"))  # no TLS: MLflow will say what it thinks of it
         assert server.asked == []
