@@ -17,7 +17,7 @@ stage.Store = functools.partial(stage.Store, timeout_seconds=float(sys.argv[1]),
 for line in sys.stdin:
     child = os.fork()
     if child == 0:
-        os.chdir(line.rstrip("\\\\n"))
+        os.chdir(line.rstrip("\\n"))
         out = os.open("said.txt", os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
         os.dup2(out, 1)
         os.dup2(out, 2)

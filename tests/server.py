@@ -40,6 +40,7 @@ def serving() -> Iterator[Server]:
                 answer(self, server)
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.over = server.over  # type: ignore[attr-defined]  # for answers that never end
     server.address = f"http://127.0.0.1:{http.server_port}"
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

@@ -11,6 +11,7 @@ from pipeline.evaluation import attention_pages
 from pipeline.evaluation.attended import Attended
 from pipeline.files import DataError
 from pipeline.progress import console
+from pipeline.terminal import printable
 
 
 def attention(
@@ -37,5 +38,5 @@ def attention(
         model = system.split("-")[2]
         raise DataError(f"--system: {model} has no attention to draw, got {system!r}; expected another model")
     page = attention_pages.write(out or Path("work/attention", system), f"{system}: attention", [Attended.of(record)])
-    console.print(record["text"], markup=False, highlight=False)
+    console.print(printable(record["text"]), markup=False, highlight=False)
     print(page)

@@ -1,4 +1,4 @@
-"""A hostile server, broken archives, files without an end: the right bytes or one clear line, and nothing is kept of it.
+"""A hostile server, broken archives, files without an end: the right bytes or one clear line, and nothing is kept.
 
 Every fault goes through the command of the stage `download` (see tests/downloads.py). A fault that ends a run must be
 over with it: the same command succeeds, with the right bytes, as soon as the server is right.
@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import files
+from pipeline.data import archives, readers
 from tests.downloads import Done, Downloads, downloading
 from tests.server import Server, serving
 
@@ -88,9 +89,8 @@ class Project:
         folder.mkdir()
         self.folder, self.downloads, self.address = folder, downloads, f"{server.address}{PATHS[kind]}"
         part = PARTS[kind].format(server.address)
-        (folder / "params.yaml").write_text(
-            f"corpora: {{toy: {{download: {{source_language: de, target_language: en, parts: {{train: {{kind: files, {part}}}}}}}}}}}\n"
-        )
+        section = f"{{source_language: de, target_language: en, parts: {{train: {{kind: files, {part}}}}}}}"
+        (folder / "params.yaml").write_text(f"corpora: {{toy: {{download: {section}}}}}\n")
 
     def run(self) -> Done:
         """One run: right bytes, or one clean line that names the file, and never anything outside of two folders."""
@@ -170,7 +170,7 @@ def redirected(location: str, **more: str) -> Answer:
 
 
 ANSWERS: dict[str, Answer] = {
-    **{f"status {status}": answer(status, b"no") for status in (204, 304, 400, 401, 403, 404, 410, 416, 418, 429, 500, 503, 599)},
+    **{f"status {status}": answer(status, b"no") for status in (204, 304, 400, 403, 404, 416, 429, 500, 599)},
     "empty": answer(body=b""),
     "empty, announced": answer(body=b"", Content_Length="0"),
     "empty, in chunks": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
@@ -187,7 +187,7 @@ ANSWERS: dict[str, Answer] = {
     "unasked 206 of nothing": answer(206),
     "unasked 206, its middle": answer(206, b"Satz 7.\n", Content_Range="bytes 63-70/30000"),
     "206 of several parts": answer(206, Content_Type="multipart/byteranges; boundary=x"),
-    **{f"packed as {name}": answer(Content_Encoding=name) for name in ("br", "deflate", "zstd", "gzip, gzip", "\x9b2J", "x" * 999)},
+    **{f"packed as {name}": answer(Content_Encoding=name) for name in ("br", "gzip, gzip", "\x9b2J", "x" * 999)},
     "packed twice": lambda request, right: answer(body=gzip.compress(right), Content_Encoding="br")(request, right),
     "a bomb as packing": answer(body=gzip.compress(bytes(100 << 20)), Content_Encoding="deflate"),
     **{f"length {name[:9]}": answer(Content_Length=name) for name in ("1, 2", "99999999999999999999", "9999999999999")},
@@ -251,10 +251,12 @@ def late(validators: dict[str, str], changed: bytes, honest: bool = True) -> Ans
 
 def test_every_wrong_answer(campaign, tmp_path: Path, server: Server, downloads: Downloads) -> None:
     """Each for as long as it lasts; then the server is right, and a second run too."""
-    wrong = [(name, kind) for kind in ("plain", "table", "gz", "zip", "tgz") for name in ANSWERS]
-    quick = [one for one in wrong if "trickle" not in one[0] and "silent" not in one[0]]
+    draw = random.Random(1)
+    wrong = [(name, kind) for kind in ("plain", "gz") for name in ANSWERS]
+    wrong += [(name, kind) for kind in ("table", "zip", "tgz") for name in draw.sample(list(ANSWERS), 20)]
     if not campaign.full:
-        wrong = random.Random(1).sample(quick, 24)
+        quick = [one for one in wrong if "trickle" not in one[0] and "silent" not in one[0]]
+        wrong = draw.sample(quick, 10)
     for number, (name, kind) in enumerate(wrong):
         server.answers.clear()
         project = Project(tmp_path / str(number), kind, server, downloads)
@@ -272,7 +274,7 @@ def test_a_change_while_it_is_fetched(
 ) -> None:
     validators = ({}, {"ETag": 'W/"1"'}, {"ETag": "1"}, {"ETag": 'W/"1"', "Last-Modified": "yesterday"})
     for number, validator in enumerate(validators):
-        for kind in PARTS:
+        for kind in PARTS if campaign.full else ("plain", "tgz")[number % 2 :][:1]:
             server.answers.clear()
             with campaign.trying("a file that changes while it is fetched"):
                 changed = bytes(byte ^ 1 for byte in RIGHT[PATHS[kind]])
@@ -374,51 +376,69 @@ def retarred(draw: random.Random, tar: bytes) -> bytes:
 SMALL = [b"".join(b"%s %d.\n" % (word, number) for number in range(40)) for word in (b"Satz", b"Sentence")]
 
 
-def test_broken_archives(campaign, tmp_path: Path, server: Server, downloads: Downloads) -> None:
-    """Thousands of them; those that are damaged where nothing can tell (no checksum covers it) give the other text.
-
-    In the store: what a broken archive leaves is gone as soon as the right one is there.
-    """
+def sound_archives() -> dict[str, bytes]:
+    """Small ones, to be broken: the name of each kind's file, and `pax`, a tar not packed yet."""
     pax = io.BytesIO()
     with tarfile.open(fileobj=pax, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, content in (("é" * 90, b"more"), ("a/x.de", SMALL[0]), ("l" * 150, b"")):
             info = tarfile.TarInfo(name)
             info.size, info.pax_headers = len(content), {"comment": "ü"}
             archive.addfile(info, io.BytesIO(content))
-    sound = {
+    return {
         "zip": zipped({"a/x.de": SMALL[0], "a/y": b"more"}),
         "tgz": tarred({"a/x.de": SMALL[0], "a/y": b"more"}),
         "gz": gzip.compress(SMALL[0], mtime=0),
+        "pax": pax.getvalue(),
     }
-    draw = random.Random(18)
-    projects = {kind: Project(tmp_path / kind, kind, server, downloads) for kind in sound}
-    server.files["/x.en"] = SMALL[1]
-    for number in range(campaign.trials(full=6000, short=90)):
-        kind = ("zip", "tgz", "gz", "pax")[number % 4]
-        content = retarred(draw, pax.getvalue()) if kind == "pax" else broken(draw, sound[kind])
-        kind = "tgz" if kind == "pax" else kind
-        project = projects[kind]
+
+
+def broken_archive(draw: random.Random, number: int, sound: dict[str, bytes]) -> tuple[str, bytes]:
+    """One, and the kind of part that reads it."""
+    kind = list(sound)[number % len(sound)]
+    return ("tgz", retarred(draw, sound[kind])) if kind == "pax" else (kind, broken(draw, sound[kind]))
+
+
+def test_broken_archives_are_read(campaign, tmp_path: Path) -> None:
+    """Thousands: each gives lines, or one DataError of one clean line, and writes nothing."""
+    draw, sound, path = random.Random(18), sound_archives(), tmp_path / "x"
+    for number in range(campaign.trials(full=8000, short=400)):
+        kind, content = broken_archive(draw, number, sound)
+        path.write_bytes(content)
         with campaign.trying("a broken archive"):
+            try:
+                with archives.opened(path, f"https://a.org/x.{kind}", None if kind == "gz" else "a/x.de") as file:
+                    assert sum(map(len, readers.read_lines(file, "x"))) < 1 << 20
+            except files.DataError as error:
+                assert str(error).startswith("https://a.org/x."), error
+                assert str(error).isprintable(), error
+                assert len(str(error)) < 500, error
+            assert os.listdir(tmp_path) == ["x"]
+
+
+def test_broken_archives_are_fetched_again(campaign, tmp_path: Path, server: Server, downloads: Downloads) -> None:
+    """By the command: what is left of a broken one is gone as soon as the right one is there."""
+    draw, sound = random.Random(19), sound_archives()
+    projects = {kind: Project(tmp_path / kind, kind, server, downloads) for kind in ("zip", "tgz", "gz")}
+    server.files["/x.en"] = SMALL[1]
+    for number in range(campaign.trials(full=300, short=6)):
+        kind, content = broken_archive(draw, number, sound)
+        folder = projects[kind].folder
+        with campaign.trying("a broken archive, then the right one"):
             server.files[PATHS[kind]] = content
-            done = downloads.run(project.folder)
-            assert done.peak < 400, done
+            done = downloads.run(folder)
             assert "Traceback" not in done.said, done
-            if done.status:
-                assert done.said.startswith("error: "), done
-                assert done.said.count("\n") == 1, done
-                assert done.said.removesuffix("\n").isprintable(), done
-            assert set(os.listdir(project.folder)) <= {"params.yaml", "said.txt", "work", "data"}
-            if number % 10 == 0 or not done.status:
-                server.files[PATHS[kind]] = sound[kind]
-                if not done.status:  # right, or damaged where nothing tells: the store has no reason to doubt it
-                    for path in (project.folder / "work/downloads").iterdir():
-                        path.unlink()
-                again = downloads.run(project.folder)
-                assert (again.status, again.said) == (0, ""), again
-                assert (project.folder / "data/download/toy/train.source.txt").read_bytes() == SMALL[0]
-                for path in (project.folder / "work/downloads").iterdir():
-                    assert path.suffix not in (".partial", ".doubt"), path
+            assert done.said.count("\n") == (done.status != 0), done
+            server.files[PATHS[kind]] = sound[kind]
+            if not done.status:  # nothing tells that it is damaged, if it is: no checksum covers the place
+                for path in (folder / "work/downloads").iterdir():
                     path.unlink()
+            again = downloads.run(folder)
+            assert (again.status, again.said) == (0, ""), again
+            assert (folder / "data/download/toy/train.source.txt").read_bytes() == SMALL[0]
+            for path in (folder / "work/downloads").iterdir():
+                assert path.suffix not in (".partial", ".doubt"), path
+                path.unlink()
+            assert set(os.listdir(folder)) <= {"params.yaml", "said.txt", "work", "data"}
 
 
 UNSAFE = ["../evil", "a/../../evil", "/tmp/evil", "..\\evil", "C:evil", "a/" + "../" * 40 + "evil", "\x1b[2J/../x"]
@@ -444,7 +464,7 @@ def test_unsafe_and_odd_members(campaign, tmp_path: Path, server: Server, downlo
         "bz2": ("gz", bz2.compress(GERMAN)),
     }
     odd |= {"gz twice": ("gz", gzip.compress(gzip.compress(GERMAN)))}
-    chosen = list(odd.items()) if campaign.full else random.Random(2).sample(list(odd.items()), 8)
+    chosen = list(odd.items()) if campaign.full else random.Random(2).sample(list(odd.items()), 4)
     for number, (name, (kind, content)) in enumerate(chosen):
         project = Project(tmp_path / str(number), kind, server, downloads)
         with campaign.trying("an unsafe or odd archive"):
@@ -458,17 +478,15 @@ def test_unsafe_and_odd_members(campaign, tmp_path: Path, server: Server, downlo
 
 def test_a_broken_record_in_the_store(campaign, tmp_path: Path, server: Server, downloads: Downloads) -> None:
     """What a killed process or a failing disk leaves beside a partial file."""
-    address = f"{server.address}/x.de"
-    total = len(GERMAN)
-    for number, left in enumerate(
-        (b"", b"{", b"[]", b"\xff\xfe", b'{"address": 3}', json.dumps({"address": address, "validator": '"one"', "total": "9"}).encode(),
-         json.dumps({"address": address, "validator": "\n\n", "total": total}).encode())
-    ):  # fmt: skip
+    known = {"address": f"{server.address}/x.de", "validator": "\n\n", "total": len(GERMAN)}
+    records = [b"", b"{", b"[]", b"\xff\xfe", b'{"address": 3}', json.dumps({**known, "total": "9"}).encode()]
+    records.append(json.dumps(known).encode())
+    for number, record in enumerate(records[:: 1 if campaign.full else 3]):
+        server.answers["/x.de"] = half(lambda right: right[:99])
         project = Project(tmp_path / str(number), "plain", server, downloads)
         with campaign.trying("a broken record of a partial file"):
-            server.answers["/x.de"] = half(lambda right: right[:99])
             assert project.run().status == 1
             server.answers.clear()
-            [record] = (project.folder / "work/downloads").glob("*.partial.json")
-            record.write_bytes(left)
+            [path] = (project.folder / "work/downloads").glob("*.partial.json")
+            path.write_bytes(record)
             project.check_right(project.run())
