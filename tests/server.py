@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -11,12 +11,14 @@ class Server:
     """What is served, how the next requests misbehave, and what was asked.
 
     `faults` is used up one a request: an int is a status, "cut" closes half-way, "stall" sends half and waits,
-    "short" announces and sends half of it, "chunk" sends neither a length nor the end, "fine" does nothing.
+    "short" announces and sends half of it, "chunk" sends neither a length nor the end, "fine" does nothing. `answers`
+    holds for as long as it stands there: a path's function answers by itself, given the request and the body.
     """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
         self.faults: list[int | str] = []
+        self.answers: dict[str, Callable[[BaseHTTPRequestHandler, bytes], None]] = {}
         self.asked: list[tuple[str, str | None]] = []  # path, Range
         self.ranges = self.if_range = True  # whether they are understood
         self.validator: dict[str, str] = {"ETag": '"one"'}
@@ -34,10 +36,11 @@ def serving() -> Iterator[Server]:
             pass
 
         def do_GET(self) -> None:
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(ConnectionError, TimeoutError):
                 answer(self, server)
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.over = server.over  # type: ignore[attr-defined]  # for answers that never end
     server.address = f"http://127.0.0.1:{http.server_port}"
     thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -56,6 +59,9 @@ def answer(request: BaseHTTPRequestHandler, server: Server) -> None:
     server.asked.append((request.path, asked))
     fault = server.faults.pop(0) if server.faults else "fine"
     body = server.files.get(request.path)
+    if own := server.answers.get(request.path):
+        own(request, body or b"")
+        return
     if isinstance(fault, int) or body is None:
         request.send_error(fault if isinstance(fault, int) else 404)
         return

@@ -12,6 +12,7 @@ from pipeline.evaluation import attention_pages
 from pipeline.evaluation.attended import Attended
 from pipeline.files import DataError
 from pipeline.progress import console
+from pipeline.terminal import printable
 
 
 def attention(
@@ -40,5 +41,5 @@ def attention(
         raise DataError(f"--system: {model} has no attention to draw, got {system!r}; expected another model")
     with new_folder(out, Path("work/attention", system), "attention") as (folder, path):
         page = attention_pages.write(folder, f"{system}: attention", [Attended.of(record)])
-    console.print(record["text"], markup=False, highlight=False)
+    console.print(printable(record["text"]), markup=False, highlight=False)
     print(path / page.name)

@@ -13,6 +13,7 @@ from pipeline.commands import project, sentences
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding
 from pipeline.files import DataError
+from pipeline.terminal import printable
 from pipeline.translator import Source, Translator
 
 TOGETHER = 200  # lines read from a file or a pipe before the first answer: batches of like length among them
@@ -75,9 +76,10 @@ def translate(
         )
     given = sentences.lines(sentence, file, TOGETHER)
     translator = project.load(system)
+    shown = printable if sys.stdout.isatty() else str  # a file gets what was translated, byte for byte
     out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
     for rows in watched(answers(translator, given, decoding, Layout(n_best, scores, pieces)), given):
-        out.write("".join(row + "\n" for row in rows).encode())
+        out.write("".join(shown(row) + "\n" for row in rows).encode())
         out.flush()
 
 

@@ -1,17 +1,19 @@
-"""Sentence pairs of a Hugging Face data set, in constant memory, from a mirror's folder or from the hub."""
+"""Sentence pairs of a Hugging Face data set, in constant memory: from a mirror's folder, else from the hub."""
 
+import errno
 import os
+import shutil
 from collections.abc import Iterator
-from html.parser import HTMLParser
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urljoin
 
-from pipeline import files, params
-from pipeline.data import fetching, readers, transfer
+from pipeline import files, params, terminal
+from pipeline.data import fetching, hub_guard, readers
 
 HOST = "huggingface.co"
 ROWS = 1000  # decoded at a time
+SHOWN_CHARACTERS = 300  # of what a library says
 
 
 def pairs(
@@ -22,14 +24,23 @@ def pairs(
     Raises: DataError naming what the data set has not: itself, its split, a field.
     """
     where = f"{HOST}/datasets/{dataset} split {split}"
-    rows = open_split(dataset, revision, config, split, store)
-    names = rows.column_names or list(next(iter(rows), {}))  # a streamed .csv says its columns with its first row
+    folder = mirrored(dataset, store)
+    origin = "" if folder is None else f" (from the mirror, {folder})"
+    source = f"{HOST}/datasets/{dataset}{origin}"
+    wanted = f"revision {revision!r}, config {config!r}, split {split!r}"
+    with explained(source, wanted, dataset, store):
+        rows = open_split(source, dataset, folder, revision, config, split, store)
+        names = rows.column_names or list(next(iter(rows), {}))  # a streamed .csv says its columns with its first row
     columns = list(fields[:1] if len(fields) == 3 else fields)
     for name in columns:
         if name not in names:
             raise files.DataError(f"{where}: has no column {name!r}{params.nearest(name, names)}")
-    batches = rows.select_columns(columns).iter(batch_size=ROWS)
-    return (pair for batch in batches for pair in sentences(batch, fields, where))
+
+    def batches() -> Iterator[dict[str, list[Any]]]:
+        with explained(source, wanted, dataset, store):
+            yield from rows.select_columns(columns).iter(batch_size=ROWS)
+
+    return (pair for batch in batches() for pair in sentences(batch, fields, where))
 
 
 def sentences(batch: dict[str, list[Any]], fields: tuple[str, ...], where: str) -> Iterator[readers.Pair]:
@@ -48,83 +59,84 @@ def sentences(batch: dict[str, list[Any]], fields: tuple[str, ...], where: str) 
     for pair in zip(*sides, strict=True):
         for value in pair:
             if not isinstance(value, str | None):
-                raise files.DataError(f"{where}: holds {type(value).__name__} {value!r}; expected text")
+                shown = terminal.one_line(repr(value), SHOWN_CHARACTERS)
+                raise files.DataError(f"{where}: holds {type(value).__name__} {shown}; expected text")
+            if len(value or "") > files.LINE_BYTES:
+                raise files.DataError(
+                    f"{where}: holds a text of over {files.LINE_BYTES:,} characters; expected sentences"
+                )
         yield readers.flat(pair[0] or ""), readers.flat(pair[1] or "")
 
 
-def open_split(dataset: str, revision: str, config: str | None, split: str, store: fetching.Store) -> Any:
+def open_split(
+    source: str, dataset: str, folder: Path | None, revision: str, config: str | None, split: str, store: fetching.Store
+) -> Any:
     """The rows of a split: streamed from the mirror's folder, else brought to disk once and mapped into memory.
 
-    Raises: DataError where the hub, the data set or the split cannot be had.
+    The library is never asked for a path that the working directory may have too (`hf://`), and runs no code of a data
+    set (since its version 4).
+    Raises: DataError where the data set is not one of tables of its own.
     """
-    cache = store.folder.absolute() / HOST
-    os.environ.setdefault("HF_HOME", str(cache))  # read when `datasets` is imported, so not in the user's home
-    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     import datasets  # a second to import, and only here in need
 
-    folder = mirrored(dataset, store)
-    try:
+    root = f"hf://datasets/{dataset}@" if folder is None else f"{folder.resolve()}/"
+    with hub_guard.guarding(source, root):
         if folder is not None:
-            return datasets.load_dataset(str(folder), name=config, split=split, streaming=True)
-        return datasets.load_dataset(
-            dataset, name=config, split=split, revision=revision, cache_dir=str(cache / "datasets")
+            builder = datasets.load_dataset_builder(str(folder), name=config)
+            hub_guard.check_format(source, builder)
+            return builder.as_streaming_dataset(split=split)
+        cache = str(cached(store) / "datasets")
+        builder = datasets.load_dataset_builder(
+            f"hf://datasets/{dataset}", name=config, revision=revision, cache_dir=cache
         )
-    except (OSError, ValueError, RuntimeError, datasets.exceptions.DatasetsError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # ours, such as a full disk; the hub's have no number
-        where = (
-            f"{HOST}/datasets/{dataset}" if folder is None else f"{HOST}/datasets/{dataset} (from the mirror, {folder})"
-        )
-        wanted = f"revision {revision!r}, config {config!r}, split {split!r}"
-        raise files.DataError(
-            f"{where}: cannot be read, got {' '.join(str(error).split())[:300]}; expected a data set with {wanted}"
-        ) from None
+        hub_guard.check_format(source, builder)
+        builder.download_and_prepare()
+        return builder.as_dataset(split=split)
+
+
+@contextmanager
+def explained(source: str, wanted: str, dataset: str, store: fetching.Store) -> Iterator[None]:
+    """Give the errors of a data set one form; what was fetched of one whose files are damaged is not kept.
+
+    Raises: DataError.
+    """
+    cache = cached(store)
+    os.environ.setdefault("HF_HOME", str(cache))  # read when `datasets` is imported, so not in the user's home
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    import datasets
+
+    try:
+        yield
+    except files.DataError:
+        raise
+    except Exception as error:  # of three libraries and what they read with: no class is common to them
+        for inner in causes(error):
+            if isinstance(inner, OSError) and inner.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise inner from None
+        if isinstance(error, datasets.exceptions.DatasetGenerationError):
+            shutil.rmtree(cache / "hub" / f"datasets--{dataset.replace('/', '--')}", ignore_errors=True)
+        said = terminal.one_line(str(error), SHOWN_CHARACTERS) or type(error).__name__
+        raise files.DataError(f"{source}: cannot be read, got {said}; expected a data set with {wanted}") from None
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def cached(store: fetching.Store) -> Path:
+    """Where the hub's libraries keep what they fetch."""
+    return store.folder.absolute() / HOST
 
 
 def mirrored(dataset: str, store: fetching.Store) -> Path | None:
-    """The folder with a data set's files where the mirror has them; those of an http mirror are fetched."""
-    if store.mirror is None:
+    """The folder with a data set's files where the mirror is a folder that has them; else the hub is asked.
+
+    A mirror of the hub itself is named by `HF_ENDPOINT`.
+    """
+    if store.mirror is None or fetching.is_address(store.mirror):
         return None
-    if not fetching.is_address(store.mirror):
-        folder = Path(store.mirror, HOST, "datasets", dataset)
-        return folder if folder.is_dir() else None
-    folder = store.folder / HOST / "mirror" / dataset
-    if not folder.exists():
-        address = f"{store.mirror.rstrip('/')}/{HOST}/datasets/{dataset}/"
-        with files.new_folder(folder) as out:
-            if not bring(address, out, store):
-                return None
-    return folder
-
-
-def bring(address: str, out: Path, store: fetching.Store) -> bool:
-    """Fetch what the listing of a folder on an http server names into `out`; whether there was such a folder."""
-    listing = out / ".listing"
-    try:
-        store.download(address, listing)
-    except transfer.NotThere:
-        return False
-    links = Links()
-    links.feed(listing.read_text(encoding="utf-8", errors="replace"))
-    transfer.discard(listing)
-    for link in links.found:
-        if link.strip("/") and set(link.strip("/")).isdisjoint("/?#:%\\") and not link.startswith("."):
-            if link.endswith("/"):
-                (out / link).mkdir()
-                bring(urljoin(address, link), out / link, store)
-            else:
-                store.download(urljoin(address, link), out / link)
-                transfer.state_path(out / link).unlink()
-    return True
-
-
-class Links(HTMLParser):
-    """Collects the targets of a page's links."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep the `href` of an <a>."""
-        self.found += [value for name, value in attrs if tag == "a" and name == "href" and value]
+    folder = Path(store.mirror, HOST, "datasets", dataset)
+    return folder if folder.is_dir() else None

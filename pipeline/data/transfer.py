@@ -166,9 +166,11 @@ def moved(address: str, place: str, location: str, *, verified: bool) -> str:
 def resuming(address: str, partial: Path) -> dict[str, str]:
     """The headers that ask for the rest of `partial`; none where nothing shows that it is of this very file."""
     known = state(partial)
-    if not size_of(partial) or known.get("address") != address or not known.get("validator"):
+    validator = str(known.get("validator") or "")
+    sound = validator.isascii() and validator.isprintable() and validator  # else it is no header
+    if not size_of(partial) or known.get("address") != address or not sound:
         return {}
-    return {"Range": f"bytes={size_of(partial)}-", "If-Range": str(known["validator"])}
+    return {"Range": f"bytes={size_of(partial)}-", "If-Range": validator}
 
 
 def begin(address: str, response: requests.Response, partial: Path, *, verified: bool) -> int:

@@ -56,6 +56,11 @@ def test_wrong_data_is_one_line(run, tmp_path):
     assert said.stderr == "error: a line 1: invalid UTF-8, got byte 0xff at column 1; expected text in UTF-8\n"
 
 
+def test_escape_codes_in_a_message_are_shown(run):
+    said = run("raise files.DataError('a\\x1b[2J: is\\nempty')")
+    assert (said.returncode, said.stderr) == (1, "error: a\\x1b[2J: is\nempty\n")
+
+
 def test_bug_is_a_traceback(run):
     said = run("{}['key']")
     assert said.returncode == 1

@@ -358,3 +358,19 @@ def test_sha256_is_of_all_files_in_order(tmp_path):
     (tmp_path / "b").write_bytes(b"end")
     assert files.sha256(tmp_path / "a", tmp_path / "b") == hashlib.sha256(big + b"end").hexdigest()
     assert files.sha256() == hashlib.sha256().hexdigest()
+
+
+def test_a_line_without_an_end_is_named(tmp_path):
+    path = tmp_path / "a"
+    path.write_bytes(b"a\n" + b"b" * (files.LINE_BYTES - 1) + b"\nc")
+    assert [len(line) for line in files.read_lines(path)] == [1, files.LINE_BYTES - 1, 1]
+    path.write_bytes(b"a\n" + b"b" * (files.LINE_BYTES + 1))
+    with pytest.raises(files.DataError) as error:
+        list(files.read_lines(path))
+    assert str(error.value) == f"{path} line 2: has over 1,048,576 bytes; expected one sentence a line"
+
+
+@pytest.mark.parametrize(("content", "count"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"a\n\nb", 3), (b"\n", 1)])
+def test_lines_are_counted_in_blocks(tmp_path, content, count):
+    (tmp_path / "a").write_bytes(content)
+    assert files.count_lines(tmp_path / "a") == count

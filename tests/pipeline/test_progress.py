@@ -83,3 +83,8 @@ def test_terminal_is_given_back_when_the_work_stops_early(terminal):
         break
     assert terminal.getvalue().endswith("\x1b[?25h")  # the cursor is shown again
     assert list(progress.track([1], "decode", total=1, unit="lines")) == [1]
+
+
+def test_a_name_on_a_terminal_is_no_markup_and_no_escape_code(terminal):
+    assert list(progress.track([1], "fetch [/x]\x1b[2J.gz", total=1, unit="MiB")) == [1]
+    assert "fetch [/x]\\x1b[2J.gz" in terminal.getvalue()

@@ -29,6 +29,13 @@ def test_standard_input(monkeypatch):
     assert list(found.lines) == ["où", "", "là", "end"]
 
 
+def test_a_line_without_an_end_is_named(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n" + b"b" * (1 << 21))))
+    with pytest.raises(DataError) as caught:
+        list(sentences.lines(None, None, 200).lines)
+    assert str(caught.value) == "standard input line 2: has over 1,048,576 bytes; expected one sentence a line"
+
+
 def test_only_a_line_feed_ends_a_line():
     assert list(sentences.decoded(["a\u2028b\x0bc\n".encode()], "x")) == ["a\u2028b\x0bc"]
 

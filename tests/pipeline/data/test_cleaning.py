@@ -163,6 +163,13 @@ def test_raw_lines_must_be_parallel(tmp_path):
         list(cleaning.read_raw(tmp_path, "train"))
 
 
+def test_a_line_without_an_end_is_named(tmp_path):
+    (tmp_path / "train.source.txt").write_bytes(b"a\n" + b"b" * (1 << 21))
+    (tmp_path / "train.target.txt").write_bytes(b"a\nb\n")
+    with pytest.raises(DataError, match=r"train.source.txt line 2: has over 1,048,576 bytes; expected one"):
+        list(cleaning.read_raw(tmp_path, "train"))
+
+
 def test_nothing_to_clean(tmp_path):
     with pytest.raises(DataError, match=re.escape("train: is empty, got 0 pairs; expected at least one")):
         cleaning.check_kept(run()[1], tmp_path / "train")

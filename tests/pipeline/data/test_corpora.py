@@ -162,12 +162,12 @@ def test_many_pairs_are_all_written(tmp_path: Path) -> None:
 
 
 def test_a_broken_archive_is_not_kept_but_ones_own_is(server: Server, tmp_path: Path) -> None:
-    server.files["/x.en.gz"] = b"<html>Too many requests</html>"
+    server.files["/x.en.gz"] = b"Too many requests"
     address = f"{server.address}/x.en.gz"
     source = {"kind": "files", "source": {"address": f"{server.address}/x.fr"}, "target": {"address": address}}
     with pytest.raises(DataError) as error:
         part(tmp_path, source)
-    expected = f"{address}: damaged or no gz file, got Not a gzipped file (b'<h'); expected a whole one"
+    expected = f"{address}: damaged or no gz file, got Not a gzipped file (b'To'); expected a whole one"
     assert str(error.value) == expected
     server.files["/x.en.gz"] = gzip.compress(ENGLISH)
     assert part(tmp_path, source)["pairs"] == 2
@@ -176,6 +176,56 @@ def test_a_broken_archive_is_not_kept_but_ones_own_is(server: Server, tmp_path: 
     with pytest.raises(DataError, match=r"mine.gz: damaged or no gz file, got Not a gzipped file"):
         part(tmp_path, {"kind": "local", "source": str(mine), "target": str(mine)})
     assert mine.exists()
+
+
+def parallel(server: Server) -> dict[str, Any]:
+    addresses = [{"address": f"{server.address}/{name}"} for name in ("x.fr", "x.en.gz")]
+    return {"kind": "files", "source": addresses[0], "target": addresses[1]}
+
+
+def test_texts_that_do_not_fit_are_fetched_again(server: Server, tmp_path: Path) -> None:
+    server.files["/x.fr"] = b"un\n"
+    with pytest.raises(DataError, match=r"/x.fr has 1 lines, .*/x.en.gz 2: the two files must be parallel$"):
+        part(tmp_path, parallel(server))
+    server.files["/x.fr"] = FRENCH
+    assert part(tmp_path, parallel(server))["pairs"] == 2
+    assert [path for path, _ in server.asked] == ["/x.fr", "/x.en.gz"] * 2
+    assert part(tmp_path, parallel(server))["pairs"] == 2
+    assert len(server.asked) == 4
+    assert not list((tmp_path / "downloads").glob("*.doubt"))
+
+
+def test_a_mistyped_name_costs_no_second_download(server: Server, tmp_path: Path) -> None:
+    server.files["/x.zip"] = zipped(b"one\tun\n")
+    table = {"address": f"{server.address}/x.zip", "member": "data/eng-fre.txt"}
+    source = {"kind": "files", "table": table, "source_column": 2, "target_column": 1}
+    with pytest.raises(DataError, match=r"has no member 'data/eng-fre.txt'; nearest is 'data/eng-fra.txt'$"):
+        part(tmp_path, source)
+    table["member"] = "data/eng-fra.txt"
+    assert part(tmp_path, source)["pairs"] == 1
+    assert len(server.asked) == 1
+
+
+def test_what_has_its_sha256_is_never_fetched_again(server: Server, tmp_path: Path) -> None:
+    source = parallel(server)
+    server.files["/x.fr"] = b"un\n"
+    source["source"]["sha256"] = sha256(b"un\n")
+    source["target"]["sha256"] = sha256(server.files["/x.en.gz"])
+    for _ in range(2):
+        with pytest.raises(DataError, match=r"the two files must be parallel$"):
+            part(tmp_path, source)
+    assert len(server.asked) == 2
+
+
+def test_a_made_test_set_that_does_not_fit_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "downloads/sacrebleu-wmt14_full.fr-en"
+    folder.mkdir(parents=True)
+    (folder / "wmt14_full.fr-en.src").write_bytes(FRENCH)
+    (folder / "wmt14_full.fr-en.ref").write_bytes(b"one\n")
+    monkeypatch.setattr(sacrebleu_sets, "SACREBLEU_DIR", str(tmp_path / "cache"))
+    with pytest.raises(DataError, match=r"the two files must be parallel$"):
+        part(tmp_path, {"kind": "sacrebleu", "name": "wmt14/full"}, "test")
+    assert not folder.exists()
 
 
 def test_the_phrasebook_writes_either_direction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 import errno
 import hashlib
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -177,4 +178,108 @@ def test_a_wrong_checksum_names_the_mirror(tmp_path: Path) -> None:
     assert str(error.value) == (
         f"https://example.org/corpus.txt (from the mirror, {origin}): the checksum differs, got sha256 {SHA256}; "
         f"expected {'0' * 64}"
+    )
+
+
+@pytest.mark.parametrize("http", [True, False])
+def test_an_empty_file_is_refused(server: Server, tmp_path: Path, http: bool) -> None:
+    server.files["/a/corpus.txt"] = b""
+    address, mirror = f"{server.address}/a/corpus.txt", tmp_path / "mirror"
+    origin = mirror / server.address.removeprefix("http://") / "a/corpus.txt"
+    origin.parent.mkdir(parents=True)
+    origin.touch()
+    with pytest.raises(DataError) as error:
+        store(tmp_path, None if http else str(mirror)).fetch(address)
+    where = address if http else f"{address} (from the mirror, {origin})"
+    assert str(error.value) == f"{where}: is empty, got 0 bytes; expected a file"
+    server.files["/a/corpus.txt"] = BODY
+    assert store(tmp_path).fetch(address).read_bytes() == BODY
+
+
+def test_a_web_page_is_refused(server: Server, tmp_path: Path) -> None:
+    server.files |= {"/a/corpus.txt": b"<!DOCTYPE html>\nNo.\n", "/a/x.html": b"<html>\n"}
+    address = f"{server.address}/a/corpus.txt"
+    with pytest.raises(DataError) as error:
+        store(tmp_path).fetch(address)
+    assert str(error.value) == f"{address}: holds a web page (HTML); expected a file at this address"
+    assert partials(tmp_path) == []
+    server.files["/a/corpus.txt"] = BODY
+    assert store(tmp_path).fetch(address).read_bytes() == BODY
+    assert store(tmp_path).fetch(f"{server.address}/a/x.html").read_bytes() == b"<html>\n"
+
+
+def test_a_mirror_that_sends_a_web_page_has_none(server: Server, tmp_path: Path) -> None:
+    host = server.address.removeprefix("http://")
+    server.files[f"/mirror/{host}/a/corpus.txt"] = b"<html>not found</html>"
+    fetched = store(tmp_path, f"{server.address}/mirror").fetch(f"{server.address}/a/corpus.txt")
+    assert fetched.read_bytes() == BODY
+
+
+def test_what_was_doubted_is_fetched_again_for_the_same_purpose(server: Server, tmp_path: Path) -> None:
+    address, kept = f"{server.address}/a/corpus.txt", store(tmp_path)
+    kept.fetch(address, purpose="a table")
+    kept.doubt(address, "a table")
+    assert kept.fetch(address, purpose="a text") == kept.path(address)
+    assert kept.fetch(address, SHA256, "a table") == kept.path(address)
+    assert len(server.asked) == 1
+    for _ in range(2):
+        kept.fetch(address, purpose="a table")
+        assert len(server.asked) == 2
+    kept.doubt(f"{address}.gz", "what is not there")
+    assert not list(tmp_path.glob("*.doubt"))
+
+
+def test_a_doubted_file_stays_until_a_new_one_is_there(server: Server, tmp_path: Path) -> None:
+    address, kept = f"{server.address}/a/corpus.txt", store(tmp_path, attempts=1)
+    kept.fetch(address)
+    kept.doubt(address, "")
+    server.faults = [503]
+    with pytest.raises(DataError, match=r"503"):
+        kept.fetch(address)
+    assert kept.path(address).read_bytes() == BODY
+    assert kept.fetch(address) == kept.path(address)
+    assert len(server.asked) == 3
+
+
+def test_a_server_that_gives_a_byte_at_a_time_ends_in_one_line(server: Server, tmp_path: Path) -> None:
+    body = iter(range(1, 100))
+
+    def one_more(request: BaseHTTPRequestHandler, content: bytes) -> None:
+        start = next(body)
+        request.send_response(206 if start > 1 else 200)
+        request.send_header("ETag", '"one"')
+        request.send_header("Content-Range", f"bytes {start - 1}-102399/102400")
+        request.send_header("Content-Length", str(len(content) - start + 1))
+        request.end_headers()
+        request.wfile.write(b"x")
+
+    server.answers["/a/corpus.txt"] = one_more
+    waiting = fetching.Store(tmp_path, attempts=3, pause_seconds=0.01)
+    with pytest.raises(DataError, match=r"the download is truncated, got [1-9] of 102,400 bytes, tried 3 times"):
+        waiting.fetch(f"{server.address}/a/corpus.txt")
+
+
+def test_a_long_name_is_cut(server: Server, tmp_path: Path) -> None:
+    path = store(tmp_path).path(f"{server.address}/{chr(0x1F600) * 300}.gz")
+    assert len(path.name.encode()) < 150
+    assert path.name.endswith(".gz")
+    assert store(tmp_path, str(tmp_path)).mirrored("https://a.org/" + "x" * 300) is not None
+    server.files["/" + "x" * 300] = BODY
+    assert store(tmp_path, str(tmp_path)).fetch(f"{server.address}/{'x' * 300}").read_bytes() == BODY
+
+
+def test_a_mirrors_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    origin = tmp_path / "mirror/a.org/x"
+    origin.parent.mkdir(parents=True)
+    origin.touch()
+
+    def refused(self: Path, *args: object, **more: object) -> object:
+        raise PermissionError(errno.EACCES, "Permission denied", str(self))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "open", refused)
+        with pytest.raises(DataError) as error:
+            fetching.copy("https://a.org/x", origin, tmp_path / "partial")
+    assert str(error.value) == (
+        f"https://a.org/x (from the mirror, {origin}): cannot be read, got Permission denied; expected a readable file"
     )

@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+from pipeline import files
 from pipeline.data import readers
 from pipeline.files import DataError
 
@@ -21,7 +22,7 @@ TAGGED = b"""<url>http://www.ted.com/talks/x</url>
 
 
 def lines(content: bytes) -> list[bytes]:
-    return list(readers.read_lines(io.BytesIO(content)))
+    return list(readers.read_lines(io.BytesIO(content), "x.de"))
 
 
 def text(name: str, *content: bytes) -> readers.Text:
@@ -33,12 +34,18 @@ def test_lines_end_in_lf_or_crlf_and_nothing_else() -> None:
     assert lines(b"") == []
 
 
+def test_a_line_without_an_end_is_named() -> None:
+    assert lines(b"a" * (files.LINE_BYTES - 1) + b"\nb")[1] == b"b"
+    with pytest.raises(DataError, match=r"^x.de line 2: has over 1,048,576 bytes; expected one sentence a line$"):
+        lines(b"a\n" + b"b" * (files.LINE_BYTES + 1))
+
+
 def test_a_byte_order_mark_is_no_text() -> None:
     assert lines(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n") == [b"a", b"\xef\xbb\xbfb"]
 
 
 def test_of_an_iwslt_training_file_only_the_text_is_read() -> None:
-    assert list(readers.read_lines(io.BytesIO(TAGGED), tagged=True)) == [
+    assert list(readers.read_lines(io.BytesIO(TAGGED), "x.de", tagged=True)) == [
         b"Water runs .",
         b"<laughter> is no tag of theirs .",
     ]

@@ -121,3 +121,27 @@ def test_an_unknown_kind_is_answered_with_the_known_ones() -> None:
     assert faults({"kind": "web"}) == [
         "d.parts.train.kind: unknown choice, got 'web'; expected one of files, hub, local, phrasebook, sacrebleu"
     ]
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::bad/x", "http://a.org:99999/x", "http://a.org:0/x", "http://:80/x", "https://a.org/\x1b[2J"]
+)
+def test_an_address_that_cannot_be_asked(address: str) -> None:
+    wrong = {"kind": "files", "source": {"address": address}, "target": GZ}
+    expected = f"d.parts.train.source.address: must be the address of a file, got {address!r}"
+    assert faults(wrong) == [expected]
+
+
+@pytest.mark.parametrize("dataset", ["../..", "..", "a/..", ".git/a", "-x/a", "a/" + "b" * 97])
+def test_a_data_set_that_is_no_id(dataset: str) -> None:
+    [fault] = faults({**HUB, **COLUMNS, "dataset": dataset})
+    assert fault == (
+        "d.parts.train.dataset: must be an id of the hub such as wmt/wmt14, each part of 96 characters at most, "
+        f"got {dataset!r}"
+    )
+
+
+@pytest.mark.parametrize("field", [{"dataset": "a/b/c"}, {"dataset": "/a"}, {"revision": "../x"}, {"revision": ""}])
+def test_a_data_set_or_revision_that_leads_away(field: dict[str, str]) -> None:
+    [fault] = faults({**HUB, **COLUMNS, **field})
+    assert "String should match pattern" in fault

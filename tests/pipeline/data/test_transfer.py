@@ -3,6 +3,7 @@
 import gzip
 import socket
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from pipeline.files import DataError
 from tests.server import Server, serving
 
 BODY = bytes(range(256)) * 400
+NOON = "Mon, 01 Jan 2024 12:00:00 GMT"
 CHANGED = r"^the file changed while it was fetched$"
 
 
@@ -68,13 +70,15 @@ def test_parts_of_two_files_are_never_glued(server: Server, partial: Path, valid
     assert partial.read_bytes() == b"new" * 30_000
 
 
-def test_without_a_validator_another_size_tells_files_apart(server: Server, partial: Path) -> None:
-    server.validator = {}
+@pytest.mark.parametrize("validator", [{}, {"ETag": 'W/"one"'}])
+def test_what_may_be_another_file_is_fetched_whole(server: Server, partial: Path, validator: dict[str, str]) -> None:
+    """A change of the same length between cut and resume cannot be seen without a strong validator."""
+    server.validator = validator
     receive_half(server, partial)
-    server.files["/a/corpus.txt"] = b"new" * 30_000
-    with pytest.raises(transfer.Interrupted, match=CHANGED):
-        receive(server, partial)
-    assert not partial.exists()
+    server.files["/a/corpus.txt"] = BODY[::-1]
+    receive(server, partial)
+    assert partial.read_bytes() == BODY[::-1]
+    assert server.asked == [("/a/corpus.txt", None)] * 2
 
 
 def test_a_server_that_ignores_if_range_is_seen_through(server: Server, partial: Path) -> None:
@@ -90,7 +94,10 @@ def test_a_server_that_ignores_if_range_is_seen_through(server: Server, partial:
     ("headers", "validator"),
     [
         ({"ETag": '"one"', "Last-Modified": "Mon"}, '"one"'),
-        ({"ETag": 'W/"one"', "Last-Modified": "Mon"}, "Mon"),
+        ({"ETag": 'W/"one"', "Last-Modified": "Mon"}, None),
+        ({"ETag": 'W/"one"', "Last-Modified": NOON, "Date": NOON.replace("12:00:00", "12:02:00")}, NOON),
+        ({"Last-Modified": NOON, "Date": NOON}, None),
+        ({"Last-Modified": NOON}, None),
         ({"ETag": 'W/"one"'}, None),
     ],
 )
@@ -204,3 +211,165 @@ def test_nobody_listens(partial: Path) -> None:
 def test_an_address_that_is_none(partial: Path) -> None:
     with pytest.raises(DataError, match=r"^http://\[/x: cannot be asked for, got .*; expected the address of a file$"):
         transfer.receive("http://[/x", partial, 20.0)
+
+
+def answering(server: Server, status: int, headers: dict[str, str], body: bytes = BODY) -> None:
+    """Have the server answer so, whatever it is asked."""
+
+    def answer(request: BaseHTTPRequestHandler, _: bytes) -> None:
+        request.send_response(status, headers.get("reason"))
+        for name, value in headers.items():
+            if name != "reason":
+                request.send_header(name, value)
+        request.end_headers()
+        request.wfile.write(body)
+
+    server.answers["/a/corpus.txt"] = answer
+
+
+@pytest.mark.parametrize("headers", [{"Content-Range": "bytes 0-102399/102400"}, {}, {"Content-Range": "bytes */9"}])
+def test_a_part_that_nobody_asked_for(server: Server, partial: Path, headers: dict[str, str]) -> None:
+    answering(server, 206, headers)
+    with pytest.raises(transfer.Interrupted, match=r"^the server sent a part where the whole file was asked for$"):
+        receive(server, partial)
+    assert not partial.exists()
+
+
+@pytest.mark.parametrize("headers", [{}, {"ETag": '"one"'}, {"Content-Range": "bytes 51200-102399/102400"}])
+def test_a_part_that_does_not_say_of_what(server: Server, partial: Path, headers: dict[str, str]) -> None:
+    receive_half(server, partial)
+    answering(server, 206, headers)
+    with pytest.raises(transfer.Interrupted, match=CHANGED):
+        receive(server, partial)
+    assert not partial.exists()
+
+
+@pytest.mark.parametrize("packing", ["gzip", "br", "gzip, gzip", "\x9b1m"])
+def test_what_the_server_packs_is_refused(server: Server, partial: Path, packing: str) -> None:
+    answering(server, 200, {"Content-Encoding": packing})
+    with pytest.raises(transfer.Interrupted) as error:
+        receive(server, partial)
+    shown = packing.replace("\x9b", "\\x9b")
+    assert str(error.value) == f"the server packed what it sent, got Content-Encoding {shown}"
+    assert not partial.exists()
+
+
+def test_a_web_page_is_no_corpus(server: Server, partial: Path) -> None:
+    answering(server, 200, {"Content-Type": "text/HTML; charset=utf-8"})
+    with pytest.raises(transfer.NotThere) as error:
+        receive(server, partial)
+    address = f"{server.address}/a/corpus.txt"
+    assert str(error.value) == f"{address}: the server sent a web page (text/html); expected a file at this address"
+    transfer.receive(address, partial, 20.0, verified=True)  # the checksum will tell
+    assert partial.read_bytes() == BODY
+
+
+@pytest.mark.parametrize(
+    ("begins", "page"),
+    [
+        (b"<!DOCTYPE html><p>", True),
+        (b"\xef\xbb\xbf \r\n<HTML lang=en>", True),
+        (b"<?xml version='1.0'?>\n<!-- x\n--><html>", True),
+        (b"<head><title>", True),
+        (b"<url>http://x</url>\n", False),
+        (b"<html5> is a standard.\n", False),
+        (b"<htmlparser>\n", False),
+        (b"Read <html> again.\n", False),
+        (b"", False),
+    ],
+)
+def test_a_web_page_by_its_first_bytes(partial: Path, begins: bytes, page: bool) -> None:
+    partial.write_bytes(begins)
+    assert transfer.is_page(partial) is page
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("file:///etc/passwd", "file:///etc/passwd"),
+        ("ftp://a.org/x", "ftp://a.org/x"),
+        ("http://[::bad/x", "http://[::bad/x"),
+        ("https:///x", "https:///x"),
+        ("http://a.org:99999/x", "http://a.org:99999/x"),
+        ("javascript:\x1b[31m", "javascript:\\x1b[31m"),
+    ],
+)
+def test_a_redirection_to_nowhere_is_refused(server: Server, partial: Path, location: str, shown: str) -> None:
+    answering(server, 302, {"Location": location})
+    with pytest.raises(DataError) as error:
+        receive(server, partial)
+    address = f"{server.address}/a/corpus.txt"
+    assert str(error.value) == f"{address}: redirected to {shown}; expected an http or https address"
+    assert len(server.asked) == 1
+
+
+def test_redirections_are_followed_and_their_bodies_not_read(server: Server, partial: Path) -> None:
+    server.files["/b"] = BODY
+    answering(server, 301, {"Location": "/b", "Content-Length": "1000000000", "Content-Encoding": "gzip"}, b"no gzip")
+    receive(server, partial)
+    assert partial.read_bytes() == BODY
+    assert [path for path, _ in server.asked] == ["/a/corpus.txt", "/b"]
+
+
+def test_redirections_in_a_circle(server: Server, partial: Path) -> None:
+    answering(server, 307, {"Location": "/a/corpus.txt"})
+    with pytest.raises(
+        DataError, match=r"/corpus.txt: redirected more than 10 times; expected a file at this address$"
+    ):
+        receive(server, partial)
+    assert len(server.asked) == 11
+
+
+def test_a_redirection_from_https_to_http_wants_a_checksum() -> None:
+    """`moved` alone: the server of these tests has no certificate."""
+    place, target = "https://a.org/x", "http://b.org/y"
+    assert transfer.moved(place, place, target, verified=True) == target
+    assert transfer.moved(place, "http://a.org/x", target, verified=False) == target
+    assert transfer.moved(place, place, "//b.org/y", verified=False) == "https://b.org/y"
+    with pytest.raises(DataError) as error:
+        transfer.moved(place, place, target, verified=False)
+    assert str(error.value) == (
+        f"{place}: redirected from https to {target}, where anyone on the way may change it; "
+        "expected https, or a sha256 in params.yaml"
+    )
+
+
+def test_escape_codes_in_a_reason_are_shown(server: Server, partial: Path) -> None:
+    answering(server, 404, {"reason": "No\x1b[2J\x07"}, b"")
+    with pytest.raises(transfer.NotThere, match=r"answered 404 No\\x1b\[2J\\x07; expected a file at this address$"):
+        receive(server, partial)
+
+
+@pytest.mark.parametrize("length", ["-5", "x", "", "9" * 5000, "3, 3"])
+def test_a_length_that_is_none_is_no_length(server: Server, partial: Path, length: str) -> None:
+    answering(server, 200, {"Content-Length": length}, b"abc")
+    receive(server, partial)
+    assert partial.read_bytes() == b"abc"
+
+
+def test_too_large_a_file_is_refused(server: Server, partial: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(server, 200, {"Content-Length": "99999999999999"})
+    with pytest.raises(DataError, match=r"announces 99,999,999,999,999 bytes; expected at most 68,719,476,736$"):
+        receive(server, partial)
+    answering(server, 200, {})
+    monkeypatch.setattr(transfer, "FILE_BYTES", 1000)
+    with pytest.raises(DataError, match=r"corpus.txt: sends more than 1,000 bytes; expected at most that$"):
+        receive(server, partial)
+
+
+def test_a_trickle_is_too_slow(server: Server, partial: Path) -> None:
+    def trickle(request: BaseHTTPRequestHandler, _: bytes) -> None:
+        request.send_response(200)
+        request.end_headers()
+        while not server.over.wait(0.05):
+            request.wfile.write(b"x")
+
+    server.answers["/a/corpus.txt"] = trickle
+    with pytest.raises(transfer.Interrupted, match=r"^too slow, got [0-9]+ bytes in [0-9]+ s$"):
+        receive(server, partial, timeout_seconds=0.5)
+
+
+@pytest.mark.parametrize("left", ['{"address": 1}', '{"address": "a", "validator": null, "total": "9"}'])
+def test_a_broken_record_of_a_part_is_none(partial: Path, left: str) -> None:
+    transfer.state_path(partial).write_text(left)
+    assert transfer.state(partial) == {}
