@@ -23,7 +23,7 @@ def attention(
 ) -> None:
     """Translate a sentence, draw the attention weights as a page (index.html, readable offline) and as PNG files."""
     project.check_here()
-    decoding = project.decoding(beam, None)
+    decoding = project.decoding(system, beam, None)
     line = next(sentences.decoded([" ".join(sentence.split()).encode(errors="surrogateescape")], "sentence"))
     translator = project.load(system)
     [source] = translator.read([line])
