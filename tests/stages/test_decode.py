@@ -147,6 +147,7 @@ def test_whole_words_are_translated_twice(project):
     arch = transformer_prenorm.Arch.model_validate(ARCH | {"tied_embeddings": "none"})
     net = transformer_prenorm.Model(arch, source_size=8, target_size=8)
     net.embeddings.bias.data[ids.UNK] += 5
+    net.embeddings.bias.data[ids.EOS] -= 2
     save_file(net.state_dict(), project / "runs" / SYSTEM / "average/model.safetensors")
     done = decode(project)
     assert done.returncode == 0, done.stderr
