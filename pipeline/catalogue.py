@@ -18,12 +18,12 @@ from pipeline.data.splits import Splitting, check_shares
 from pipeline.data.subwords import Subwords
 from pipeline.data.words import Words
 from pipeline.decoding.attending import Attending
-from pipeline.decoding.translate import Decoding
+from pipeline.decoding.translate import CorpusDecoding, Decoding
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.scores import Scoring
 from pipeline.models import interface
 from pipeline.params import PATH, ParamsError, Section, nearest, read_yaml
-from pipeline.training.averaging import Averaging
+from pipeline.training.averaging import Averaging, CorpusAveraging
 from pipeline.training.learning import Learning
 
 
@@ -34,6 +34,8 @@ class Corpus(Section):
     clean: Cleaning
     split: Splitting
     training: Training
+    decode: CorpusDecoding
+    average: CorpusAveraging
 
 
 class Catalogue(Section):
@@ -55,13 +57,8 @@ def check(path: Path = PATH) -> None:
     Raises: ParamsError listing every fault of the file.
     """
     node = read_yaml(path)
-    found = [
-        *shape_faults(node, path),
-        *choice_faults(node, path),
-        *share_faults(node, path),
-        *local_faults(node, path),
-    ]
-    if found:
+    faults = shape_faults, choice_faults, share_faults, local_faults, average_faults
+    if found := [line for faults_of in faults for line in faults_of(node, path)]:
         raise ParamsError("\n".join(found))
 
 
@@ -94,8 +91,10 @@ def choice_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
             if name not in known:
                 one = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model"}[section]
                 yield f"{path}: build.{section}: unknown {one}, got {name!r}{nearest(name, map(str, known))}"
-    if mapping(node, "decode").get("engine") == "ctranslate2":
-        yield from engine_faults([name for name in build.models if name in model_names()], path)
+    sections = "decode", *(f"corpora.{name}.decode" for name in build.corpora)
+    for section in sections:
+        if mapping(node, *section.split(".")).get("engine") == "ctranslate2":
+            yield from engine_faults(section, [name for name in build.models if name in model_names()], path)
     for model in filter(catalogue["models"].__contains__, build.models):
         known = mapping(catalogue["models"], model)
         for name in build.sizes:
@@ -105,11 +104,11 @@ def choice_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
                 yield from tie_faults(f"{model} {name}", build.vocabularies, catalogue["vocabularies"], path)
 
 
-def engine_faults(chosen: list[str], path: Path) -> Iterator[str]:
+def engine_faults(section: str, chosen: list[str], path: Path) -> Iterator[str]:
     """Chosen models that CTranslate2 does not run."""
     if refused := [name for name in chosen if not ctranslate2_export.is_exportable(interface.find(name).Model)]:
         yield (
-            f"{path}: decode.engine: ctranslate2 runs Transformers only, got {', '.join(refused)} in build.models; "
+            f"{path}: {section}.engine: ctranslate2 runs Transformers only, got {', '.join(refused)} in build.models; "
             "expected torch, or Transformers alone"
         )
 
@@ -144,6 +143,31 @@ def local_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
         if not any(Download.faults(download, "")):
             found = local.faults(Download.model_validate(download))
             yield from (f"{path}: corpora.{name}.download.{fault}" for fault in found)
+
+
+def average_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
+    """Averages of more checkpoints than a training on the corpus keeps, and of sizes that no model has."""
+    models, build = mapping(node, "models"), mapping(node, "build")
+    sizes = {str(size) for model in models for size in mapping(models, model)}
+    all_known = all(isinstance(sizes_of, dict) for sizes_of in models.values())
+    for name in mapping(node, "corpora"):
+        own = mapping(node, "corpora", name, "average")
+        for size in own:
+            if all_known and size not in sizes:
+                yield f"{path}: corpora.{name}.average: unknown size, got {size!r}{nearest(str(size), sizes)}"
+        wanted = {f"corpora.{name}.average.{size}": number for size, number in own.items()}
+        if name in sequence(build, "corpora") and set(sequence(build, "sizes")) - set(own):
+            wanted["average.checkpoints"] = mapping(node, "average").get("checkpoints")
+        kept = mapping(node, "corpora", name, "training").get("last_checkpoints")
+        for where, number in wanted.items():
+            if isinstance(number, int) and isinstance(kept, int) and number > kept:
+                yield f"{path}: {where}: must not exceed corpora.{name}.training.last_checkpoints {kept}, got {number}"
+
+
+def sequence(node: dict[str, Any], name: str) -> list[str]:
+    """The names in the list at `name`, where that is one; else, and its fault is named elsewhere, none."""
+    found = node.get(name)
+    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
 
 
 def mapping(node: Any, *names: str) -> dict[str, Any]:

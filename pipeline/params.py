@@ -8,7 +8,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
@@ -65,6 +65,19 @@ class Section(BaseModel):
             for detail in error.errors():
                 below, what = fault(cls, detail)
                 yield f"{path}: {'.'.join(filter(None, (name, *below)))}: {what}"
+
+    def changed(self, changes: "Section") -> Self:
+        """This section with the keys that are given in `changes`, a section of the class `partial(type(self))`."""
+        return self.model_validate(self.model_dump() | changes.model_dump(exclude_unset=True))
+
+
+def partial(kind: type[Section]) -> type[Section]:
+    """A class with the keys of `kind`, typed alike, each of which may be left out; one that is left out stays unset."""
+    keys: dict[str, Any] = {
+        name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
+        for name, field in kind.model_fields.items()
+    }
+    return create_model(f"Partial{kind.__name__}", __base__=Section, **keys)
 
 
 class Reader:

@@ -8,17 +8,18 @@ from safetensors.torch import save_file
 from pipeline import cli, files, summaries, tracking
 from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
-from pipeline.training.averaging import Averaging, average_checkpoints
+from pipeline.training.averaging import Averaging, CorpusAveraging, average_checkpoints
 
-READS = ("average",)
+READS = ("average", "corpora.{corpus}.average")
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
-    """Average as many of the last checkpoints as section `average` says, or as many as there are."""
+    """Average as many of the last checkpoints as the sections say, or as many as there are."""
     system = f"{corpus}-{vocabulary}-{model}-{size}"
-    averaging = Reader(READS)(Averaging, "average")
+    read = Reader(READS, corpus=corpus)
+    number = read(Averaging, READS[0]).of(size, read(CorpusAveraging, READS[1]))
     train = Path("runs", system, "train")
-    names = summaries.read(train / "checkpoints/checkpoints.json", summaries.Kept)["last"][-averaging.checkpoints :]
+    names = summaries.read(train / "checkpoints/checkpoints.json", summaries.Kept)["last"][-number:]
     key = summaries.read(train / "training.json", summaries.Trained)["fingerprint"]
     out = Path("runs", system, "average")
     with files.new_folder(out) as folder:

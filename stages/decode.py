@@ -1,6 +1,7 @@
 """Translate the test parts with one system: runs/<system>/average/ -> data/decode/<system>/."""
 
 from collections.abc import Sequence
+from itertools import compress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -9,38 +10,57 @@ from pipeline import cli, ctranslate2_export, device, files, weights
 from pipeline.data import parts
 from pipeline.data.vocabulary import Vocabulary
 from pipeline.decoding import ctranslate2_search
-from pipeline.decoding.translate import Decoding, Source, translate
+from pipeline.decoding.translate import CorpusDecoding, Decoding, Source, translate
 from pipeline.models import interface
 from pipeline.params import Reader
 
-READS = ("decode", "models.{model}.{size}.arch")
+READS = ("decode", "corpora.{corpus}.decode", "models.{model}.{size}.arch")
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
-    """Write one line for every line of every test part's source, and how they were searched for."""
-    read = Reader(READS, model=model, size=size)
-    found, decoding = interface.find(model), read(Decoding, READS[0])
+    """Write one line for every line of every test part's source, and how they were searched for.
+
+    Where the vocabulary is of whole words, a translation may hold unknown ones, and sentences without any are
+    translated a second time, into known words alone: their lines only, in `without_unknown`.
+    """
+    read = Reader(READS, corpus=corpus, model=model, size=size)
+    found, decoding = interface.find(model), read(Decoding, READS[0]).changed(read(CorpusDecoding, READS[1]))
     system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
     pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
-    net = found.Model(read(found.Arch, READS[1]), source_size=pieces.source_size, target_size=pieces.target_size)
+    net = found.Model(read(found.Arch, READS[2]), source_size=pieces.source_size, target_size=pieces.target_size)
     weights.load(net, system)
     with files.new_folder(Path("data/decode", system)) as folder:
         for part in filter(parts.is_test, parts.names(split)):
-            sources = pieces.encode_source([source for source, _ in parts.read(split, part)])
-            translations = search(net, pieces, sources, decoding, f"decode {part}")
-            files.write_lines(folder / f"{part}.txt", pieces.decode_target(translations))
+            pairs = list(parts.read(split, part))
+            lines = [source for source, _ in pairs]
+            translations = texts(net, pieces, lines, decoding, f"decode {part}", unknown=pieces.whole_words)
+            files.write_lines(folder / f"{part}.txt", translations)
+            if pieces.whole_words:
+                known = list(compress(lines, pieces.known(lines, [target for _, target in pairs])))
+                translations = texts(net, pieces, known, decoding, f"decode {part}, known words", unknown=False)
+                files.write_lines(folder / "without_unknown" / f"{part}.txt", translations)
         files.write_json(folder / "decode.json", decoding.model_dump())
 
 
-def search(net: Any, pieces: Vocabulary, sources: Sequence[Source], decoding: Decoding, what: str) -> list[list[int]]:
+def texts(
+    net: Any, pieces: Vocabulary, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool
+) -> list[str]:
+    """The translation of each line; `unknown` says whether it may hold unknown words."""
+    sources = pieces.encode_source(lines)
+    return pieces.decode_target(search(net, pieces, sources, decoding, what, unknown=unknown))
+
+
+def search(
+    net: Any, pieces: Vocabulary, sources: Sequence[Source], decoding: Decoding, what: str, *, unknown: bool
+) -> list[list[int]]:
     """The pieces of each source's translation, found by the engine that section `decode` names."""
     if decoding.engine == "torch":
         where = device.prepared()
-        return translate(net.to(where).eval(), sources, decoding, where, what)
+        return translate(net.to(where).eval(), sources, decoding, where, what, unknown=unknown)
     with TemporaryDirectory() as name:
         number = ctranslate2_search.positions(sources, decoding)
         ctranslate2_export.save(net, pieces, Path(name), quantization="float32", positions=number)
-        return ctranslate2_search.translate(Path(name), sources, decoding, what)
+        return ctranslate2_search.translate(Path(name), sources, decoding, what, unknown=unknown)
 
 
 if __name__ == "__main__":

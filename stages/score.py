@@ -4,6 +4,7 @@ The metrics are a few numbers, which `dvc metrics show` and `dvc exp show` put i
 stands in scores.json.
 """
 
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,8 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
         details[part] = corpus_details(hypotheses, references, scoring)
         scores[part] = summary(details[part])
         if pieces.whole_words:
-            known = pieces.known(sources, references)
-            scores[part] |= without_unknown(hypotheses, references, known, scoring)
+            known = list(compress(references, pieces.known(sources, references)))
+            scores[part] |= without_unknown(read_known(decoded, part, len(known)), known, scoring)
         rows += scores_by_length(part, sources, hypotheses, references, scoring)
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
@@ -67,6 +68,21 @@ def read(split: Path, decoded: Path, part: str) -> tuple[list[str], list[str], l
     if len(hypotheses) != len(pairs):
         raise files.not_parallel(translated, target)
     return [source for source, _ in pairs], [reference for _, reference in pairs], hypotheses
+
+
+def read_known(decoded: Path, part: str, number: int) -> list[str]:
+    """Translations into known words of the `number` sentences of a part that have no unknown one.
+
+    Raises: DataError where there are more or fewer.
+    """
+    path = decoded / "without_unknown" / f"{part}.txt"
+    hypotheses = list(files.read_lines(path))
+    if len(hypotheses) != number:
+        raise files.DataError(
+            f"{path}: must have a line for each sentence of {part} without unknown words, got {len(hypotheses)}; "
+            f"expected {number}"
+        )
+    return hypotheses
 
 
 def track(system: str, scoring: Scoring, scores: dict[str, dict[str, float]], fingerprint: str, *outs: Path) -> None:

@@ -35,7 +35,7 @@ SUBWORDS: dict[str, Any] = {
 }
 PARAMS = """\
 build: {corpora: [toy], vocabularies: [bpe_toy], models: [transformer_prenorm], sizes: [tiny]}
-corpora: {toy: {}, novel: {}}
+corpora: {toy: {decode: {}}, novel: {decode: {}}}
 vocabularies: {bpe_toy: {}}
 models: {transformer_prenorm: {tiny: {}}, rnn_encdec: {tiny: {}, small: {}}}
 decode:

@@ -39,6 +39,8 @@ ARCH: dict[str, Any] = {
     "heads": 4,
     "feed_forward": 32,
     "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "feed_forward_dropout": 0.0,
     "tied_embeddings": "none",
     "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }

@@ -38,6 +38,7 @@ models:
   transformer_prenorm:
     tiny:
       arch: {encoder_layers: 1, decoder_layers: 1, width: 16, heads: 2, feed_forward: 32, dropout: 0.2,
+        attention_dropout: 0.2, feed_forward_dropout: 0.2,
         tied_embeddings: all, initialisation: {kind: xavier, sublayer_gain: 1.0}}
       learning:
         batches: {kind: tokens}

@@ -18,7 +18,7 @@ def network(given: Any, dropout: float) -> Any:
         "decoder_layers": given.layers,
         "tied_embeddings": "all",
         "initialisation": {"kind": "normal", "std": 0.02},
-        "dropout": dropout,
+        **dict.fromkeys(("dropout", "attention_dropout", "feed_forward_dropout"), dropout),
         **{name: getattr(given, name) for name in ("width", "heads", "feed_forward")},
     }
     found = interface.find(f"transformer_{given.norm}norm")

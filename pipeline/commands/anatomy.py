@@ -113,9 +113,9 @@ def masks() -> dict[str, Mask]:
     """Which positions a Transformer sees: where the weights of a random one that reads `SOURCES` are not 0."""
     found = interface.find("transformer_prenorm")
     sizes = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 1, "feed_forward": 8}
-    arch = found.Arch.model_validate(
-        sizes | {"dropout": 0.0, "tied_embeddings": "none", "initialisation": {"kind": "xavier", "sublayer_gain": 1.0}}
-    )
+    dropout = {"dropout": 0.0, "attention_dropout": 0.0, "feed_forward_dropout": 0.0}
+    others = {"tied_embeddings": "none", "initialisation": {"kind": "xavier", "sublayer_gain": 1.0}}
+    arch = found.Arch.model_validate(sizes | dropout | others)
     torch.manual_seed(1)
     model = found.Model(arch, source_size=len(PIECES), target_size=len(PIECES)).eval()
     source = torch.tensor([[ids.PAD if piece == "<pad>" else ids.EOS for piece in row] for row in SOURCES])

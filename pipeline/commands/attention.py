@@ -26,7 +26,7 @@ def attention(
     """Translate a sentence, draw the attention weights as a page (index.html, readable offline) and as PNG files."""
     project.check_here()
     check(out, "attention")
-    decoding = project.decoding(beam, None)
+    decoding = project.decoding(system, beam, None)
     line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
     translator = project.load(system)
     [source] = translator.read([line])

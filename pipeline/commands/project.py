@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.build import Build
-from pipeline.decoding.translate import Decoding
+from pipeline.decoding.translate import CorpusDecoding, Decoding
 from pipeline.files import DataError
 from pipeline.params import NAME, PATH, nearest, read_yaml
 from pipeline.translator import Translator, training_path
@@ -83,13 +83,18 @@ def recipe(axes: list[str]) -> str:
     return f"name {', '.join(missing)} in `build` of {PATH}, then {command}" if missing else command
 
 
-def decoding(beam: int | None, length_penalty: float | None) -> Decoding:
-    """Section `decode`, with what the command line says instead.
+def decoding(system: str, beam: int | None, length_penalty: float | None) -> Decoding:
+    """Section `decode` as it is for the corpus of a system, with what the command line says instead.
+
+    A corpus that is not in the catalogue any more has nothing of its own.
 
     Raises: DataError where the length penalty is no number.
     """
     if length_penalty is not None and not math.isfinite(length_penalty):
         raise DataError(f"--length-penalty: must be finite, got {length_penalty}; expected 0 or more, such as 0.6")
     changed = {"beam_size": beam, "length_penalty": length_penalty}
-    section = Decoding.load("decode").model_dump()
-    return Decoding.model_validate(section | {name: value for name, value in changed.items() if value is not None})
+    section, corpus = Decoding.load("decode"), system.split("-")[0]
+    if corpus in mapping(read_yaml(PATH), "corpora"):
+        section = section.changed(CorpusDecoding.load(f"corpora.{corpus}.decode"))
+    given = {name: value for name, value in changed.items() if value is not None}
+    return section.changed(CorpusDecoding.model_validate(given))

@@ -68,7 +68,7 @@ def translate(
     log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
     project.check_here()
-    decoding = project.decoding(beam, length_penalty)
+    decoding = project.decoding(system, beam, length_penalty)
     if n_best is not None and n_best > decoding.beam_size:
         raise DataError(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "

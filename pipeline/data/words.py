@@ -15,6 +15,8 @@ from pipeline.params import Section
 from pipeline.progress import track
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
+UNKNOWN = "UNK"  # an unknown word of a translation
+SILENT = (ids.PAD, ids.BOS, ids.EOS)
 DIGITS = 6  # of a share
 
 
@@ -73,8 +75,12 @@ class WordList:
         return [[self.ids.get(word, ids.UNK) for word in self.moses.split(line)] for line in lines]
 
     def decode(self, sentence: Sequence[int]) -> str:
-        """The text of one sentence; special pieces, the unknown word among them, give none."""
-        return self.moses.join(self.pieces[piece] for piece in sentence if piece > ids.EOS)
+        """The text of one sentence; an unknown word reads UNK, the other special pieces give none.
+
+        Source: Bahdanau et al. 2015. `<unk>` would be three words to BLEU's tokeniser 13a.
+        """
+        words = (UNKNOWN if piece == ids.UNK else self.pieces[piece] for piece in sentence if piece not in SILENT)
+        return self.moses.join(words)
 
     def piece(self, piece: int) -> str:
         """The word with this id."""

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import Hypothesis, chosen, length_penalty
+from pipeline.decoding.search import NEVER, Hypothesis, chosen, forbidden, length_penalty
 from pipeline.models import interface
 
 
@@ -59,8 +59,9 @@ def decode(
     alpha: float,
     n_best: int = 1,
     enough: float = math.inf,
+    unknown: bool = False,
 ) -> list[list[Hypothesis]]:
-    """The translations found of each sentence, the best first, `beam_size` of them at most.
+    """The translations found of each sentence, the best first, `beam_size` of them at most; UNK with `unknown` only.
 
     Of the 2 * beam_size best continuations of a sentence's beginnings, those that end (EOS) and rank among the first
     beam_size are finished; the best beam_size that do not end go on, so that what is finished takes nobody's place.
@@ -77,13 +78,13 @@ def decode(
     """
     longest = torch.as_tensor(max_lengths, device=source.device)
     found: list[list[Hypothesis]] = [[] if length > 0 else [Hypothesis([], 0.0)] for length in longest.tolist()]
-    rule = Rule(beam_size, alpha, enough)
+    rule, never = Rule(beam_size, alpha, enough), forbidden(unknown=unknown)
     with model.searching() as scorer:
         beam = first(model, source, longest, n_best)
         while len(beam.sentence):
             tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
             hidden, beam.state = model.step(beam.state, tokens.flatten())
-            beam = advance(beam, continuations(beam, scorer, hidden, 2 * beam_size), rule, found)
+            beam = advance(beam, continuations(beam, scorer, hidden, 2 * beam_size, never), rule, found)
     return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in found]
 
 
@@ -135,7 +136,9 @@ def advance(beam: Beam, candidates: Continuations, rule: Rule, found: list[list[
     )
 
 
-def continuations(beam: Beam, scorer: interface.Product, hidden: Tensor, count: int) -> Continuations:
+def continuations(
+    beam: Beam, scorer: interface.Product, hidden: Tensor, count: int, never: Sequence[int] = NEVER
+) -> Continuations:
     """The `count` best of each sentence's beginnings with one more piece, the best first (C of them at most).
 
     They are among the `count` best of each beginning, which are found first.
@@ -148,7 +151,7 @@ def continuations(beam: Beam, scorer: interface.Product, hidden: Tensor, count: 
         log_p = torch.log_softmax(logits, dim=1).add_(beam.log_p.flatten()[rows, None])
         return highest(log_p, min(count, logits.shape[1]))
 
-    log_p, last = chosen(scorer, hidden, best_of_each)
+    log_p, last = chosen(scorer, hidden, best_of_each, never)
     each = log_p.shape[1]
     best, index = highest(log_p.view(sentences, -1), min(count, width * each))
     parents, last = index // each, last.view(sentences, -1).gather(1, index)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import torch
 
 from pipeline import ids, progress
-from pipeline.decoding.search import NEVER, Hypothesis, length_penalty
+from pipeline.decoding.search import Hypothesis, forbidden, length_penalty
 from pipeline.decoding.translate import Decoding, Source, batches
 
 ROUND = 4  # first lengths are multiples of it, so that sentences of like length share a batch
@@ -35,9 +35,9 @@ class Found(NamedTuple):
 
 
 class Engine:
-    """A model folder, loaded: on the CPU, in fp32, with as many threads as torch has."""
+    """A model folder, loaded: on the CPU, in fp32, with as many threads as torch has; UNK with `unknown` only."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, unknown: bool = False) -> None:
         import ctranslate2  # late, since the search by torch does without it
 
         threads = torch.get_num_threads()
@@ -45,6 +45,7 @@ class Engine:
         self.source, self.target = (read_tokens(folder, side) for side in ("source", "target"))
         self.ids = {token: number for number, token in enumerate(self.target)}
         self.end = self.target[ids.EOS]
+        self.never = [[self.target[piece]] for piece in forbidden(unknown=unknown)]
 
     def search(self, sources: Sequence[Source], limit: int, decoding: Decoding) -> list[list[Found]]:
         """What ends within `limit` pieces (EOS counted) until enough has ended, and what is under way at `limit`."""
@@ -58,7 +59,7 @@ class Engine:
             max_input_length=0,
             min_decoding_length=0,
             max_decoding_length=limit,
-            suppress_sequences=[[self.target[piece]] for piece in NEVER],
+            suppress_sequences=self.never,
             return_end_token=True,
             return_scores=True,
         )
@@ -109,12 +110,15 @@ def enough(decoding: Decoding, limit: int) -> int:
     return int(min(decoding.enough, decoding.beam_size * limit)) if decoding.beam_size > 1 else 1
 
 
-def translate(folder: Path, sources: Sequence[Source], decoding: Decoding, what: str = "translate") -> list[list[int]]:
+def translate(
+    folder: Path, sources: Sequence[Source], decoding: Decoding, what: str = "translate", *, unknown: bool = False
+) -> list[list[int]]:
     """The pieces of each source's best translation, without BOS and EOS; an empty source gives an empty one.
 
-    `folder` holds a model for as many `positions` as these sources need. `what` names the work on the progress bar.
+    With `unknown` UNK may be among them. `folder` holds a model for as many `positions` as these sources need. `what`
+    names the work on the progress bar.
     """
-    return [hypothesis.ids for hypothesis in search(folder, sources, decoding, what)]
+    return [hypothesis.ids for hypothesis in search(folder, sources, decoding, what, unknown=unknown)]
 
 
 def positions(sources: Sequence[Source], decoding: Decoding) -> int:
@@ -122,12 +126,14 @@ def positions(sources: Sequence[Source], decoding: Decoding) -> int:
     return max((max(len(source) + 1, decoding.max_length(len(source))) for source in sources), default=1)
 
 
-def search(folder: Path, sources: Sequence[Source], decoding: Decoding, what: str = "translate") -> list[Hypothesis]:
+def search(
+    folder: Path, sources: Sequence[Source], decoding: Decoding, what: str = "translate", *, unknown: bool = False
+) -> list[Hypothesis]:
     """The best translation of each source; of an empty one an empty one."""
     results = [Hypothesis([], 0.0) for _ in sources]
     longest = {index: decoding.max_length(len(source)) for index, source in enumerate(sources) if len(source)}
     longest = {index: length for index, length in longest.items() if length}
-    found = rounds(Engine(folder), sources, longest, decoding)
+    found = rounds(Engine(folder, unknown=unknown), sources, longest, decoding)
     for index, hypothesis in progress.track(found, what, total=len(longest), unit="sentences"):
         results[index] = hypothesis
     return results

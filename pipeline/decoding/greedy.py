@@ -6,13 +6,15 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import chosen
+from pipeline.decoding.search import chosen, forbidden
 from pipeline.models import interface
 
 
 @torch.inference_mode()
-def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequence[int]) -> list[list[int]]:
-    """The pieces of each translation, without BOS and EOS.
+def decode(
+    model: interface.Model, source: Tensor, max_lengths: Tensor | Sequence[int], *, unknown: bool = False
+) -> list[list[int]]:
+    """The pieces of each translation, without BOS and EOS; with `unknown` UNK may be among them.
 
     A sentence ends at its EOS, or at its maximum length (pieces, EOS counted) as it then stands; its row leaves the
     batch. Of pieces equally likely the lower id is taken. The caller has put the model into `eval()`.
@@ -23,12 +25,13 @@ def decode(model: interface.Model, source: Tensor, max_lengths: Tensor | Sequenc
     sentence = (longest > 0).nonzero().flatten()  # (N,) which sentence a row belongs to
     if len(sentence) == 0:
         return [[] for _ in range(len(source))]
+    never = forbidden(unknown=unknown)
     written = torch.full((len(source), int(longest.max())), ids.EOS, device=source.device)
     with model.searching() as scorer:
         state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
         while len(sentence):
             hidden, state = model.step(state, tokens)
-            [tokens] = chosen(scorer, hidden, likeliest)
+            [tokens] = chosen(scorer, hidden, likeliest, never)
             written[sentence, length] = tokens
             length += 1
             alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()

@@ -1,7 +1,7 @@
 """What greedy and beam search share: which pieces may follow, what a hypothesis is and what it is worth."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,8 +10,8 @@ from torch import Tensor
 from pipeline import ids
 from pipeline.models.interface import Product
 
-# No search writes these. Text cannot hold an unknown piece (it would read ` ⁇ `), so UNK is left out too;
-# fairseq leaves it in and charges a penalty for it, 0 unless asked.
+# No search writes these, but UNK where it is asked to: text cannot hold an unknown piece (it would read ` ⁇ `), a
+# translation in whole words can. fairseq leaves it in and charges a penalty for it, 0 unless asked.
 NEVER = (ids.PAD, ids.UNK, ids.BOS)
 
 
@@ -25,19 +25,29 @@ class Hypothesis(NamedTuple):
     score: float
 
 
-def chosen(scorer: Product, hidden: Tensor, choose: Callable[[Tensor, slice], tuple[Tensor, ...]]) -> list[Tensor]:
+def chosen(
+    scorer: Product,
+    hidden: Tensor,
+    choose: Callable[[Tensor, slice], tuple[Tensor, ...]],
+    never: Sequence[int] = NEVER,
+) -> list[Tensor]:
     """What `choose` makes of the logits of possible pieces and the rows they are of; a CPU takes some rows at a time.
 
-    `scorer` is a model's. Shapes: hidden (N, D); `choose` gives tensors of as many rows as its logits have, which are
-    joined.
+    `scorer` is a model's, `never` which pieces are not possible. Shapes: hidden (N, D); `choose` gives tensors of as
+    many rows as its logits have, which are joined.
     """
     size = ROWS if hidden.device.type == "cpu" else len(hidden)
     every = [slice(begin, begin + size) for begin in range(0, len(hidden), size)]
-    found = [choose(possible(scorer(hidden[rows])), rows) for rows in every]
+    found = [choose(possible(scorer(hidden[rows]), never), rows) for rows in every]
     return [torch.cat(tensors) for tensors in zip(*found, strict=True)]
 
 
-def possible(logits: Tensor) -> Tensor:
+def forbidden(*, unknown: bool) -> tuple[int, ...]:
+    """The pieces that a search never writes; UNK is not among them where `unknown` allows it."""
+    return tuple(piece for piece in NEVER if piece != ids.UNK or not unknown)
+
+
+def possible(logits: Tensor, never: Sequence[int] = NEVER) -> Tensor:
     """The logits, in fp32 at least, those of pieces that may never be written at minus infinity.
 
     They are changed in place unless they are of less than fp32: a copy of them costs as much as finding the best.
@@ -45,7 +55,7 @@ def possible(logits: Tensor) -> Tensor:
     Shapes: logits (N, V) -> (N, V).
     """
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    return wide.index_fill_(1, torch.tensor(NEVER, device=logits.device), -math.inf)
+    return wide.index_fill_(1, torch.tensor(never, device=logits.device), -math.inf)
 
 
 def length_penalty(lengths: Tensor, alpha: float) -> Tensor:

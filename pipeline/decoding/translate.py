@@ -14,7 +14,7 @@ from pipeline.decoding import beam, greedy
 from pipeline.decoding.search import Hypothesis, length_penalty
 from pipeline.decoding.side_by_side import searched
 from pipeline.models import interface
-from pipeline.params import Section
+from pipeline.params import Section, partial
 
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 DIGITS = 6  # of patience * beam_size, so that 1.1 * 10 is 11
@@ -47,15 +47,30 @@ class Decoding(Section):
         return math.floor(self.max_length_factor * source_length) + self.max_length_offset
 
 
+class CorpusDecoding(partial(Decoding)):  # type: ignore[misc]
+    """Section `corpora.<corpus>.decode`: those keys of section `decode` that are others for a corpus."""
+
+
 def translate(
-    model: interface.Model, sources: Sequence[Source], decoding: Decoding, device: torch.device, what: str = "translate"
+    model: interface.Model,
+    sources: Sequence[Source],
+    decoding: Decoding,
+    device: torch.device,
+    what: str = "translate",
+    *,
+    unknown: bool = False,
 ) -> list[list[int]]:
     """The pieces of each source's best translation, without BOS and EOS; an empty source gives an empty one.
 
-    The caller has put the model on `device` and into `eval()`. `what` names the work on the progress bar.
+    With `unknown` UNK may be among them. `what` names the work on the progress bar.
+    The caller has put the model on `device` and into `eval()`.
     """
     results: list[list[int]] = [[] for _ in sources]
-    found = each(lambda net, batch: search(net, batch, decoding, device), model, sources, decoding, device)
+
+    def best(net: interface.Model, batch: list[Source]) -> list[list[int]]:
+        return search(net, batch, decoding, device, unknown=unknown)
+
+    found = each(best, model, sources, decoding, device)
     for index, pieces in progress.track(
         found, what, total=sum(len(source) > 0 for source in sources), unit="sentences"
     ):
@@ -131,15 +146,20 @@ def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: in
 
 
 def search(
-    model: interface.Model, sources: Sequence[Source], decoding: Decoding, device: torch.device
+    model: interface.Model,
+    sources: Sequence[Source],
+    decoding: Decoding,
+    device: torch.device,
+    *,
+    unknown: bool = False,
 ) -> list[list[int]]:
-    """The best translation of each source of one batch."""
+    """The best translation of each source of one batch; with `unknown` UNK may be in it."""
     source = padded(sources).to(device)
     longest = [decoding.max_length(len(one)) for one in sources]
     if decoding.beam_size == 1:
-        return greedy.decode(model, source, longest)
+        return greedy.decode(model, source, longest, unknown=unknown)
     size, alpha = decoding.beam_size, decoding.length_penalty
-    found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, enough=decoding.enough)
+    found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, enough=decoding.enough, unknown=unknown)
     return [best.ids for best, *_ in found]
 
 

@@ -1,8 +1,6 @@
 """Scores of translations against references, all by sacrebleu, with the signatures that say how they were computed."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from itertools import compress
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt, field_validator
@@ -54,18 +52,16 @@ def summary(measured: dict[str, dict[str, Any]]) -> dict[str, float]:
     return {metric: detail["score"] for metric, detail in measured.items()}
 
 
-def without_unknown(
-    hypotheses: Lines, references: Lines, known: Sequence[bool], scoring: Scoring
-) -> dict[str, int | float]:
-    """The scores of the `known` sentences alone, and how many they are; no score where there is none.
+def without_unknown(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, int | float]:
+    """The scores of the sentences without unknown words, and how many they are; no score where there is none.
 
-    Source: the column "no UNK" of Bahdanau et al. 2015, table 1: neither source nor reference has an unknown word.
+    Source: the column "No UNK" of Bahdanau et al. 2015, table 1: neither source nor reference has an unknown word, and
+        the translation may have none.
     """
-    chosen = list(compress(hypotheses, known)), list(compress(references, known))
-    counts: dict[str, int | float] = {"sentences_without_unknown": len(chosen[0])}
-    if not chosen[0]:
+    counts: dict[str, int | float] = {"sentences_without_unknown": len(references)}
+    if not references:
         return counts
-    measured = corpus_details(*chosen, scoring)
+    measured = corpus_details(hypotheses, references, scoring)
     return {f"{metric}_without_unknown": detail["score"] for metric, detail in measured.items()} | counts
 
 

@@ -34,8 +34,9 @@ class Xavier(Start):
     1 as published. Less lets a post-norm stack learn sooner: one number for DeepNet's two betas (Wang et al. 2022),
     without its alpha.
 
-    Source: tensor2tensor for the embeddings. The Annotated Transformer draws them Xavier-uniform as well, which
-        makes them smaller than the positions: at update 200 of Multi30k the validation loss was 4.64, not 4.01.
+    Source: tensor2tensor for the embeddings. The Annotated Transformer draws them Xavier-uniform as well
+        (`XavierEverywhere`), which makes them smaller than the positions: at update 200 of Multi30k the validation
+        loss was 4.64, not 4.01.
     """
 
     kind: Literal["xavier"]
@@ -52,6 +53,17 @@ class Xavier(Start):
             nn.init.xavier_uniform_(matrix, self.sublayer_gain)
 
 
+class XavierEverywhere(Start):
+    """Xavier-uniform on every matrix, embeddings too, query, key and value each: the Annotated Transformer."""
+
+    kind: Literal["xavier_everywhere"]
+
+    def draw(self, name: str, matrix: nn.Parameter) -> None:
+        """Draw the matrix called `name`, in place."""
+        for part in matrix.data.chunk(3) if name.endswith("project_in.weight") else [matrix]:
+            nn.init.xavier_uniform_(part)
+
+
 class Normal(Start):
     """Every matrix, embeddings too, from N(0, std^2).
 
@@ -66,4 +78,4 @@ class Normal(Start):
         nn.init.normal_(matrix, std=self.std)
 
 
-Initialisation: TypeAlias = Annotated[Xavier | Normal, Field(discriminator="kind")]
+Initialisation: TypeAlias = Annotated[Xavier | XavierEverywhere | Normal, Field(discriminator="kind")]

@@ -19,10 +19,14 @@ State = dict[str, Tensor]
 
 
 class RecurrentArch(Section):
-    """What the `arch` of every recurrent model says, beside what is its own."""
+    """What the `arch` of every recurrent model says, beside what is its own.
+
+    `dropout` is on the embeddings, `output_dropout` on what the output projection reads.
+    """
 
     embedding: Width
     dropout: Annotated[float, Field(ge=0, le=0.99)]
+    output_dropout: Annotated[float, Field(ge=0, le=0.99)]
     teacher_forcing: Annotated[float, Field(ge=0, le=1)]
 
 
@@ -35,7 +39,6 @@ class Recurrent(nn.Module):
 
     While training, each step but the first reads the true piece with probability `teacher_forcing`, and else the one
     that the model itself, dropout included, finds likeliest (Bengio et al. 2015; one draw a step and micro-batch).
-    Dropout is on the embeddings and on what the output projection reads.
     """
 
     output: Linear
@@ -45,6 +48,7 @@ class Recurrent(nn.Module):
         self.source_embedding = nn.Parameter(torch.empty(source_size, arch.embedding))
         self.target_embedding = nn.Parameter(torch.empty(target_size, arch.embedding))
         self.dropout = Dropout(arch.dropout)
+        self.output_dropout = Dropout(arch.output_dropout)
         self.teacher_forcing = arch.teacher_forcing
 
     @abstractmethod
@@ -94,7 +98,7 @@ class Recurrent(nn.Module):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of every target piece: (..., D) -> (..., V)."""
-        return self.output(self.dropout(hidden))
+        return self.output(self.output_dropout(hidden))
 
     @contextmanager
     def searching(self) -> Iterator[Product]:

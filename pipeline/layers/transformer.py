@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 import torch
 from pydantic import Field, ValidationInfo, field_validator
@@ -21,17 +21,24 @@ from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
 from pipeline.params import Depth, Section, Width
 
 Residual = type[PostNorm] | type[PreNorm]
+DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
 
 
 class TransformerArch(Section):
-    """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too."""
+    """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too.
+
+    `dropout` is on the sums of embeddings and positions and on what each sub-layer adds, `attention_dropout` on the
+    weights of attention, `feed_forward_dropout` on the hidden units of the feed-forward networks.
+    """
 
     encoder_layers: Depth
     decoder_layers: Depth
     width: Width
     heads: Width
     feed_forward: Width
-    dropout: Annotated[float, Field(ge=0, le=0.99)]
+    dropout: DropoutRate
+    attention_dropout: DropoutRate
+    feed_forward_dropout: DropoutRate
     tied_embeddings: Literal["none", "output", "all"]
     initialisation: Initialisation
 
@@ -48,12 +55,12 @@ class TransformerArch(Section):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(self, residual: Residual, *, width: int, heads: int, feed_forward: int, dropout: float) -> None:
+    def __init__(self, residual: Residual, arch: TransformerArch) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(width, heads, dropout)
-        self.attention_residual = residual(width, dropout)
-        self.feed_forward = FeedForward(width, feed_forward, dropout)
-        self.feed_forward_residual = residual(width, dropout)
+        self.self_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout)
+        self.attention_residual = residual(arch.width, arch.dropout)
+        self.feed_forward = FeedForward(arch.width, arch.feed_forward, arch.feed_forward_dropout)
+        self.feed_forward_residual = residual(arch.width, arch.dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Shapes: x (B, S, D), mask (B, 1, 1, S) -> (B, S, D)."""
@@ -64,14 +71,14 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Self-attention to the past, attention to the source, then feed-forward."""
 
-    def __init__(self, residual: Residual, *, width: int, heads: int, feed_forward: int, dropout: float) -> None:
+    def __init__(self, residual: Residual, arch: TransformerArch) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(width, heads, dropout)
-        self.self_residual = residual(width, dropout)
-        self.cross_attention = MultiHeadAttention(width, heads, dropout)
-        self.cross_residual = residual(width, dropout)
-        self.feed_forward = FeedForward(width, feed_forward, dropout)
-        self.feed_forward_residual = residual(width, dropout)
+        self.self_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout)
+        self.self_residual = residual(arch.width, arch.dropout)
+        self.cross_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout)
+        self.cross_residual = residual(arch.width, arch.dropout)
+        self.feed_forward = FeedForward(arch.width, arch.feed_forward, arch.feed_forward_dropout)
+        self.feed_forward_residual = residual(arch.width, arch.dropout)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Shapes: x (B, T, D), memory (B, S, D), mask (B, 1, 1, S) -> (B, T, D).
@@ -98,9 +105,6 @@ class DecoderLayer(nn.Module):
         return self.feed_forward_residual(x, self.feed_forward)
 
 
-L = TypeVar("L", EncoderLayer, DecoderLayer)
-
-
 class Transformer(nn.Module):
     """Encoder and decoder over embeddings; answers everything that `models.interface.Model` asks.
 
@@ -109,17 +113,12 @@ class Transformer(nn.Module):
 
     def __init__(self, residual: Residual, arch: TransformerArch, *, source_size: int, target_size: int) -> None:
         super().__init__()
-        width, heads, feed_forward, dropout = arch.width, arch.heads, arch.feed_forward, arch.dropout
-
-        def layer(kind: type[L]) -> L:
-            return kind(residual, width=width, heads=heads, feed_forward=feed_forward, dropout=dropout)
-
-        self.width = width
+        self.width = width = arch.width
         self.embeddings = Embeddings(source_size, target_size, width, tied=arch.tied_embeddings)
         self.positions = Positions(width)
-        self.dropout = Dropout(dropout)
-        self.encoder = nn.ModuleList(layer(EncoderLayer) for _ in range(arch.encoder_layers))
-        self.decoder = nn.ModuleList(layer(DecoderLayer) for _ in range(arch.decoder_layers))
+        self.dropout = Dropout(arch.dropout)
+        self.encoder = nn.ModuleList(EncoderLayer(residual, arch) for _ in range(arch.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(residual, arch) for _ in range(arch.decoder_layers))
         ends = residual is PreNorm  # a pre-norm stack's sum has not been normalised yet
         self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()

@@ -1,6 +1,7 @@
 """A bidirectional LSTM encoder and an LSTM decoder that looks at the source by scaled dot products."""
 
-from typing import Self
+import math
+from typing import Literal, Self
 
 import torch
 from pydantic import model_validator
@@ -15,10 +16,14 @@ from pipeline.params import Width
 
 
 class Arch(RecurrentArch):
-    """`encoder_width` is that of one direction, `width` the decoder's."""
+    """`encoder_width` is that of one direction, `width` the decoder's; `initialisation` is the weights' start.
+
+    `torch`: as torch's layers do, embeddings N(0, 1). `xavier`: as published, see `start_as_published`.
+    """
 
     encoder_width: Width
     width: Width
+    initialisation: Literal["torch", "xavier"]
 
     @model_validator(mode="after")
     def match_widths(self) -> Self:
@@ -32,7 +37,6 @@ class Model(Recurrent):
     """a = softmax(s_{t-1}^T h_j / sqrt(D)); c = sum_j a_j h_j; s_t = LSTM([E y_{t-1}; c], s_{t-1}); W s_t without bias.
 
     The decoder starts from the means over the real positions of the encoder's hidden and of its cell states.
-    All weights begin as torch's layers do, embeddings at N(0, 1).
     """
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
@@ -42,6 +46,9 @@ class Model(Recurrent):
         self.scope = Global()
         self.cell = nn.LSTMCell(arch.embedding + arch.width, arch.width)
         self.output = Linear(arch.width, target_size, bias=False)
+        if arch.initialisation == "xavier":
+            start_as_published(self)
+            return
         for embedding in (self.source_embedding, self.target_embedding):
             nn.init.normal_(embedding)
 
@@ -68,3 +75,21 @@ class Model(Recurrent):
     def read_out(self, x: Tensor) -> Tensor:
         """All of it: (..., D) as it is."""
         return x
+
+
+def start_as_published(model: nn.Module) -> None:
+    """Embeddings Xavier-uniform of gain sqrt(2), other matrices Xavier-uniform, biases U(-0.5, 0.5), in place.
+
+    Each gate of an LSTM is a matrix of its own. torch's LSTMs have two biases where the published ones have one: the
+    second starts at 0.
+    """
+    for name, weight in model.named_parameters():
+        if name.endswith("embedding"):
+            nn.init.xavier_uniform_(weight, math.sqrt(2))
+        elif name.endswith("bias_hh"):
+            nn.init.zeros_(weight)
+        elif weight.dim() == 1:
+            nn.init.uniform_(weight, -0.5, 0.5)
+        else:
+            for gate in weight.data.chunk(4) if "weight_" in name else [weight]:
+                nn.init.xavier_uniform_(gate)

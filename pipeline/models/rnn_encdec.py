@@ -12,18 +12,28 @@ from pipeline.params import Width
 
 
 class Arch(RecurrentArch):
-    """`reverse_source` reads the source's last word first (Sutskever et al. 2014), its EOS last all the same."""
+    """Which of Cho's layers there are, and how the source is read.
+
+    `context_layer` and `start_layer`: whether the context and the decoder's first state are layers of their own or the
+    state before them as it is. `maxout` null has the output projection read all of [s_t; E y_{t-1}; c].
+    `reverse_source` reads the source's last word first (Sutskever et al. 2014), its EOS last all the same.
+    """
 
     width: Width
-    maxout: Width
+    context_layer: bool
+    start_layer: bool
+    maxout: Width | None
     reset_gate: ResetGate
     reverse_source: bool
 
 
 class Model(Recurrent):
-    """c = the encoder's last state; s_0 = tanh(V c); s_t = GRU([E y_{t-1}; c], s_{t-1}); maxout of [s_t; E y_{t-1}; c].
+    """c = tanh(V h) of the encoder's last state h, or h; s_0 = tanh(V' c), or c; s_t = GRU([E y_{t-1}; c], s_{t-1}).
 
-    Source: Cho et al. 2014, as RNNencdec in Bahdanau et al. 2015, whose initial weights are taken too.
+    The output projection reads a maxout of [s_t; E y_{t-1}; c], or all of it.
+
+    Source: Cho et al. 2014, appendix A, as RNNencdec in Bahdanau et al. 2015, whose initial weights are taken too. In
+        Cho's decoder the reset gate acts on C c as well; here, as in Bahdanau's, on the state alone.
     """
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
@@ -31,10 +41,12 @@ class Model(Recurrent):
         embedding, width = arch.embedding, arch.width
         self.reverse_source = arch.reverse_source
         self.encoder = GRUEncoder(embedding, width, reset_gate=arch.reset_gate, bidirectional=False)
-        self.begin = nn.Linear(width, width)
+        self.context = nn.Linear(width, width) if arch.context_layer else None
+        self.begin = nn.Linear(width, width) if arch.start_layer else None
         self.cell = gru_cell(arch.reset_gate, embedding + width, width)
-        self.maxout = Maxout(width + embedding + width, arch.maxout)
-        self.output = Linear(arch.maxout, target_size)
+        read = width + embedding + width
+        self.maxout = Maxout(read, arch.maxout) if arch.maxout else nn.Identity()
+        self.output = Linear(arch.maxout or read, target_size)
         initialise(self)
 
     def start(self, source: Tensor) -> State:
@@ -42,7 +54,8 @@ class Model(Recurrent):
         x, _, lengths = self.read(source)
         x = reverse(x, lengths - 1) if self.reverse_source else x
         context = self.encoder.final(self.encoder(x, lengths), lengths)
-        return {"source.context": context, "s": torch.tanh(self.begin(context))}
+        context = torch.tanh(self.context(context)) if self.context else context
+        return {"source.context": context, "s": torch.tanh(self.begin(context)) if self.begin else context}
 
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
         """[s_t; E y_{t-1}; c] and the state after it: (N, E) -> (N, D + E + D)."""
@@ -51,5 +64,6 @@ class Model(Recurrent):
         return torch.cat((s, y, context), dim=1), state | {"s": s}
 
     def read_out(self, x: Tensor) -> Tensor:
-        """Shapes: x (..., D + E + D) -> (..., maxout)."""
-        return self.maxout(x)
+        """Shapes: x (..., D + E + D) -> (..., maxout), or as it is."""
+        found: Tensor = self.maxout(x)
+        return found

@@ -22,7 +22,7 @@ VOCABULARY, DIGITS = 11, range(4, 11)  # seven digits beside the four special pi
 LENGTH = 10  # of a sentence, unless asked otherwise
 TRAINED, UNSEEN = 20_000, 400  # sentences to learn from, and those of each look
 
-RECURRENT: dict[str, Any] = {"embedding": 32, "dropout": 0.0, "teacher_forcing": 1.0}
+RECURRENT: dict[str, Any] = {"embedding": 32, "dropout": 0.0, "output_dropout": 0.0, "teacher_forcing": 1.0}
 TRANSFORMER: dict[str, Any] = {
     "encoder_layers": 1,
     "decoder_layers": 1,
@@ -30,14 +30,17 @@ TRANSFORMER: dict[str, Any] = {
     "heads": 2,
     "feed_forward": 64,
     "dropout": 0.0,
+    "attention_dropout": 0.0,
+    "feed_forward_dropout": 0.0,
     "tied_embeddings": "all",
     "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }
+CHO: dict[str, Any] = {"context_layer": False, "start_layer": True}
 ADDITIVE: dict[str, Any] = {"attention": {"kind": "additive", "size": 32}, "scope": {"kind": "global"}}
 ARCHS: dict[str, dict[str, Any]] = {
-    "rnn_encdec": RECURRENT | {"width": 128, "maxout": 64, "reset_gate": "after", "reverse_source": True},
+    "rnn_encdec": RECURRENT | {"width": 128, "maxout": 64, "reset_gate": "after", "reverse_source": True} | CHO,
     "gru_attention": RECURRENT | {"encoder_width": 32, "bidirectional": True, "width": 64} | ADDITIVE,
-    "bilstm_attention": RECURRENT | {"embedding": 64, "encoder_width": 64, "width": 128},
+    "bilstm_attention": RECURRENT | {"embedding": 64, "encoder_width": 64, "width": 128, "initialisation": "torch"},
     "rnnsearch": RECURRENT | {"width": 64, "alignment": 64, "maxout": 64, "reset_gate": "before"},
     "transformer_postnorm": TRANSFORMER,
     "transformer_prenorm": TRANSFORMER,

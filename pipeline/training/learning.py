@@ -12,7 +12,7 @@ from pipeline.training.schedules import Schedule
 
 
 class Learning(Section):
-    """`clip` is the largest norm of the gradient of the mean loss per token.
+    """`clip` is the largest norm of the gradient of the mean loss per token; null clips nothing.
 
     `precision` is that of matrix products; `auto` is bf16 where the machine has instructions for it, else fp32.
     """
@@ -22,5 +22,5 @@ class Learning(Section):
     schedule: Schedule
     label_smoothing: Annotated[float, Field(ge=0, lt=1)]
     smoothing_spread: Spread
-    clip: PositiveFloat
+    clip: PositiveFloat | None
     precision: Literal["auto", "fp32", "bf16"]

@@ -85,7 +85,8 @@ def train(
         rate = learning.schedule.rate(update, width=width, updates=last)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(model.parameters(), learning.clip))).tolist()
+        largest = math.inf if learning.clip is None else learning.clip
+        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(model.parameters(), largest))).tolist()
         if not math.isfinite(loss + norm):  # on all ranks alike
             every = ranks.collect([(part.item(), batches[index]) for index, part in parts.items()])
             diverged(update, every, {"loss": loss, "gradient norm": norm})

@@ -30,7 +30,7 @@ def faults(whole, tmp_path, monkeypatch):
             if value is None:
                 del inner[last]
             else:
-                inner[last] = value
+                inner[last] = None if value is LEFT_EMPTY else value
         YAML(typ="safe").dump(node, tmp_path / "params.yaml")
         with pytest.raises(ParamsError) as error:
             catalogue.check()
@@ -39,6 +39,7 @@ def faults(whole, tmp_path, monkeypatch):
     return faults_of
 
 
+LEFT_EMPTY = object()
 PRENORM = "models.transformer_prenorm.tiny"
 PHRASEBOOK = "corpora.phrasebook_fr_en"
 WORD = {"kind": "word", "words": 30000, "sentences": 1000, "seed": 1}
@@ -117,6 +118,40 @@ def test_models_are_all_that_there_are():
         ("decode.beam_size", 0, "decode.beam_size: should be greater than 0, got 0"),
         ("average.checkpoints", 2.5, "average.checkpoints: should be a valid integer, got 2.5"),
         ("score.metrics", ["bleu", "crf"], "score.metrics.1: should be 'bleu', 'chrf' or 'ter', got 'crf'"),
+        (
+            f"{PHRASEBOOK}.decode.beam_sise",
+            4,
+            f"{PHRASEBOOK}.decode.beam_sise: unknown key; nearest is 'beam_size'",
+        ),
+        (f"{PHRASEBOOK}.decode.beam_size", 0, f"{PHRASEBOOK}.decode.beam_size: should be greater than 0, got 0"),
+        (
+            f"{PHRASEBOOK}.decode.beam_size",
+            LEFT_EMPTY,
+            f"{PHRASEBOOK}.decode.beam_size: should be a valid integer, got None",
+        ),
+        (f"{PHRASEBOOK}.decode", None, f"{PHRASEBOOK}.decode: is missing"),
+        (f"{PHRASEBOOK}.average", None, f"{PHRASEBOOK}.average: is missing"),
+        (f"{PHRASEBOOK}.average.tiny", 0, f"{PHRASEBOOK}.average.tiny: should be greater than 0, got 0"),
+        (
+            f"{PHRASEBOOK}.average.tinny",
+            2,
+            f"{PHRASEBOOK}.average: unknown size, got 'tinny'; nearest is 'tiny'",
+        ),
+        (
+            f"{PHRASEBOOK}.average.tiny",
+            9,
+            f"{PHRASEBOOK}.average.tiny: must not exceed {PHRASEBOOK}.training.last_checkpoints 8, got 9",
+        ),
+        (
+            "average.checkpoints",
+            9,
+            f"average.checkpoints: must not exceed {PHRASEBOOK}.training.last_checkpoints 8, got 9",
+        ),
+        (
+            "corpora.wmt14_en_de.training.last_checkpoints",
+            19,
+            "corpora.wmt14_en_de.average.big: must not exceed corpora.wmt14_en_de.training.last_checkpoints 19, got 20",
+        ),
         ("report", [], "report: should be a mapping, got []"),
         ("corpora", None, "corpora: is missing"),
     ],
@@ -183,6 +218,19 @@ def test_models_that_the_engine_does_not_run(faults):
     known = faults({"build.models": [models[1], "zzz"], "decode.engine": "ctranslate2"})
     assert len(known) == 1
     assert known[0].startswith("params.yaml: build.models: unknown model, got 'zzz'")
+
+
+def test_the_engine_of_a_corpus(faults):
+    assert faults({"build.models": ["rnnsearch"], f"{PHRASEBOOK}.decode.engine": "ctranslate2"}) == [
+        f"params.yaml: {PHRASEBOOK}.decode.engine: ctranslate2 runs Transformers only, got rnnsearch in build.models; "
+        "expected torch, or Transformers alone"
+    ]
+
+
+def test_a_size_with_its_own_average_needs_no_more_checkpoints_than_that(faults):
+    """Of section `average` only where it is used."""
+    own = {f"{PHRASEBOOK}.average.tiny": 2, "average.checkpoints": 9, "decode.beam_size": 0}
+    assert faults(own) == ["params.yaml: decode.beam_size: should be greater than 0, got 0"]
 
 
 def test_all_faults_of_all_sections_at_once(faults):

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from pipeline import params
-from pipeline.params import ParamsError, Reader, Section
+from pipeline.params import ParamsError, Reader, Section, partial
 
 
 class Noam(Section):
@@ -271,3 +271,34 @@ def test_nearest():
 
 def test_flatten():
     assert params.flatten({"a": {"b": 1, "c": {"d": [2]}}, "e": "f"}) == {"a.b": 1, "a.c.d": [2], "e": "f"}
+
+
+def test_some_keys_of_a_section_change_it(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text(
+        "all: {width: 4, rate: 0.5, name: null}\nsome: {rate: 0.25}\nnone: {}\nother: {name: x, width: 5}\n"
+    )
+    section, changes = Shape.load("all", path), partial(Shape)
+    assert section.changed(changes.load("some", path)) == Shape(width=4, rate=0.25, name=None)
+    assert section.changed(changes.load("none", path)) == section
+    assert section.changed(changes.load("other", path)) == Shape(width=5, rate=0.5, name="x")
+    named = Shape(width=4, rate=0.5, name="x")
+    assert named.changed(changes.model_validate({"name": None})).name is None
+
+
+def test_some_keys_of_a_section_are_typed_alike(tmp_path):
+    path = tmp_path / "params.yaml"
+    path.write_text("some: {width: 0, rate: null, nam: x}\n")
+    with pytest.raises(ParamsError) as caught:
+        partial(Shape).load("some", path)
+    assert str(caught.value).splitlines() == [
+        f"{path}: some.width: should be greater than 0, got 0",
+        f"{path}: some.rate: should be a valid number, got None",
+        f"{path}: some.nam: unknown key; nearest is 'name'",
+    ]
+
+
+class Shape(Section):
+    width: PositiveInt
+    rate: float
+    name: str | None

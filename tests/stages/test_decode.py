@@ -1,4 +1,5 @@
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from pipeline import files, ids
 from pipeline.data import subwords
 from pipeline.models import transformer_prenorm
 
@@ -20,6 +22,8 @@ ARCH = {
     "heads": 2,
     "feed_forward": 32,
     "dropout": 0.1,
+    "attention_dropout": 0.1,
+    "feed_forward_dropout": 0.1,
     "tied_embeddings": "all",
     "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }
@@ -46,6 +50,7 @@ def project(tmp_path):
     (tmp_path / "params.yaml").write_text(
         "decode: {engine: torch, beam_size: 3, length_penalty: 0.6, patience: null, "
         "max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 20}\n"
+        "corpora: {toy: {decode: {}}}\n"
         f"models: {{transformer_prenorm: {{tiny: {{arch: {ARCH}}}}}}}\n"
     )
     split, pieces, average = (
@@ -129,3 +134,47 @@ def test_a_fault_is_one_line_and_leaves_nothing(project):
         "expected text in UTF-8\n"
     )
     assert list((project / "data/decode").iterdir()) == []
+
+
+def test_a_corpus_may_have_its_own_settings(project):
+    """They are searched with and written down; what is not given is section `decode`'s."""
+    params = project / "params.yaml"
+    params.write_text(
+        params.read_text().replace("{decode: {}}", "{decode: {max_length_factor: 0.0, max_length_offset: 1}}")
+    )
+    done = decode(project)
+    assert done.returncode == 0, done.stderr
+    out = project / "data/decode" / SYSTEM
+    assert all(len(line.split()) <= 1 for line in (out / "test.txt").read_text().splitlines())
+    settings = files.read_json(out / "decode.json")
+    assert (settings["max_length_factor"], settings["max_length_offset"], settings["beam_size"]) == (0.0, 1, 3)
+
+
+def test_whole_words_are_translated_twice(project):
+    """With unknown words where the model wants them, and without for sentences that have none on either side."""
+    folder = project / "data/vocabulary/toy-bpe_toy"
+    shutil.rmtree(folder)
+    folder.mkdir()
+    listed = {"language": "fr", "words": ["le", "chat", "noir", "dort"]}
+    for side in ("source", "target"):
+        files.write_json(folder / f"{side}.words.json", listed)
+    for part, lines in PARTS.items():
+        files.write_lines(project / f"data/split/toy/{part}.target.txt", lines)
+    params = project / "params.yaml"
+    params.write_text(params.read_text().replace("'tied_embeddings': 'all'", "'tied_embeddings': 'none'"))
+    torch.manual_seed(1)
+    arch = transformer_prenorm.Arch.model_validate(ARCH | {"tied_embeddings": "none"})
+    net = transformer_prenorm.Model(arch, source_size=8, target_size=8)
+    net.embeddings.bias.data[ids.UNK] += 5
+    net.embeddings.bias.data[ids.EOS] -= 2
+    save_file(net.state_dict(), project / "runs" / SYSTEM / "average/model.safetensors")
+    done = decode(project)
+    assert done.returncode == 0, done.stderr
+    out = project / "data/decode" / SYSTEM
+    every = [(out / f"{part}.txt").read_text().splitlines() for part in ("test", "other")]
+    assert [len(lines) for lines in every] == [len(PARTS["test"]), len(PARTS["other"])]
+    assert "UNK" in every[0][0].split()
+    known = [(out / f"without_unknown/{part}.txt").read_text().splitlines() for part in ("test", "other")]
+    assert [len(lines) for lines in known] == [5, 0]  # of the seven lines two have words that are not listed
+    assert known[0][0]
+    assert not any("UNK" in line for line in known[0])

@@ -97,7 +97,10 @@ def test_sentences_without_unknown_words_are_scored_beside_all(project):
     sources, references = ["le chat dort", "le lit", "un chat", "le chat"], ["the cat", "the bed", "a cat", "the dog"]
     write(project / "data/split/toy/news.source.txt", sources)
     write(project / "data/split/toy/news.target.txt", references)
-    write(project / f"data/decode/{SYSTEM}/news.txt", ["the cat", "the cat", "a cat", "the dog"])
+    write(project / f"data/decode/{SYSTEM}/news.txt", ["the UNK", "UNK", "a cat", "the dog"])
+    write(project / f"data/decode/{SYSTEM}/without_unknown/news.txt", ["the cat", "the cat"])
+    for part in ("test", "compositional"):
+        write(project / f"data/decode/{SYSTEM}/without_unknown/{part}.txt", [])
     run = score(project)
     assert run.returncode == 0, run.stderr
     metrics = json.loads((project / f"metrics/{SYSTEM}.json").read_text())
@@ -163,3 +166,16 @@ def test_an_unknown_metric_is_named(project):
     run = score(project)
     assert run.returncode == 1
     assert run.stderr == "error: params.yaml: score.metrics.1: should be 'bleu', 'chrf' or 'ter', got 'meteor'\n"
+
+
+def test_translations_of_other_sentences_than_those_without_unknown_words_are_named(project):
+    know(project, 7)
+    for part in ("test", "compositional"):
+        write(project / f"data/decode/{SYSTEM}/without_unknown/{part}.txt", ["the cat"])
+    run = score(project)
+    assert run.returncode == 1
+    assert run.stderr == (
+        f"error: data/decode/{SYSTEM}/without_unknown/compositional.txt: must have a line for each sentence of "
+        "compositional without unknown words, got 1; expected 0\n"
+    )
+    assert not (project / "metrics").exists()

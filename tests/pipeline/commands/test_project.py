@@ -89,15 +89,15 @@ def test_an_earlier_choice_stays_usable(project):
 
 
 def test_section_decode_with_what_the_command_line_says(project):
-    assert here.decoding(None, None).beam_size == 3
-    found = here.decoding(7, 0.0)
+    assert here.decoding(SYSTEM, None, None).beam_size == 3
+    found = here.decoding(SYSTEM, 7, 0.0)
     assert (found.beam_size, found.length_penalty, found.max_length_offset) == (7, 0.0, 5)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_length_penalty_that_is_no_number_is_named(project, value):
     with pytest.raises(DataError) as caught:
-        here.decoding(None, value)
+        here.decoding(SYSTEM, None, value)
     assert str(caught.value) == f"--length-penalty: must be finite, got {value}; expected 0 or more, such as 0.6"
 
 
@@ -105,4 +105,16 @@ def test_faults_of_params_yaml_are_named(project):
     text = (project / "params.yaml").read_text()
     (project / "params.yaml").write_text(text.replace("beam_size: 3", "beam_size: 0"))
     with pytest.raises(ParamsError, match=r"^params.yaml: decode.beam_size: should be greater than 0, got 0$"):
-        here.decoding(None, None)
+        here.decoding(SYSTEM, None, None)
+
+
+def test_a_corpus_may_have_its_own_settings(project):
+    text = (project / "params.yaml").read_text()
+    (project / "params.yaml").write_text(
+        text.replace("toy: {decode: {}}", "toy: {decode: {beam_size: 9, patience: 1.0}}")
+    )
+    found = here.decoding(SYSTEM, None, None)
+    assert (found.beam_size, found.patience, found.length_penalty) == (9, 1.0, 0.6)
+    assert here.decoding(SYSTEM, 2, None).beam_size == 2
+    assert here.decoding(SYSTEM.replace("toy", "novel", 1), None, None).beam_size == 3
+    assert here.decoding(SYSTEM.replace("toy", "gone", 1), None, None).beam_size == 3  # built once, in no catalogue now

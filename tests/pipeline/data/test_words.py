@@ -54,11 +54,16 @@ def test_words_that_look_special_are_not():
     assert found.ids == {"a": 4, "<unk>": 5}
 
 
-def test_decoding_gives_text_and_drops_special_pieces():
+def test_decoding_gives_text_with_unknown_words_and_drops_other_special_pieces():
     found = WordList("en", ["the", "cat", "'s", "tail", ".", "("])
     sentence = [ids.BOS, 4, 5, ids.UNK, 6, 7, 8, ids.EOS, ids.PAD]
-    assert found.decode(sentence) == found.decode(np.array(sentence)) == "the cat's tail."
-    assert [found.decode(nothing) for nothing in ([], [ids.EOS], [ids.UNK])] == ["", "", ""]
+    assert found.decode(sentence) == found.decode(np.array(sentence)) == "the cat UNK's tail."
+    assert [found.decode(nothing) for nothing in ([], [ids.EOS], [ids.UNK], [ids.UNK] * 2)] == [
+        "",
+        "",
+        "UNK",
+        "UNK UNK",
+    ]
 
 
 def test_text_of_known_words_survives_a_round_trip(tmp_path):
@@ -66,7 +71,7 @@ def test_text_of_known_words_survives_a_round_trip(tmp_path):
     target = WordList.load(out / "target.words.json")
     text = ["the cat sleeps.", "the cat's", "", "the cat, the cat"]
     decoded = [target.decode(sentence) for sentence in target.encode(text)]
-    assert decoded == [*text[:3], "the cat the cat"]  # no comma is known
+    assert decoded == [*text[:3], "the cat UNK the cat"]  # no comma is known
 
 
 def test_vocabulary_json_says_what_was_counted(tmp_path):

@@ -221,10 +221,12 @@ def test_batch_mates_change_nothing(drawn, padded, alpha):
 
 @pytest.fixture(params=[transformer_postnorm, transformer_prenorm], ids=lambda module: module.__name__.split(".")[-1])
 def transformer(request):
-    sizes = {"encoder_layers": 1, "decoder_layers": 2, "width": 16, "heads": 2, "feed_forward": 32, "dropout": 0.5}
+    sizes = {"encoder_layers": 1, "decoder_layers": 2, "width": 16, "heads": 2, "feed_forward": 32}
     torch.manual_seed(3)
     arch = request.param.Arch.model_validate(
-        {**sizes, "tied_embeddings": "none", "initialisation": {"kind": "xavier", "sublayer_gain": 1.0}}
+        sizes
+        | dict.fromkeys(("dropout", "attention_dropout", "feed_forward_dropout"), 0.5)
+        | {"tied_embeddings": "none", "initialisation": {"kind": "xavier", "sublayer_gain": 1.0}}
     )
     return request.param.Model(arch, source_size=8, target_size=12).double().eval()
 
@@ -247,3 +249,10 @@ def test_a_transformers_beam_one_is_greedy(transformer, padded):
     limits = [2 * len(source) + 3 for source in SOURCES]
     found = beam.decode(transformer, padded(SOURCES), limits, beam_size=1, alpha=0.0)
     assert [hypotheses[0].ids for hypotheses in found] == greedy.decode(transformer, padded(SOURCES), limits)
+
+
+@pytest.mark.parametrize("unknown", [True, False])
+def test_unknown_pieces_are_written_where_they_are_allowed(told, padded, unknown):
+    model = told({(): {ids.UNK: 0.9, 4: 0.1}, (ids.UNK,): {ids.EOS: 1.0}, (4,): {ids.EOS: 1.0}})
+    [found] = beam.decode(model, padded([[5]]), [10], beam_size=2, alpha=0.0, unknown=unknown)
+    assert [one.ids for one in found] == ([[ids.UNK], [4]] if unknown else [[4]])

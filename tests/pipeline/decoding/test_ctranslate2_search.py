@@ -239,3 +239,13 @@ def test_batches_have_one_limit():
     limits, lengths = {0: 8, 1: 16, 2: 8, 3: 8, 5: 16}, [1, 9, 3, 2, 99, 10]
     assert together(limits, lengths, 100) == [(16, [5, 1]), (8, [2, 3, 0])]
     assert together(limits, lengths, 8) == [(16, [5]), (16, [1]), (8, [2, 3]), (8, [0])]
+
+
+def test_unknown_pieces_are_written_where_they_are_allowed(tmp_path):
+    model = network(end=3.0)
+    model.embeddings.bias.data[ids.UNK] += 4
+    folder = export(model, tmp_path)
+    for unknown in (True, False):
+        found = translate(folder, SOURCES, decoding(), unknown=unknown)
+        assert found == translate_by_torch(model, SOURCES, decoding(), CPU, unknown=unknown)
+        assert any(ids.UNK in pieces for pieces in found) == unknown

@@ -53,3 +53,8 @@ def test_batch_mates_change_nothing(drawn, padded, seed):
     alone = [greedy.decode(model, padded([source]), [limit])[0] for source, limit in zip(SOURCES, limits, strict=True)]
     backwards = greedy.decode(model, padded(SOURCES[::-1]), limits[::-1])
     assert together == alone == backwards[::-1]
+
+
+def test_writes_unknown_pieces_where_they_are_allowed(told, padded):
+    model = told({(): {ids.PAD: 0.3, ids.UNK: 0.3, ids.BOS: 0.3, 4: 0.1}, (ids.UNK,): {ids.UNK: 0.4, ids.EOS: 0.6}})
+    assert greedy.decode(model, padded([[4]]), [10], unknown=True) == [[ids.UNK]]

@@ -3,7 +3,7 @@ import math
 import torch
 
 from pipeline import ids
-from pipeline.decoding.search import length_penalty, possible
+from pipeline.decoding.search import forbidden, length_penalty, possible
 
 
 def test_length_penalty_by_hand():
@@ -27,3 +27,10 @@ def test_padding_unknown_and_bos_are_never_possible():
         wide = given.to(dtype)
         assert possible(wide).data_ptr() == wide.data_ptr()
         assert torch.equal(wide, masked.to(dtype))
+
+
+def test_unknown_pieces_are_forbidden_unless_allowed():
+    assert forbidden(unknown=False) == (ids.PAD, ids.UNK, ids.BOS)
+    assert forbidden(unknown=True) == (ids.PAD, ids.BOS)
+    logits = torch.zeros(2, 6)
+    assert possible(logits, forbidden(unknown=True)).isinf().nonzero()[:, 1].tolist() == [ids.PAD, ids.BOS] * 2

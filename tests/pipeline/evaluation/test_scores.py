@@ -91,10 +91,9 @@ def test_a_bucket_without_sentences_has_no_row():
 
 
 def test_sentences_without_unknown_words_are_scored_alone():
-    known = [True, False, False, True]
     chosen = [HYPOTHESES[0], HYPOTHESES[3]], [REFERENCES[0], REFERENCES[3]]
     expected = corpus_scores(*chosen, scoring())
-    assert without_unknown(HYPOTHESES, REFERENCES, known, scoring()) == {
+    assert without_unknown(*chosen, scoring()) == {
         "bleu_without_unknown": expected["bleu"],
         "chrf_without_unknown": expected["chrf"],
         "ter_without_unknown": expected["ter"],
@@ -104,12 +103,12 @@ def test_sentences_without_unknown_words_are_scored_alone():
 
 def test_all_sentences_without_unknown_words_score_as_all():
     section = scoring(metrics=["bleu"])
-    found = without_unknown(HYPOTHESES, REFERENCES, [True] * 4, section)
+    found = without_unknown(HYPOTHESES, REFERENCES, section)
     assert found == {"bleu_without_unknown": bleu(HYPOTHESES, REFERENCES), "sentences_without_unknown": 4}
 
 
 def test_no_sentence_without_unknown_words_has_no_score():
-    found = without_unknown(HYPOTHESES, REFERENCES, [False] * 4, scoring())
+    found = without_unknown([], [], scoring())
     assert found == {"sentences_without_unknown": 0}
 
 

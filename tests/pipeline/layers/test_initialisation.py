@@ -44,3 +44,15 @@ def test_normal():
         else:
             assert abs(weight.std() / 0.02 - 1) < 0.05, name
             assert weight.abs().max() > 3 * 0.02, name  # a uniform one of that deviation ends at 1.73 of it
+
+
+def test_xavier_everywhere():
+    """Uniform within sqrt(6 / (in + out)), embeddings too; query, key and value each alone."""
+    for name, weight in started(kind="xavier_everywhere").named_parameters():
+        if weight.dim() == 1:
+            assert (weight == float(name.endswith("norm.weight"))).all(), name
+            continue
+        for matrix in weight.chunk(3 if name.endswith("project_in.weight") else 1):
+            bound = (6 / sum(matrix.shape)) ** 0.5
+            assert 0.97 * bound < matrix.abs().max() <= bound, name
+            assert abs(matrix.std() / (bound / 3**0.5) - 1) < 0.05, name

@@ -3,11 +3,15 @@
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
+from pipeline.layers import dropout
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import Transformer, TransformerArch
 from pipeline.params import ParamsError
 from tests.networks import SOURCE, SOURCE_SIZE, TARGET, TARGET_SIZE, TRANSFORMER
+
+DROPOUTS = ("dropout", "attention_dropout", "feed_forward_dropout")
 
 
 def build(residual, *, source_size=SOURCE_SIZE, target_size=TARGET_SIZE, **changed):
@@ -65,18 +69,42 @@ def test_weights_counted_by_hand(residual, tied, matrices):
 
 
 def test_dropout_is_on_in_training_only(residual):
-    model = build(residual, dropout=0.3)
+    rates = dict.fromkeys(DROPOUTS, 0.3)
+    model = build(residual, **rates)
     assert not torch.equal(model.hidden(SOURCE, TARGET), model.hidden(SOURCE, TARGET))
     model.eval()
     assert torch.equal(model.hidden(SOURCE, TARGET), model.hidden(SOURCE, TARGET))
     close(model.hidden(SOURCE, TARGET), build(residual).hidden(SOURCE, TARGET))
 
 
+@pytest.mark.parametrize("rates", [(0.1, 0.2, 0.3), (0.1, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.3), (0.1, 0.1, 0.1)])
+def test_dropout_is_drawn_place_by_place(residual, rates, monkeypatch):
+    """Masks come from one stream of numbers: who draws, with which rate and in which order, is what a training is."""
+    drawn, attend = [], F.scaled_dot_product_attention
+
+    def draw(shape, rate, dtype):
+        drawn.append(rate)
+        return torch.ones(shape, dtype=dtype)
+
+    def attended(*args, dropout_p, **settings):
+        drawn.append(dropout_p)
+        return attend(*args, dropout_p=0.0, **settings)
+
+    monkeypatch.setattr(dropout, "draw", draw)
+    monkeypatch.setattr(F, "scaled_dot_product_attention", attended)
+    build(residual, **dict(zip(DROPOUTS, rates, strict=True))).hidden(SOURCE, TARGET)
+    added, attention, inside = rates
+    encoder, decoder = [attention, added, inside, added], [attention, added, attention, added, inside, added]
+    expected = [added, *encoder * 2, added, *decoder * 3]
+    assert [rate for rate in drawn if rate] == [rate for rate in expected if rate]
+
+
 def test_faults_are_named(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
         "arch: {encoder_layers: 0, decoder_layers: 2, width: 16, heads: 6, feed_foward: 32, dropout: 1.0, "
-        "tied_embeddings: both, initialisation: {kind: xavier, sublayer_gain: 0.0}}"
+        "attention_dropout: 0.1, feed_forward_dropout: 1.5, tied_embeddings: both, "
+        "initialisation: {kind: xavier, sublayer_gain: 0.0}}"
     )
     with pytest.raises(ParamsError) as caught:
         TransformerArch.load("arch", path)
@@ -85,6 +113,7 @@ def test_faults_are_named(tmp_path):
         "heads: must divide width 16, got 6",
         "feed_forward: is missing",
         "dropout: should be less than or equal to 0.99, got 1.0",
+        "feed_forward_dropout: should be less than or equal to 0.99, got 1.5",
         "tied_embeddings: should be 'none', 'output' or 'all', got 'both'",
         "initialisation.sublayer_gain: should be greater than 0, got 0.0",
         "feed_foward: unknown key; nearest is 'feed_forward'",
@@ -95,6 +124,7 @@ def test_a_fault_of_the_width_is_not_blamed_on_the_heads(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
         "arch: {encoder_layers: 1, decoder_layers: 2, width: wide, heads: 6, feed_forward: 32, dropout: 0.0, "
+        "attention_dropout: 0.0, feed_forward_dropout: 0.0, "
         "tied_embeddings: none, initialisation: {kind: xavier, sublayer_gain: 1.0}}"
     )
     with pytest.raises(ParamsError) as caught:

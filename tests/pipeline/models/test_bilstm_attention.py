@@ -60,7 +60,34 @@ def test_the_published_size():
 
 def test_the_decoder_is_as_wide_as_both_directions(tmp_path):
     path = tmp_path / "params.yaml"
-    path.write_text("arch: {embedding: 64, encoder_width: 128, width: 128, dropout: 0.0, teacher_forcing: 1.0}")
+    path.write_text(
+        "arch: {embedding: 64, encoder_width: 128, width: 128, initialisation: torch, dropout: 0.0, "
+        "output_dropout: 0.0, teacher_forcing: 1.0}"
+    )
     with pytest.raises(ParamsError) as caught:
         Arch.load("arch", path)
     assert str(caught.value) == f"{path}: arch.width: must be twice encoder_width 128, got 128"
+
+
+def test_the_published_initial_weights():
+    """Uniform: matrices, each gate's alone, within sqrt(6 / (in + out)), embeddings sqrt(2) times that, biases 0.5."""
+    torch.manual_seed(2)
+    arch = Arch.load("models.bilstm_attention.paper.arch", PARAMS)
+    w = weights(Model(arch, source_size=1000, target_size=800))
+    for name, weight in w.items():
+        if name.endswith("bias_hh"):
+            assert not weight.any(), name
+            continue
+        gain = 2**0.5 if name.endswith("embedding") else 1.0
+        for matrix in weight.chunk(4) if "weight_" in name else [weight]:
+            bound = gain * (6 / sum(matrix.shape)) ** 0.5 if weight.dim() == 2 else 0.5
+            assert 0.95 * bound < matrix.abs().max() <= bound, name
+            assert abs(matrix.std() / (bound / 3**0.5) - 1) < 0.06, name
+
+
+def test_torchs_initial_weights():
+    torch.manual_seed(2)
+    arch = Arch.load("models.bilstm_attention.small.arch", PARAMS)
+    w = weights(Model(arch, source_size=500, target_size=500))
+    assert abs(w["source_embedding"].std() - 1) < 0.02
+    assert 0.9 * 512**-0.5 < w["cell.bias_hh"].abs().max() <= 512**-0.5

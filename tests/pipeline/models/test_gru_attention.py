@@ -89,7 +89,7 @@ def test_products_need_equal_widths(tmp_path, kind):
     path = tmp_path / "params.yaml"
     path.write_text(
         "arch: {embedding: 6, encoder_width: 7, bidirectional: true, width: 8, attention: {kind: " + kind + "}, "
-        "scope: {kind: global}, dropout: 0.0, teacher_forcing: 1.0}"
+        "scope: {kind: global}, dropout: 0.0, output_dropout: 0.0, teacher_forcing: 1.0}"
     )
     with pytest.raises(ParamsError) as caught:
         Arch.load("arch", path)
@@ -103,7 +103,7 @@ def test_faults_are_named(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
         "arch: {embedding: 0, encoder_width: 7, bidirectional: 1, width: 8, attention: {kind: adaptive}, "
-        "scope: {kind: local_p, window: 2}, dropout: 1.0, teacher_forcing: 1.5}"
+        "scope: {kind: local_p, window: 2}, dropout: 1.0, output_dropout: 0.5, teacher_forcing: 1.5}"
     )
     with pytest.raises(ParamsError) as caught:
         Arch.load("arch", path)

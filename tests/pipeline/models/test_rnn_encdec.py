@@ -1,5 +1,6 @@
 """RNNencdec against its equations, and its size against a count by hand."""
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -15,8 +16,8 @@ PARAMS = Path(__file__).parents[3] / "params.yaml"
 PAPER = Arch.load("models.rnn_encdec.paper.arch", PARAMS)
 
 
-def reading(model, source, target, *, before, turned):
-    """What the output projection reads, from the equations."""
+def reading(model, source, target, *, before, turned, context=False, start=True, deep=True):
+    """What the output projection reads, from the equations: of the layers those that there are."""
     w = weights(model)
     read = pieces(source)
     if turned:
@@ -29,11 +30,13 @@ def reading(model, source, target, *, before, turned):
             if before
             else gru_after(w, "encoder.forwards.fused", x, h, "_l0")
         )
-    s, found = torch.tanh(w["begin.weight"] @ h + w["begin.bias"]), []
+    c = torch.tanh(w["context.weight"] @ h + w["context.bias"]) if context else h
+    s, found = torch.tanh(w["begin.weight"] @ c + w["begin.bias"]) if start else c, []
     for piece in pieces(target):
         y = w["target_embedding"][piece]
-        s = (gru_before if before else gru_after)(w, "cell", torch.cat([y, h]), s)
-        found.append(maxout(w, torch.cat([s, y, h])))
+        s = (gru_before if before else gru_after)(w, "cell", torch.cat([y, c]), s)
+        read = torch.cat([s, y, c])
+        found.append(maxout(w, read) if deep else read)
     return torch.stack(found)
 
 
@@ -50,15 +53,29 @@ def test_it_is_what_the_equations_say(reset_gate, turned):
     torch.testing.assert_close(model.logits(hidden), hidden @ w["output.weight"].T + w["output.bias"])
 
 
+@torch.no_grad()
+@pytest.mark.parametrize(("context", "start", "deep"), list(itertools.product([True, False], repeat=3)))
+def test_each_of_chos_layers_may_be_there_or_not(context, start, deep):
+    layers = {"context_layer": context, "start_layer": start, "maxout": 5 if deep else None}
+    model = networks.build("rnn_encdec", **layers)
+    hidden, w = model.hidden(SOURCE, TARGET), weights(model)
+    for row in range(len(SOURCE)):
+        expected = reading(
+            model, SOURCE[row], TARGET[row], before=True, turned=True, context=context, start=start, deep=deep
+        )
+        torch.testing.assert_close(hidden[row, : len(expected)], expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(model.logits(hidden), hidden @ w["output.weight"].T + w["output.bias"])
+
+
 def test_the_published_size():
     """Cho's GRU has 3 (620 + 1,000 + 1) x 1,000 weights in the encoder; the decoder's input is 1,620 wide."""
     with torch.device("meta"):
         model = Model(PAPER, source_size=30_004, target_size=30_004)
     embeddings = 2 * 30_004 * 620
     encoder, decoder = 3 * 1000 * (620 + 1000 + 1), 3 * 1000 * (620 + 1000 + 1000 + 1)
-    begin, deep, output = 1000 * 1001, 1000 * (1000 + 620 + 1000 + 1), 30_004 * 501
-    expected = embeddings + encoder + decoder + begin + deep + output
-    assert sum(weight.numel() for weight in model.parameters()) == expected == 68_584_964
+    context, begin, deep, output = 1000 * 1001, 1000 * 1001, 1000 * (1000 + 620 + 1000 + 1), 30_004 * 501
+    expected = embeddings + encoder + decoder + context + begin + deep + output
+    assert sum(weight.numel() for weight in model.parameters()) == expected == 69_585_964
 
 
 def test_the_published_initial_weights():

@@ -62,7 +62,7 @@ def test_micro_batches_add_up_to_one_batch():
     assert (moved > 1e-4).float().mean() < 0.02
 
 
-@pytest.mark.parametrize("clip", [1e9, 0.01])
+@pytest.mark.parametrize("clip", [None, 1e9, 0.01])
 def test_gradient_is_that_of_the_mean_and_clipped(clip):
     model, plain = build(), build()
     learning, seen = toys.learning(clip=clip), []
@@ -77,7 +77,7 @@ def test_gradient_is_that_of_the_mean_and_clipped(clip):
     expected = torch.cat([weight.grad.flatten() for weight in plain.parameters()])
     norm = expected.norm().item()
     assert step.grad_norm == pytest.approx(norm, rel=1e-5)  # before clipping
-    torch.testing.assert_close(seen[0], expected * min(1.0, clip / norm), rtol=1e-4, atol=1e-7)
+    torch.testing.assert_close(seen[0], expected * min(1.0, (clip or math.inf) / norm), rtol=1e-4, atol=1e-7)
 
 
 @pytest.mark.parametrize("rows", [1, 5, 26])
