@@ -182,7 +182,7 @@ def install(project_root, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("name", ["setuptools", "ordinary"])
+@pytest.mark.parametrize("name", ["ordinary", pytest.param("setuptools", marks=pytest.mark.slow)])
 def test_a_changed_hash_stops_the_installation_and_says_so(install, tmp_path, name):
     given = install(**{name: "0" * 64})
     assert given.returncode == 2
@@ -192,6 +192,7 @@ def test_a_changed_hash_stops_the_installation_and_says_so(install, tmp_path, na
     assert not (tmp_path / ".venv/.installed").exists()
 
 
+@pytest.mark.slow
 def test_with_right_hashes_it_goes_on_to_torch(install, torch_lock):
     given = install()
     assert given.returncode == 2
