@@ -63,6 +63,15 @@ def test_a_cut_file_is_restored_from_the_copy(project):
     assert (project / "dvc.lock").read_text() == LOCK
 
 
+def test_a_copy_of_more_stages_is_kept(project):
+    (project / "dvc.lock").write_text(LOCK + LOCK[LOCK.index("  clean@toy") :].replace("clean@toy", "split@toy"))
+    assert lockfile.keep_or_restore() is None
+    (project / "dvc.lock").write_text(LOCK)
+    assert lockfile.keep_or_restore() is None
+    assert "split@toy" in (project / "work/dvc.lock").read_text()
+    assert (project / "dvc.lock").read_text() == LOCK
+
+
 @pytest.mark.parametrize("copy", [None, CUT])
 def test_without_a_good_copy_git_has_one(project, copy):
     (project / "dvc.lock").write_text(LOCK)
