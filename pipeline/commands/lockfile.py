@@ -34,8 +34,8 @@ def held() -> str | None:
         return None
     text = PATH.read_bytes()
     if is_readable(text):
-        if not COPY.exists() or COPY.read_bytes() != text:
-            write(COPY, text)
+        if not COPY.exists() or text.count(b"cmd: ") >= COPY.read_bytes().count(b"cmd: "):
+            write(COPY, text)  # of no fewer stages: cut between two lines, it can be read too
         return None
     for name, found in ((str(COPY), COPY.read_bytes() if COPY.exists() else None), ("git", committed())):
         if found is not None and is_readable(found):
@@ -46,7 +46,9 @@ def held() -> str | None:
 
 
 def is_readable(text: bytes) -> bool:
-    """Whether DVC can read a dvc.lock of these bytes."""
+    """Whether DVC can read a dvc.lock of these bytes, and has written its last line to the end."""
+    if not text.endswith(b"\n"):
+        return False
     try:
         COMPILED_LOCKFILE_SCHEMA(parse_yaml(text.decode("utf-8"), str(PATH)))
     except (DvcException, Invalid, UnicodeDecodeError):

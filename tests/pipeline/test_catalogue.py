@@ -264,3 +264,32 @@ def test_sections_of_the_wrong_type_break_nothing(faults):
         "params.yaml: models.transformer_prenorm: should be a mapping, got 2",
         "params.yaml: build.sizes: unknown size of transformer_prenorm, got 'tiny'",
     ]
+
+
+def test_files_of_ones_own_stand_where_dvc_watches_them(faults):
+    own = {"kind": "local", "source": "/data/x.fr", "target": "my/x.en"}
+    assert faults({f"{PHRASEBOOK}.download.parts.train": own}) == [
+        f"params.yaml: {PHRASEBOOK}.download.parts.train.source: must stand in my/, which DVC watches, "
+        "got '/data/x.fr'; expected my/x.fr, or a link there"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "most"),
+    [
+        (f"{PRENORM}.arch.width", 10**12, 65536),
+        (f"{PRENORM}.arch.feed_forward", 10**6, 65536),
+        (f"{PRENORM}.arch.decoder_layers", 1001, 1000),
+        ("models.rnnsearch.tiny.arch.alignment", 10**6, 65536),
+        ("models.rnn_encdec.tiny.arch.maxout", 10**6, 65536),
+        ("models.gru_attention.tiny.arch.encoder_width", 10**6, 65536),
+        ("models.gru_attention.tiny.arch.attention.size", 10**6, 65536),
+        ("models.bilstm_attention.tiny.arch.embedding", 10**6, 65536),
+        ("vocabularies.bpe_2k.size", 10**12, 1000000),
+        ("decode.beam_size", 10**4, 1000),
+        ("average.checkpoints", 10**4, 1000),
+        (f"{PHRASEBOOK}.training.max_length", 10**6, 100000),
+    ],
+)
+def test_sizes_have_bounds(faults, key, value, most):
+    assert f"params.yaml: {key}: should be less than or equal to {most}, got {value}" in faults({key: value})

@@ -302,3 +302,32 @@ class Shape(Section):
     width: PositiveInt
     rate: float
     name: str | None
+
+
+def test_whole_numbers_have_a_bound(message):
+    text = TINY.replace("limit: 5", "limit: -3000000000")
+    assert message(text.replace("width: 128", "width: 2147483648")).splitlines() == [
+        "params.yaml: tiny.width: should be at most 2147483647, got 2147483648",
+        "params.yaml: tiny.limit: should be greater than 0, got -3000000000",
+    ]
+
+
+def test_of_a_long_value_the_beginning_is_shown(message):
+    said = message(TINY.replace("rate: 2e-3", f"rate: {'x' * 1000}"))
+    assert said == f"params.yaml: tiny.rate: should be a valid number, got '{'x' * 199}..."
+
+
+def test_aliases_count_as_what_they_stand_for(message):
+    text = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+    text += "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcd", "bcde", strict=True))
+    said = "params.yaml: holds more than 100000 values, aliases counted; expected far fewer"
+    assert message(f"{text}{TINY}") == said
+
+
+@pytest.mark.parametrize("text", ["a: &a [*a]\n", f"a: {'[' * 600}{']' * 600}\n"])
+def test_a_file_without_bottom_is_named(message, text):
+    assert message(text + TINY) == "params.yaml: is nested too deeply; expected sections in sections, a few deep"
+
+
+def test_an_alias_or_a_merge_is_read(load):
+    assert load("base: &base {width: 128, heads: 8, rate: 2e-3}\ntiny: {<<: *base, limit: 5}\n").limit == 5

@@ -63,6 +63,15 @@ def test_a_cut_file_is_restored_from_the_copy(project):
     assert (project / "dvc.lock").read_text() == LOCK
 
 
+def test_a_copy_of_more_stages_is_kept(project):
+    (project / "dvc.lock").write_text(LOCK + LOCK[LOCK.index("  clean@toy") :].replace("clean@toy", "split@toy"))
+    assert lockfile.keep_or_restore() is None
+    (project / "dvc.lock").write_text(LOCK)
+    assert lockfile.keep_or_restore() is None
+    assert "split@toy" in (project / "work/dvc.lock").read_text()
+    assert (project / "dvc.lock").read_text() == LOCK
+
+
 @pytest.mark.parametrize("copy", [None, CUT])
 def test_without_a_good_copy_git_has_one(project, copy):
     (project / "dvc.lock").write_text(LOCK)
@@ -91,11 +100,12 @@ def test_while_another_dvc_works_nothing_is_touched(project):
     assert (project / "dvc.lock").read_text() == CUT
 
 
-@pytest.mark.parametrize("text", [b"", LOCK.encode()])
-def test_what_dvc_reads_is_readable(text):
-    assert lockfile.is_readable(text)
+def test_what_dvc_reads_is_readable():
+    assert lockfile.is_readable(LOCK.encode())
 
 
-@pytest.mark.parametrize("text", [CUT.encode(), b"schema: '2", b"\xc3", b"\x00\x00", b"<<<<<<< HEAD\n", b"[]\n- a"])
+@pytest.mark.parametrize(
+    "text", [b"", CUT.encode(), b"schema: '2", b"\xc3", b"\x00\x00", b"<<<<<<< HEAD\n", b"[]\n- a"]
+)
 def test_what_dvc_cannot_read_is_not(text):
     assert not lockfile.is_readable(text)
