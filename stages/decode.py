@@ -5,8 +5,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from safetensors.torch import load_file
-
 from pipeline import cli, ctranslate2_export, device, files
 from pipeline.data import parts
 from pipeline.data.vocabulary import Vocabulary
@@ -20,6 +18,8 @@ READS = ("decode", "models.{model}.{size}.arch")
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Write one line for every line of every test part's source, and how they were searched for."""
+    from safetensors.torch import load_file  # which loads torch: after `cli`
+
     read = Reader(READS, model=model, size=size)
     found, decoding = interface.find(model), read(Decoding, READS[0])
     system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)

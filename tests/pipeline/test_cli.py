@@ -1,11 +1,14 @@
 """A user's mistake is one message and exit 1, a bug a traceback; run as a command, as a stage is."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from pipeline import cli
 
 FULL = Path("/dev/full")
 
@@ -129,3 +132,31 @@ def test_full_disk_leaves_no_folder(run, tmp_path):
     said = run("with files.new_folder(Path('out')): raise OSError(errno.ENOSPC, 'No space left on device')")
     assert said.stderr == "error: out: the disk is full; free some space and repeat the command\n"
     assert sorted(os.listdir(tmp_path)) == ["stage.py"]
+
+
+STAGES = {path.stem for path in (Path(__file__).parents[2] / "stages").glob("[!_]*.py")} - {
+    "check"
+}  # it computes nothing
+
+
+def spins(project_root, module, **environment) -> set[str]:
+    """The spin counts that every OpenMP library of a command has read, as each says when it is loaded."""
+    unset = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    told = unset | {"OMP_DISPLAY_ENV": "verbose"} | environment
+    command = [sys.executable, "-m", module, "--help"]
+    said = subprocess.run(command, cwd=project_root, env=told, capture_output=True, text=True, check=True)
+    return set(re.findall(r"GOMP_SPINCOUNT = '(.+)'", said.stderr))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="torch brings libgomp on Linux alone")
+@pytest.mark.parametrize("module", [*(f"stages.{name}" for name in sorted(STAGES)), "pipeline.commands.nmt"])
+def test_threads_give_way_to_other_programs(project_root, module):
+    """In every stage and command, whatever loads OpenMP first."""
+    assert spins(project_root, module) <= {cli.SPINS}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="torch brings libgomp on Linux alone")
+def test_the_users_own_word_on_spinning_stays(project_root):
+    assert spins(project_root, "stages.train") == {cli.SPINS}
+    assert spins(project_root, "stages.train", GOMP_SPINCOUNT="7") == {"7"}
+    assert cli.SPINS not in spins(project_root, "stages.train", OMP_WAIT_POLICY="active")
