@@ -11,7 +11,7 @@ import typer
 
 from pipeline.terminal import printable
 
-# An OpenMP thread that waits for the others spins, 300,000 turns by default, and keeps the core from those it waits for:
+# An OpenMP thread that waits for the others spins, by default 300,000 turns, and keeps the core from whom it waits for:
 # beside one busy process a training falls to a few per cent of its speed. So many turns, less than a millisecond, cost
 # an idle machine nothing. libgomp reads it once, where torch is loaded, so that a stage imports this module first.
 SPINS = "10000"
