@@ -28,7 +28,7 @@ def main(
     print(f"{describe()}; {system}\n")
     print("| update | GiB | most so far |")
     print("| ---: | ---: | ---: |")
-    for sample in [*samples[:: max(1, len(samples) // 10)], samples[-1]]:
+    for sample in [*samples[: -1 : max(1, len(samples) // 10)], samples[-1]]:
         print(f"| {sample.update:,} | {sample.gib:.2f} | {sample.peak_gib:.2f} |")
     if table:
         with table.open("w", newline="") as file:
