@@ -5,7 +5,8 @@
 `--peers` is the Python of an environment with what benchmarks/peers.txt lists; without it only this project and torch's
 own nn.Transformer run. `dvc repro encode` must have encoded the corpus, with a joint vocabulary. An update of each is
 what fits into so many positions: sentences times the longest of either side. Tokens are real target tokens, end of
-sentence included, without padding.
+sentence included, without padding. Memory is that of these few updates and nothing else, of each contestant alike; what
+this project's own stage holds, tracking, validation and checkpoints included, stands below the table.
 """
 
 import statistics
@@ -17,6 +18,7 @@ import torch
 import typer
 from contestants.machine import describe, flops_per_token, matrix_speed
 from contestants.shapes import SIZES, training_job
+from contestants.stage import watch
 from contestants.turn import HERE, OURS, PEERS, run
 
 PLAIN = "torch"
@@ -36,6 +38,7 @@ def main(
     warm_up: Annotated[int, typer.Option(min=1, help="Updates before them.")] = 5,
     rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn, on other batches.")] = 3,
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
+    stage_updates: Annotated[int, typer.Option(help="Updates of the stage whose memory is watched; 0: none.")] = 300,
 ) -> None:
     """Print a table: medians over the rounds, and the ratio to this project round by round."""
     torch.set_num_threads(threads)
@@ -44,9 +47,8 @@ def main(
     if peers:
         pythons |= dict.fromkeys(PEERS, str(peers.absolute()))
     print(f"{describe()}; {threads} threads; {size}, updates of {positions} positions, {data.name}\n")
-    print(
-        "| precision | system | target tokens/s | of ours | tokens an update | padding | peak GiB | FLOPs utilisation |"
-    )
+    heads = ("precision", "system", "target tokens/s", "of ours", "tokens an update", "padding", "GiB of these updates")
+    print(f"| {' | '.join(heads)} | FLOPs utilisation |")
     print("| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for kind in precision:
         peak = matrix_speed(kind)
@@ -57,6 +59,11 @@ def main(
                 found[name].append(run(command, given | {"precision": kind, "seed": seed}, threads))
         for name, runs in found.items():
             print(row(kind, name, runs, found[OURS], flops_per_token(given) / peak, updates), flush=True)
+    if stage_updates:
+        system = f"{data.name}-transformer_prenorm-{size}"
+        last = watch(system, stage_updates, every=10)[-1]
+        most = f"{last.peak_gib:.2f} GiB in {last.update} updates"
+        print(f"\nThe stage `train` of {system}, as params.yaml has it, holds at most {most}")
 
 
 def row(

@@ -19,6 +19,13 @@ from typing import IO, Any
 from pipeline.terminal import printable
 
 PARENT = os.getppid()  # as early as can be: a stage may take seconds over its other imports
+# An OpenMP thread that waits for the others spins, by default 300,000 turns, and keeps the core from whom it waits for:
+# beside one busy process a training falls to a few per cent of its speed. So many turns, less than a millisecond, cost
+# an idle machine nothing. libgomp reads it once, where torch is loaded, so that a stage imports this module first.
+SPINS = "10000"
+if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
+    os.environ["GOMP_SPINCOUNT"] = SPINS
+
 FULL = re.compile(rf"{os.strerror(errno.ENOSPC)}|\d+ requested and \d+ written")  # Rust's words and numpy's
 UNUSABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)  # what a path may answer
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>

@@ -3,8 +3,6 @@
 import shutil
 from pathlib import Path
 
-from safetensors.torch import save_file
-
 from pipeline import cli, files, summaries, tracking
 from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
@@ -15,6 +13,8 @@ READS = ("average", "corpora.{corpus}.average")
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Average as many of the last checkpoints as the sections say, or as many as there are."""
+    from safetensors.torch import save_file  # which loads torch: after `cli`
+
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     read = Reader(READS, corpus=corpus)
     number = read(Averaging, READS[0]).of(size, read(CorpusAveraging, READS[1]))

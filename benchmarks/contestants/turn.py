@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pipeline import cli  # noqa: F401 (it says how OpenMP's threads wait, of every contestant alike)
+
 HERE = Path(__file__).parent
 OURS, PEERS = "pipeline", ("hugging_face", "eole")
 

@@ -1,6 +1,7 @@
 """A user's mistake is one message and exit 1, a bug a traceback; run as a command, as a stage is."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -117,6 +118,27 @@ def test_full_disk_is_one_line(run, tmp_path):
     said = run("files.token = lambda: 'full'; files.write_lines(Path('out.txt'), ['a'])")
     assert said.returncode == 1
     assert said.stderr == "error: out.txt: the disk is full; free some space and repeat the command\n"
+    assert sorted(os.listdir(tmp_path)) == ["stage.py", "work"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        "OSError(errno.ENOSPC, 'No space left on device')",
+        "OSError(errno.EDQUOT, 'Disk quota exceeded')",
+        "OSError('100000 requested and 8176 written')",  # numpy.save
+        "RuntimeError('Error while serializing: I/O error: No space left on device (os error 28)')",  # safetensors
+    ],
+)
+def test_full_disk_by_any_name(run, error):
+    said = run(f"raise {error}")
+    assert said.returncode == 1
+    assert said.stderr == "error: write: the disk is full; free some space and repeat the command\n"
+
+
+def test_full_disk_leaves_no_folder(run, tmp_path):
+    said = run("with files.new_folder(Path('out')): raise OSError(errno.ENOSPC, 'No space left on device')")
+    assert said.stderr == "error: out: the disk is full; free some space and repeat the command\n"
     assert sorted(os.listdir(tmp_path)) == ["stage.py", "work"]
 
 
@@ -290,3 +312,31 @@ def test_closed_streams_are_no_files(tmp_path, project_root):
     command = ["bash", "-c", '"$@" <&- >&- 2>&-', "bash", sys.executable, "stage.py"]
     assert subprocess.run(command, cwd=tmp_path, env=environment, check=False).returncode == 0
     assert int((tmp_path / "out").read_text()) > 2
+
+
+STAGES = {path.stem for path in (Path(__file__).parents[2] / "stages").glob("[!_]*.py")} - {
+    "check"
+}  # it computes nothing
+
+
+def spins(project_root, module, **environment) -> set[str]:
+    """The spin counts that every OpenMP library of a command has read, as each says when it is loaded."""
+    unset = {name: value for name, value in os.environ.items() if name not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+    told = unset | {"OMP_DISPLAY_ENV": "verbose"} | environment
+    command = [sys.executable, "-m", module, "--help"]
+    said = subprocess.run(command, cwd=project_root, env=told, capture_output=True, text=True, check=True)
+    return set(re.findall(r"GOMP_SPINCOUNT = '(.+)'", said.stderr))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="torch brings libgomp on Linux alone")
+@pytest.mark.parametrize("module", [*(f"stages.{name}" for name in sorted(STAGES)), "pipeline.commands.nmt"])
+def test_threads_give_way_to_other_programs(project_root, module):
+    """In every stage and command, whatever loads OpenMP first."""
+    assert spins(project_root, module) <= {cli.SPINS}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="torch brings libgomp on Linux alone")
+def test_the_users_own_word_on_spinning_stays(project_root):
+    assert spins(project_root, "stages.train") == {cli.SPINS}
+    assert spins(project_root, "stages.train", GOMP_SPINCOUNT="7") == {"7"}
+    assert cli.SPINS not in spins(project_root, "stages.train", OMP_WAIT_POLICY="active")

@@ -8,7 +8,7 @@ import torch
 from pipeline.layers import mixing
 from pipeline.layers.attention import MultiHeadAttention
 from pipeline.layers.dropout import draw
-from pipeline.layers.mixing import Mixing, bias_of
+from pipeline.layers.mixing import EVEN, Mixing, bias_of
 
 B, H, T, S, K = 3, 2, 4, 5, 6
 MASK = (torch.arange(S) < torch.tensor([5, 2, 1])[:, None])[:, None, None]
@@ -33,11 +33,39 @@ def test_the_definition_and_its_gradient(mask, causal):
     if causal:
         scores = scores.masked_fill(torch.arange(T)[None] > torch.arange(T)[:, None], -math.inf)
     torch.manual_seed(2)
-    kept = draw(torch.Size([B * H, T, key.shape[2]]), 0.4, torch.float64).view_as(scores)
-    expected = torch.einsum("bhts,bhsk->bhtk", scores.softmax(3) * kept / 0.6, value)
+    kept = draw(torch.Size([EVEN * H, EVEN, EVEN]), 0.4, torch.float64)[: B * H, :T, : key.shape[2]]
+    expected = torch.einsum("bhts,bhsk->bhtk", scores.softmax(3) * kept.view_as(scores) / 0.6, value)
     torch.testing.assert_close(out, expected)
     for got, wanted in zip(found, torch.autograd.grad(expected, (query, key, value), given), strict=True):
         torch.testing.assert_close(got, wanted)
+
+
+@pytest.mark.parametrize(("target", "source"), [(1, EVEN), (EVEN, EVEN + 1), (EVEN + 1, 2 * EVEN), (40, 3)])
+def test_lengths_about_the_multiple(target, source, keeping_all):
+    torch.manual_seed(4)
+    query, key, value = drawn(B, H, target, K), drawn(B, H, source, K), drawn(B, H, source, K)
+    given = torch.randn(B, H, target, K, dtype=torch.float64)
+    out = Mixing.apply(query, key, value, None, 0.0)
+    found = torch.autograd.grad(out, (query, key, value), given)
+    expected = torch.nn.functional.scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(out, expected)
+    for got, wanted in zip(found, torch.autograd.grad(expected, (query, key, value), given), strict=True):
+        torch.testing.assert_close(got, wanted)
+
+
+def test_products_have_few_sizes(monkeypatch):
+    """Of 48 lengths and numbers of sentences six: what oneDNN holds for each size it holds for good."""
+    sizes, times = set(), mixing.times
+
+    def spied(a, b, scale):
+        sizes.add((a.shape, b.shape))
+        return times(a, b, scale)
+
+    monkeypatch.setattr(mixing, "times", spied)
+    for length in range(1, 3 * EVEN + 1):
+        query = torch.randn(1 + length % (2 * EVEN), 1, length, 8, dtype=torch.bfloat16, requires_grad=True)
+        Mixing.apply(query, query, query, None, 0.1).sum().backward()
+    assert len(sizes) == 3 * 2 * 2  # (T, E) by (E, T) and (T, T) by (T, E), of 16 or 32 sentences
 
 
 @pytest.fixture
@@ -65,7 +93,7 @@ def test_bf16_is_near_fp32(how, keeping_all):
     inputs = (x, memory) if how == "to the source" else (x,)
     with torch.autocast("cpu", torch.bfloat16):
         near = attend()
-    assert keeping_all == [(B * 4, T, S if how == "to the source" else T)]
+    assert keeping_all == [(EVEN * 4, EVEN, EVEN)]
     exact = attend()
     assert len(keeping_all) == 1
     with torch.autocast("cpu", torch.bfloat16):

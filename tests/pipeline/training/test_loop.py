@@ -2,6 +2,8 @@
 
 import math
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -303,3 +305,45 @@ def test_a_gpu_trains_as_a_cpu_does_in_fp32(request, name, precision, tolerance)
         losses.append([step.loss for step in run(model, updates, learning)])
     assert len(losses[0]) == 50
     assert losses[1] == pytest.approx(losses[0], rel=tolerance)
+
+
+GROWTH = """
+import ctypes, torch
+from pipeline import device
+from pipeline.models.transformer_prenorm import Arch, Model
+from pipeline.training.loop import add_gradient
+from pipeline.data.batching import Batch
+from tests import toys
+
+class Figures(ctypes.Structure):  # of glibc's mallinfo2
+    names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in names.split()]
+
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Figures
+torch.set_num_threads(1)
+device.bound_memory()
+arch = toys.ARCH | {"width": 64, "heads": 4, "feed_forward": 128, "dropout": 0.1}
+model, learning = Model(Arch.model_validate(arch), source_size=500, target_size=500), toys.learning(precision="bf16")
+for update in range(400):
+    torch.manual_seed(update)
+    sentences, source, target = torch.randint(1, 48, (3,)).tolist()
+    drawn = torch.randint(4, 500, (sentences, source)), torch.randint(4, 500, (sentences, target))
+    batch = Batch(drawn[0], drawn[1], drawn[1], torch.arange(sentences * target), range(sentences))
+    add_gradient(model, batch, learning, sentences * target)
+    model.zero_grad(set_to_none=True)
+    if update == 199:
+        before = libc.mallinfo2().uordblks
+print((libc.mallinfo2().uordblks - before) / 2**20)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="asks glibc what is in use")
+@pytest.mark.skipif(not device.has_bf16(torch.device("cpu")), reason="this processor has no products in bf16")
+def test_memory_does_not_follow_the_sizes_of_batches(project_root):
+    """200 more updates of ever other sizes: MiB in use that were not before. With a product of each size it was 250."""
+    said = subprocess.run(
+        [sys.executable, "-c", GROWTH], cwd=project_root, capture_output=True, text=True, check=True, timeout=600
+    )
+    assert float(said.stdout) < 30

@@ -1,0 +1,67 @@
+"""A training's own stage as `dvc repro` starts it, watched from outside."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[2]
+SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-small"
+
+
+class Sample(NamedTuple):
+    """What the stage's process holds after an update, and the most that it has held, in GiB."""
+
+    update: int
+    gib: float
+    peak_gib: float
+
+
+def watch(system: str, updates: int, every: int) -> list[Sample]:
+    """A sample about every `every` updates of a training from scratch, ended by SIGTERM after `updates`.
+
+    It runs in a folder of its own, with the params and the data of this one: its tracking goes to a store of its own.
+    """
+    samples: list[Sample] = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for part in ("params.yaml", "data"):
+            (folder / part).symlink_to(Path(part).resolve())
+        command = [sys.executable, "-m", "stages.train", *system.split("-")]
+        unset = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+        with (folder / "output").open("w+") as output:
+            stage = subprocess.Popen(
+                command, cwd=folder, env=unset | {"PYTHONPATH": str(ROOT)}, stdout=output, stderr=output
+            )
+            while stage.poll() is None and (not samples or samples[-1].update < updates):
+                time.sleep(0.2)
+                update = last_update(folder / "work/logs" / system / "train.jsonl")
+                if update >= (samples[-1].update + every if samples else 1):
+                    samples.append(Sample(update, *memory_gib(stage.pid)))
+            if stage.poll() is None:
+                stage.send_signal(signal.SIGTERM)
+            if stage.wait() not in (0, 128 + signal.SIGTERM):
+                output.seek(0)
+                sys.exit(f"{' '.join(command)} failed:\n{output.read()[-3000:]}")
+    return samples
+
+
+def last_update(log: Path) -> int:
+    """The update of the last line of a training's local log, 0 before there is one."""
+    lines = log.read_bytes().splitlines() if log.exists() else []
+    return int(json.loads(lines[-1])["step"]) if lines else 0
+
+
+def memory_gib(process_id: int) -> tuple[float, float]:
+    """What a process holds, and the most that it has held, as Linux counts it."""
+    try:
+        status = Path(f"/proc/{process_id}/status").read_text(encoding="ascii")
+    except FileNotFoundError:
+        sys.exit("no /proc: the memory of a stage is watched on Linux alone")
+    held = {line.split()[0]: int(line.split()[1]) for line in status.splitlines() if line.endswith("kB")}  # KiB
+    return held["VmRSS:"] / 2**20, held["VmHWM:"] / 2**20
