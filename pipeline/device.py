@@ -1,5 +1,6 @@
 """Where the arithmetic is done, and that it is done the same way each time."""
 
+import ctypes
 import os
 import resource
 
@@ -47,3 +48,13 @@ def bound_memory() -> None:
     and grew to 5.6 GiB. With `layers/product.py` 128 is about as quick as more, 64 loses 10 to 25 %.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
+
+
+def release_memory() -> None:
+    """Give the pages that nothing uses back to the system, where the C library is glibc.
+
+    Small blocks that stay between large ones that go keep the heap from shrinking by itself: a small Transformer in
+    bf16 held 1,316 MiB after 1,290 updates, and 1,109 after this.
+    """
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+        trim(0)

@@ -169,6 +169,7 @@ def steps_from(trial: Trial, record: Record) -> Iterator[Step]:
 
 def judge(trial: Trial, record: Record, step: Step, run: tracking.Run) -> Record:
     """Validate, log and say it; the record with that."""
+    device.release_memory()  # a validation's peak comes on top of what the updates have left
     judged = trial.judge(trial.net, trial.device, trial.ranks)
     record = record.judged(step, judged)
     run.log(step.update, **judged)

@@ -1,6 +1,7 @@
 import os
 from types import SimpleNamespace
 
+import psutil
 import pytest
 import torch
 
@@ -33,6 +34,27 @@ def test_the_memory_of_the_place_where_it_was_held(monkeypatch):
     assert device.peak_memory_gib(torch.device("cpu")) == 3.0
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda where: 5 * 2**29)
     assert device.peak_memory_gib(torch.device("cuda")) == 2.5
+
+
+def test_pages_that_nothing_uses_go_back(monkeypatch):
+    """Small tensors kept between large ones, as a training leaves them."""
+    kept = []
+    for _ in range(400):
+        large = [torch.ones(100, 300) for _ in range(4)]  # 120 KB each, below glibc's threshold for pages of their own
+        kept.append(torch.ones(8))
+        kept += large if len(kept) % 2 else []
+        del large
+    fragments = [tensor for tensor in kept if len(tensor) == 8]
+    del kept
+    before = psutil.Process().memory_info().rss
+    device.release_memory()
+    assert psutil.Process().memory_info().rss < before
+    assert len(fragments) == 400
+
+
+def test_a_c_library_that_cannot_give_pages_back_is_left_alone(monkeypatch):
+    monkeypatch.setattr(device.ctypes, "CDLL", lambda _: object())
+    device.release_memory()
 
 
 def test_fp32_is_fp32_in_recurrent_layers_too(monkeypatch):
