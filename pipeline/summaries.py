@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 from pipeline import files
 
 Count = Annotated[int, Field(ge=0)]
-Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
+Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]  # such as pt-BR
 Part = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
 Weights = Annotated[str, Field(pattern=r"^update_[0-9]+\.safetensors$")]  # never a path
 

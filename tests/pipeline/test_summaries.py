@@ -3,8 +3,10 @@
 import json
 
 import pytest
+from pydantic import TypeAdapter
 
 from pipeline import summaries
+from pipeline.data.sources import Language
 from pipeline.files import DataError
 
 EXPECTED = "expected what the stage writes"
@@ -14,6 +16,14 @@ def test_all_of_a_summary_is_read(tmp_path):
     value = {"source_language": "fr", "target_language": "en", "parts": {"train": {"pairs": 3}}, "more": [1]}
     (tmp_path / "a.json").write_text(json.dumps(value))
     assert summaries.read(tmp_path / "a.json", summaries.Downloaded) == value
+
+
+def test_a_language_of_params_is_one_of_summaries(tmp_path):
+    for language in ("fr", "pt-BR", "zh_Hans", "sr-Latn-RS"):
+        TypeAdapter(Language).validate_python(language)
+        value = {"source_language": language, "target_language": "en"}
+        (tmp_path / "a.json").write_text(json.dumps(value))
+        assert summaries.read(tmp_path / "a.json", summaries.Languages) == value
 
 
 @pytest.mark.parametrize(
