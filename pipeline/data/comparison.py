@@ -11,6 +11,7 @@ SPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\s+")
 END = "\n"
 LETTERS_AND_DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
 ASCII = "".join(map(chr, range(128)))
+SELECTORS = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # invisible marks of class 0
 SPACING_MODIFIERS = range(0x2B0, 0x300)  # letters to Unicode, apostrophes and primes to those who type them
 
 
@@ -47,12 +48,14 @@ def is_compared(character: str) -> bool:
     """Whether a character, taken apart by NFKD, is a letter, a digit or a sign that makes another letter.
 
     An accent is none: what stands above, below or across a letter, and the vowel points of Hebrew and Arabic. A vowel
-    sign of Thai or Devanagari is one, and so are the two dots that make ga of Japanese ka.
+    sign of Thai or Devanagari is one, and so are the two dots that make ga of Japanese ka. What chooses between two
+    pictures of a symbol, or frames it, is none: an emoji has no letters.
     """
-    kind, place = unicodedata.category(character)[0], unicodedata.combining(character)
-    if kind == "M":
-        return not (place == 1 or 10 <= place <= 35 or place >= 200)  # Unicode's canonical combining classes
-    return kind in "LN" and ord(character) not in SPACING_MODIFIERS
+    kind, place = unicodedata.category(character), unicodedata.combining(character)
+    if kind[0] == "M":
+        drawn = kind == "Me" or SELECTORS.match(character)
+        return not (drawn or place == 1 or 10 <= place <= 35 or place >= 200)  # Unicode's canonical combining classes
+    return kind[0] in "LN" and ord(character) not in SPACING_MODIFIERS
 
 
 FORMS = Forms()

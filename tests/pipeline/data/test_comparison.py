@@ -46,6 +46,9 @@ def test_folded(text, expected):
         ("한국어", [unicodedata.normalize("NFD", "한국어")]),
         ("... !?", []),
         ("…👍 €", []),
+        ("❤\ufe0f", []),  # a symbol with the picture that is meant
+        ("1\ufe0f\u20e3 Hi. ☀\ufe0f!", ["1hi"]),
+        ("葛\U000e0100城 a\u034fb", ["葛城ab"]),
         ("", []),
     ],
 )

@@ -195,3 +195,10 @@ def test_a_line_split_of_sentences_that_all_differ_leaks_nothing():
     lines = LineSplit(1)
     list(lines.watch((f"Phrase {number}", f"Sentence {number}") for number in range(50)))
     assert lines.measure(10) == {"held_out": 10, "seen": 0, "share": 0.0}
+
+
+def test_symbols_alone_are_near_to_nothing():
+    held_out = {"test": [("\u2764\ufe0f", "1\ufe0f\u20e3")]}
+    pairs = [("\u2600\ufe0f", "2\ufe0f\u20e3"), ("Salut. \u2600\ufe0f", "Hi. \u2600\ufe0f")]
+    found = leakage("drop")
+    assert list(found.decontaminate("train", pairs, held_out)) == pairs
