@@ -77,6 +77,7 @@ def warn(translator: Translator, source: Source, line: str, where: str) -> None:
         shown = ", ".join(word[:SHOWN_CHARACTERS] for word in new[:SHOWN_WORDS])
         shown += f" and {len(new) - SHOWN_WORDS} more" if new[SHOWN_WORDS:] else ""
         print(
-            f"warning: {where}: words that training never saw, got {shown}; the translation may make no sense",
+            f"warning: {printable(where)}: words that training never saw, got {shown}; "
+            "the translation may make no sense",
             file=sys.stderr,
         )

@@ -104,3 +104,11 @@ def test_warnings_name_the_line(capsys):
         "warning: a.txt line 3: longer than in training, got 9 pieces; only the first 2 are translated",
         f"warning: a.txt line 3: words that training never saw, got {'x' * 60}; the translation may make no sense",
     ]
+
+
+def test_a_name_that_a_terminal_would_obey_is_escaped(capsys):
+    for source, line in (([5], "Léa"), ([1], "?"), ([5, 6], "fine")):
+        sentences.warn(Knowing(), sentences.Source(source, 2 + (line == "fine")), line, "\x1b[2J.txt line 3")
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert said.count("warning: \\x1b[2J.txt line 3: ") == 5
