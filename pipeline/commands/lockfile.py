@@ -4,7 +4,6 @@ import subprocess
 from pathlib import Path
 
 from dvc.exceptions import DvcException
-from dvc.lock import LockError
 from dvc.repo import Repo
 from dvc.schema import COMPILED_LOCKFILE_SCHEMA
 from dvc.utils.serialize import parse_yaml
@@ -19,12 +18,13 @@ COPY = Path("work/dvc.lock")  # as it was when it could last be read
 def keep_or_restore() -> str | None:
     """Keep a copy of a dvc.lock that DVC can read; put the copy, or git's, in the place of one that it cannot read.
 
-    What was restored and from where, in a sentence; None where nothing was.
+    What was restored and from where, in a sentence; None where nothing was, and where DVC cannot work here: another
+    `dvc` has the lock, or this is no repository. DVC itself will say so.
     """
     try:
         with Repo().lock:  # nobody writes it meanwhile
             return held()
-    except LockError:  # another `dvc` works here, and DVC itself will say so
+    except DvcException:
         return None
 
 

@@ -109,3 +109,13 @@ def test_what_dvc_reads_is_readable():
 )
 def test_what_dvc_cannot_read_is_not(text):
     assert not lockfile.is_readable(text)
+
+
+def test_outside_a_repository_dvc_is_left_to_say_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dvc.lock").write_text(CUT)
+    assert lockfile.keep_or_restore() is None
+    Repo.init(no_scm=True).close()
+    (tmp_path / ".dvc/config").write_text("")  # an archive of the project, without its .git
+    assert lockfile.keep_or_restore() is None
+    assert (tmp_path / "dvc.lock").read_text() == CUT
