@@ -30,6 +30,7 @@ FULL = re.compile(rf"{os.strerror(errno.ENOSPC)}|\d+ requested and \d+ written")
 UNUSABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)  # what a path may answer
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 LOCKS = Path("work/locks")  # a file for each stage of each matrix item, which DVC knows nothing of
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # Lustre unless mounted with -o flock, NFS without lockd
 IN_USE_SECONDS = 300.0  # so long a training that was asked to end may take over its update, a validation and its state
 
 
@@ -125,11 +126,14 @@ def open_lock(path: Path) -> IO[str]:
 
 
 def locked(file: IO[str]) -> bool:
-    """Whether this process has the file for itself now."""
+    """Whether this process has the file for itself now; so it is taken to be where the file system has no locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
     return True
 
 

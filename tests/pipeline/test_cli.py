@@ -1,5 +1,6 @@
 """A user's mistake is one message and exit 1, a bug a traceback; run as a command, as a stage is."""
 
+import errno
 import os
 import re
 import shutil
@@ -195,6 +196,19 @@ def test_a_lock_that_was_deleted_is_taken_anew(tmp_path):
         shutil.rmtree(tmp_path / "a")
         with cli.held(tmp_path / "a/lock"):
             assert (tmp_path / "a/lock").read_text() == str(os.getpid())
+
+
+def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch):
+    def fail(number, *_):
+        raise OSError(number, os.strerror(number))
+
+    for number in cli.NO_LOCKS:
+        monkeypatch.setattr(cli.fcntl, "flock", lambda *_, number=number: fail(number))
+        with cli.held(tmp_path / "lock"):
+            assert (tmp_path / "lock").read_text() == str(os.getpid())
+    monkeypatch.setattr(cli.fcntl, "flock", lambda *_: fail(errno.EIO))
+    with pytest.raises(OSError, match="Input/output"), cli.held(tmp_path / "lock"):
+        pytest.fail("held")
 
 
 def test_ones_that_do_not_write_need_no_lock(tmp_path):
