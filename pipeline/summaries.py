@@ -59,11 +59,21 @@ class Dropped(Summary):
     dropped: dict[str, Count]
 
 
+class Leaks(Summary):
+    """What a held-out part knows of another one."""
+
+    exact_source: Count
+    exact_target: Count
+    near_source: Count
+    near_target: Count
+    dropped: Count
+
+
 class Split(Summary):
     """data/split/<corpus>.json."""
 
     pairs: dict[Part, Count]
-    leakage: dict[str, dict[str, Count]]
+    leakage: dict[str, Leaks]
 
 
 class Tokens(Summary):
@@ -117,9 +127,10 @@ class Best(Lowest):
     update: Count
 
 
-class Summed(Translating):
+class Summed(Trained):
     """Of training.json, what the report shows."""
 
+    params: dict[str, Any]
     best: Best
     stopped: str
     updates: Count
@@ -143,12 +154,14 @@ class Details(RootModel[dict[Part, dict[str, Detail]]]):
     """data/score/<system>/scores.json."""
 
 
-class Scores(RootModel[dict[Part, dict[str, Any]]]):
+class Scores(RootModel[dict[Part, dict[str, float]]]):
     """metrics/<system>.json."""
 
+    model_config = ConfigDict(strict=True)
 
-def read(path: Path, kind: type[BaseModel]) -> Any:
-    """The summary at `path`, whole, where it is a `kind`.
+
+def read(path: Path, kind: type[BaseModel], *keys: str) -> Any:
+    """The summary at `path`, whole, where it is a `kind` and has these keys.
 
     Raises: DataError where it is missing, no JSON, or not what later stages read; with the first fault.
     """
@@ -163,6 +176,8 @@ def read(path: Path, kind: type[BaseModel]) -> Any:
         raise files.DataError(
             f"{path}: {where + ': ' if where else ''}{what[:1].lower()}{what[1:]}{got}; expected what the stage writes"
         ) from None
+    if missing := [key for key in keys if key not in value]:
+        raise files.DataError(f"{path}: {missing[0]}: field required; expected what the stage writes")
     return value
 
 

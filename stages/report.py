@@ -87,8 +87,9 @@ def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list
     """
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     runs, decoded = Path("runs", system), Path("data/decode", system)
-    scores = summaries.read(built(Path("metrics", f"{system}.json"), f"score@{system}"), summaries.Scores)
-    details = summaries.read(built(Path("data/score", system, "scores.json"), f"score@{system}"), summaries.Details)
+    scores = summaries.read(built(Path("metrics", f"{system}.json"), f"score@{system}"), summaries.Scores, *tests)
+    path = built(Path("data/score", system, "scores.json"), f"score@{system}")
+    details = summaries.read(path, summaries.Details, *tests)
     signatures = {part: {metric: found["signature"] for metric, found in details[part].items()} for part in tests}
     return System(
         corpus=corpus,

@@ -75,6 +75,6 @@ def packed(weight: Tensor, bias: Tensor | None) -> Product:
         rows = x.reshape(-1, x.shape[-1])
         even = F.pad(rows, (0, 0, 0, -len(rows) % EVEN))
         out = operations._linear_pointwise(even, arranged, bias, "none", [], "")
-        return out[: len(rows)].view(*x.shape[:-1], -1)
+        return out[: len(rows)].view(*x.shape[:-1], len(weight))
 
     return multiply

@@ -41,6 +41,8 @@ def test_a_language_of_params_is_one_of_summaries(tmp_path):
         (summaries.Kept, {"last": []}, "last: list should have at least 1 item after validation, not 0, got []"),
         (summaries.Kept, {"last": ["../a"]}, "last.0: string should match pattern "),
         (summaries.Trained, {"fingerprint": "../a", "vocabulary": "", "params": {}}, "fingerprint: string should "),
+        (summaries.Split, {"pairs": {}, "leakage": {"a/b": {"source": 1}}}, "leakage.a/b.exact_source: field required"),
+        (summaries.Scores, {"test": {"bleu": "x"}}, "test.bleu: should be a valid number, got 'x'"),
         (summaries.Scores, {"test": 3}, "test: should be a valid dictionary, got 3"),
         (summaries.Scores, "x" * 99, f"should be a valid dictionary, got '{'x' * 56}..."),
     ],
@@ -52,3 +54,12 @@ def test_the_first_fault_is_named(tmp_path, kind, value, said):
         summaries.read(path, kind)
     assert str(caught.value).startswith(f"{path}: {said}")
     assert str(caught.value).endswith(f"; {EXPECTED}")
+
+
+def test_keys_that_a_stage_needs_are_asked_for(tmp_path):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"test": {"bleu": 3}}))
+    assert summaries.read(path, summaries.Scores, "test") == {"test": {"bleu": 3}}
+    with pytest.raises(DataError) as caught:
+        summaries.read(path, summaries.Scores, "test", "news")
+    assert str(caught.value) == f"{path}: news: field required; {EXPECTED}"

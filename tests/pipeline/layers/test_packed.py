@@ -26,7 +26,7 @@ def layer():
 def test_packed_is_the_product(layer, dtype, with_bias):
     weight, bias = layer.weight.to(dtype), layer.bias.to(dtype) if with_bias else None
     product = packed(weight, bias)
-    for shape in ((1, 24), (300, 24), (5, 7, 24)):
+    for shape in ((1, 24), (300, 24), (5, 7, 24), (0, 24)):
         x = torch.randn(shape, dtype=dtype)
         found = product(x)
         assert found.dtype == dtype
