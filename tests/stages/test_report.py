@@ -91,7 +91,8 @@ def write_system(root, system, bleu):
     write(
         root / f"runs/{system}/train/training.json", training | {"params": {"training.updates": 300, "arch.width": 64}}
     )
-    write(root / f"runs/{system}/average/average.json", {"checkpoints": ["200.safetensors", "300.safetensors"]})
+    names = [f"update_{number}.safetensors" for number in (200, 300)]
+    write(root / f"runs/{system}/average/average.json", {"checkpoints": names})
 
 
 def write_project(root):
