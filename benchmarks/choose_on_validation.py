@@ -23,7 +23,9 @@ from pipeline.training.averaging import average_checkpoints
 
 
 def main(
-    system: Annotated[str, typer.Argument(help="Id of a trained system.")],
+    system: Annotated[
+        str, typer.Argument(help="Id of a trained system.")
+    ] = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny",
     checkpoints: Annotated[str, typer.Option(help="Numbers of last checkpoints to average, commas between.")] = "",
     length_penalties: Annotated[str, typer.Option(help="Length penalties, commas between.")] = "",
     max_lengths: Annotated[str, typer.Option(help="Longest translations, factor+offset, commas between.")] = "",

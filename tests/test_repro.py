@@ -199,7 +199,7 @@ def test_tweak_changes_exactly_what_reads_it(built, monkeypatch, name, value, ch
         assert set(Repo().status()) - {"check"} == set(changed)
 
 
-@pytest.mark.parametrize("name", ["cli", "progress", *fingerprint.TRACKING])
+@pytest.mark.parametrize("name", ["cli", "progress", "terminal", *fingerprint.TRACKING])
 def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
     monkeypatch.chdir(built.root)
     with built.edited(f"pipeline/{name}.py", "# new\n"):
