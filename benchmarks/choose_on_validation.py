@@ -15,11 +15,10 @@ import typer
 from pipeline import device, files
 from pipeline.data import parts
 from pipeline.data.vocabulary import Vocabulary
-from pipeline.decoding.translate import Decoding, translate
+from pipeline.decoding.translate import CorpusDecoding, Decoding, translate
 from pipeline.evaluation.bleu import bleu
 from pipeline.models import interface
-from pipeline.params import find, read_yaml
-from pipeline.training.averaging import average_checkpoints
+from pipeline.training.averaging import Averaging, CorpusAveraging, average_checkpoints
 
 
 def main(
@@ -31,34 +30,34 @@ def main(
     max_lengths: Annotated[str, typer.Option(help="Longest translations, factor+offset, commas between.")] = "",
 ) -> None:
     """Print a row for each combination; without options the one row that params.yaml asks for."""
-    params, (corpus, vocabulary, model, size) = read_yaml(Path("params.yaml")), system.split("-")
-    usual, averaged = Decoding.load("decode"), find(params, "average.checkpoints")
+    corpus, vocabulary, model, size = system.split("-")
+    usual = Decoding.load("decode").changed(CorpusDecoding.load(f"corpora.{corpus}.decode"))
+    averaged = Averaging.load("average").of(size, CorpusAveraging.load(f"corpora.{corpus}.average"))
     pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
     source, target = parts.paths(Path("data/split", corpus), parts.VALIDATION)
     sources, references = pieces.encode_source(list(files.read_lines(source))), list(files.read_lines(target))
-    found = interface.find(model)
+    found, where = interface.find(model), device.prepared()
     arch = found.Arch.load(f"models.{model}.{size}.arch")
-    net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size)
-    folder, where = Path("runs", system, "train/checkpoints"), device.prepared()
+    net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size).to(where).eval()
+    folder = Path("runs", system, "train/checkpoints")
     names = files.read_json(folder / "checkpoints.json")["last"]
     print("| checkpoints | length penalty | longest translation | BLEU, validation |\n| ---: | ---: | ---: | ---: |")
-    usual_length = f"{usual.max_length_factor:g}+{usual.max_length_offset}"
     for number, penalty, longest in itertools.product(
         listed(checkpoints) or [str(averaged)],
         listed(length_penalties) or [f"{usual.length_penalty:g}"],
-        listed(max_lengths) or [usual_length],
+        listed(max_lengths) or [f"{usual.max_length_factor:g}+{usual.max_length_offset}"],
     ):
         net.load_state_dict(average_checkpoints([folder / name for name in names[-int(number) :]]))
         factor, offset = longest.split("+")
-        decoding = usual.model_copy(
-            update={
-                "length_penalty": float(penalty),
-                "max_length_factor": float(factor),
-                "max_length_offset": int(offset),
-            }
-        )
-        lines = pieces.decode_target(translate(net.to(where).eval(), sources, decoding, where))
-        print(f"| {number} | {penalty} | {longest} | {bleu(lines, references):.2f} |", flush=True)
+        changed = {
+            "length_penalty": float(penalty),
+            "max_length_factor": float(factor),
+            "max_length_offset": int(offset),
+        }
+        decoding = usual.changed(CorpusDecoding.model_validate(changed))
+        found_pieces = translate(net, sources, decoding, where, unknown=pieces.whole_words)
+        score = bleu(pieces.decode_target(found_pieces), references)
+        print(f"| {number} | {penalty} | {longest} | {score:.2f} |", flush=True)
 
 
 def listed(text: str) -> list[str]:

@@ -38,10 +38,6 @@ class InUseError(ValueError):
     """Another process runs the same stage."""
 
 
-class UnreadError(ValueError):
-    """Nobody reads what a command prints."""
-
-
 def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) -> None:
     """Parse the command line into the names of `main`'s matrix item and call it, alone at its outputs.
 
@@ -166,7 +162,7 @@ def keep_standard_streams() -> None:
 
 
 def to_the_end(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, which says so where the reader of its output went away (`| head -1`); typer would be silent."""
+    """The command, which ends quietly with status 1 where the reader of its output went away (`| head -1`)."""
 
     @functools.wraps(command)
     def printing(*args: Any, **kwargs: Any) -> Any:
@@ -179,9 +175,7 @@ def to_the_end(command: Callable[..., Any]) -> Callable[..., Any]:
         except BrokenPipeError:
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, 1)  # Python's end would stumble over what is left to print
-            raise UnreadError(
-                "standard output: was closed before all was written; expected a reader to the end"
-            ) from None
+            raise SystemExit(1) from None
 
     return printing
 

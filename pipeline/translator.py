@@ -79,7 +79,8 @@ class Translator:
 
     def search(self, sources: Sequence[Source], decoding: Decoding, number: int = 1) -> list[list[Hypothesis]]:
         """The `number` best translations of each source, the best first."""
-        return n_best(self.model, [source.ids for source in sources], decoding, self.where, number)
+        pieces, unknown = [source.ids for source in sources], self.vocabulary.whole_words
+        return n_best(self.model, pieces, decoding, self.where, number, unknown=unknown)
 
     def text(self, pieces: Sequence[int]) -> str:
         """The line that target pieces spell."""

@@ -15,14 +15,15 @@ def main(corpus: str, vocabulary: str) -> None:
     read, where = Reader(READS, vocabulary=vocabulary), READS[0].format(vocabulary=vocabulary)
     split, kind = Path("data/split", corpus), read(Kind, READS[0]).kind
     texts = parts.paths(split, parts.TRAIN)
-    with files.new_folder(Path("data/vocabulary", f"{corpus}-{vocabulary}")) as folder:
+    out = Path("data/vocabulary", f"{corpus}-{vocabulary}")
+    with files.new_folder(out) as folder:
         if kind == "word":
             about = summaries.read(split / "languages.json", summaries.Languages)
             languages = about["source_language"], about["target_language"]
             words.train(read(words.Words, READS[0]), *texts, languages, folder, where)
         else:
             subwords.train(read(subwords.Subwords, READS[0]), *texts, folder, where)
-        seen_words.write(files.read_lines(texts[0]), folder)
+    seen_words.write(files.read_lines(texts[0]), out)
 
 
 if __name__ == "__main__":

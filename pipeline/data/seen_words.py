@@ -9,7 +9,6 @@ from typing import Self
 from pipeline import files
 from pipeline.data.normalisation import normalised
 
-FILE = "seen_words.txt"
 MOST_WORDS = 20_000  # different ones; a corpus with more of them speaks of anything
 RARE = 2e-3  # share of running words that may be expected to be new; where more are, one says nothing of its sentence
 WORD = re.compile(r"[^\W\d_]+")  # letters alone: a new number is no new kind of sentence
@@ -23,8 +22,8 @@ class SeenWords:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What `write` wrote into the folder of a vocabulary; nothing, for one that an earlier version built."""
-        path = folder / FILE
+        """What stands beside the folder of a vocabulary; nothing, for one that an earlier version built."""
+        path = path_beside(folder)
         return cls(files.read_lines(path) if path.exists() else ())
 
     def new(self, line: str) -> list[str]:
@@ -42,9 +41,14 @@ def words(line: str) -> list[str]:
     return WORD.findall(normalised(line))
 
 
+def path_beside(folder: Path) -> Path:
+    """The file of the words, beside the folder of a vocabulary: no training depends on it."""
+    return folder.with_name(f"{folder.name}.seen_words.txt")
+
+
 def write(lines: Iterable[str], folder: Path) -> None:
-    """Write the words of the lines into `folder`, sorted, a line each; none where they would tell nothing."""
-    files.write_lines(folder / FILE, sorted(telling(lines)))
+    """Write the words of the lines beside `folder`, sorted, a line each; none where they would tell nothing."""
+    files.write_lines(path_beside(folder), sorted(telling(lines)))
 
 
 def telling(lines: Iterable[str]) -> Iterable[str]:

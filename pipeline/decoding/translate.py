@@ -79,15 +79,25 @@ def translate(
 
 
 def n_best(
-    model: interface.Model, sources: Sequence[Source], decoding: Decoding, device: torch.device, number: int
+    model: interface.Model,
+    sources: Sequence[Source],
+    decoding: Decoding,
+    device: torch.device,
+    number: int,
+    *,
+    unknown: bool = False,
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source, the best first; of an empty source an empty one.
 
-    Fewer only where the model has no more to say, or `patience` ends the search before.
-    The caller has put the model on `device` and into `eval()`.
+    Fewer only where the model has no more to say, or `patience` ends the search before. With `unknown` UNK may be among
+    their pieces. The caller has put the model on `device` and into `eval()`.
     """
     results = [[Hypothesis([], 0.0)] for _ in sources]
-    found = each(lambda net, batch: ranked(net, batch, decoding, device, number), model, sources, decoding, device)
+
+    def best(net: interface.Model, batch: list[Source]) -> list[list[Hypothesis]]:
+        return ranked(net, batch, decoding, device, number, unknown=unknown)
+
+    found = each(best, model, sources, decoding, device)
     for index, hypotheses in found:
         results[index] = hypotheses
     return results
@@ -112,15 +122,24 @@ def each(
 
 
 def ranked(
-    model: interface.Model, sources: Sequence[Source], decoding: Decoding, device: torch.device, number: int
+    model: interface.Model,
+    sources: Sequence[Source],
+    decoding: Decoding,
+    device: torch.device,
+    number: int,
+    *,
+    unknown: bool = False,
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source of a batch; a beam of 1 chooses by log P alone, as greedy does."""
     source, longest = padded(sources).to(device), [decoding.max_length(len(one)) for one in sources]
     size, alpha = decoding.beam_size, decoding.length_penalty
     if size == 1:
-        found = beam.decode(model, source, longest, beam_size=1, alpha=0.0)
+        found = beam.decode(model, source, longest, beam_size=1, alpha=0.0, unknown=unknown)
         return [[penalised(best[0], most, alpha)] for best, most in zip(found, longest, strict=True)]
-    found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, n_best=number, enough=decoding.enough)
+    enough = decoding.enough
+    found = beam.decode(
+        model, source, longest, beam_size=size, alpha=alpha, n_best=number, enough=enough, unknown=unknown
+    )
     return [hypotheses[:number] for hypotheses in found]
 
 

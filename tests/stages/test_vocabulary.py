@@ -52,7 +52,8 @@ def test_a_vocabulary_of_the_training_part(project, run, name, size):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     folder = project / f"data/vocabulary/toy-{name}"
     models = ["joint.model"] if name == "joint" else ["source.model", "target.model"]
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*models, "seen_words.txt", "vocabulary.json"])
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*models, "vocabulary.json"])
+    assert folder.with_name(f"toy-{name}.seen_words.txt").exists()
     trained = Vocabulary.load(folder)
     assert (trained.joint, trained.source_size, trained.target_size) == (name == "joint", size, size)
     assert trained.decode_target(trained.encode_target(TARGET)) == TARGET
@@ -64,7 +65,6 @@ def test_a_vocabulary_of_whole_words(project, run):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     folder = project / "data/vocabulary/toy-word_8"
     assert sorted(path.name for path in folder.iterdir()) == [
-        "seen_words.txt",
         "source.words.json",
         "target.words.json",
         "vocabulary.json",

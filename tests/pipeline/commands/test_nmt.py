@@ -99,10 +99,7 @@ def test_as_a_command(project, project_root):
     ("shell", "said"),
     [
         ('"$@" >&-', "error: standard output: is closed; expected a place for what the command prints\n"),
-        (
-            '"$@" | true; exit ${PIPESTATUS[0]}',
-            "error: standard output: was closed before all was written; expected a reader to the end\n",
-        ),
+        ('"$@" | true; exit ${PIPESTATUS[0]}', ""),  # the reader's choice, as that of `head`
         pytest.param(
             '"$@" >/dev/full',
             "error: write: the disk is full; free some space and repeat the command\n",
@@ -110,7 +107,7 @@ def test_as_a_command(project, project_root):
         ),
     ],
 )
-def test_an_output_that_nobody_gets_is_one_line(project, project_root, shell, said):
+def test_an_output_that_nobody_gets_is_one_line_at_most(project, project_root, shell, said):
     environment = os.environ | {"PYTHONPATH": str(project_root)}
     command = [sys.executable, "-m", "pipeline.commands.nmt", "translate", "--system", SYSTEM, "le chat"]
     started = ["bash", "-c", shell, "bash", *command]

@@ -6,8 +6,8 @@ OPEN = [*CLOSED, *(f"mot{chr(97 + number)} nouveau" for number in range(15))]
 
 
 def test_words_of_a_closed_corpus_are_listed(tmp_path):
-    seen_words.write(CLOSED, tmp_path)
-    listed = (tmp_path / "seen_words.txt").read_text()
+    seen_words.write(CLOSED, tmp_path / "toy-bpe")
+    listed = (tmp_path / "toy-bpe.seen_words.txt").read_text()
     assert listed == "bas\nest\ngare\nhôtel\nl\nla\nlà\noù\n"
 
 
@@ -21,7 +21,7 @@ def test_new_words_are_named_once_in_their_order(tmp_path):
 
 def test_a_corpus_of_anything_lists_none_and_says_nothing(tmp_path, monkeypatch):
     seen_words.write(OPEN, tmp_path)  # 15 of 2,230 words came once
-    assert (tmp_path / "seen_words.txt").read_text() == ""
+    assert seen_words.path_beside(tmp_path).read_text() == ""
     assert SeenWords.load(tmp_path).new("xyz") == []
     monkeypatch.setattr(seen_words, "MOST_WORDS", 7)
     read = []
