@@ -16,7 +16,7 @@ NONE = "–"  # no value
 
 
 def escape(text: str) -> str:
-    """`text` on one line, so that Markdown shows it letter for letter, and a terminal that shows the file obeys none."""
+    """`text` on one line, so that Markdown shows it letter for letter and a terminal obeys nothing of it."""
     return SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
 
 
