@@ -17,6 +17,13 @@ from pathlib import Path
 from typing import IO, Any
 
 LINE_BYTES = 1 << 20  # far longer than any sentence: memory must not follow a file that has no ends of lines
+KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+}
 Manifest = dict[str, int]  # the files below a folder by their relative names, and the bytes in each
 
 UNFINISHED: dict[Path, Manifest] = {}  # the folders that this process is filling -> what was written into each
@@ -113,7 +120,9 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file to write (UTF-8 and \\n, or bytes), which becomes `path` when the block ends well, else is removed.
 
     The folder above is made where there is none, but never one of `new_folder` that another process took away.
+    Raises: DataError where a device, a pipe or a folder stands at `path`: a rename would put a file in its place.
     """
+    check_replaceable(path)
     holder = holder_of(path)
     if holder is None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -135,6 +144,17 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         partial.unlink(missing_ok=True)
         name_file(error, path)
         raise
+
+
+def check_replaceable(path: Path) -> None:
+    """Check that nothing stands at `path`, or an ordinary file.
+
+    Raises: DataError saying what does.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            raise DataError(f"{path}: is {KINDS.get(stat.S_IFMT(mode), 'no file')}; expected an ordinary file, or none")
 
 
 def make_below(holder: Path, path: Path) -> None:

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Literal, Self
 
-from pipeline import files, params
+from pipeline import files, params, terminal
 from pipeline.tracking_patience import Patience
 from pipeline.tracking_store import Kind, Store
 
@@ -134,7 +134,7 @@ class Run:
     def _give_up(self, what: str) -> None:
         if patience.give_up():
             rest = f"the local log {self.log_path} goes on" if self.log_path else "the stage goes on without it"
-            print(f"tracking: {what}; {rest}", file=sys.stderr)
+            print(terminal.printable(f"tracking: {what}; {rest}"), file=sys.stderr)
 
 
 class Silent(Run):
@@ -186,7 +186,8 @@ class Log:
 
     def _give_up(self, error: OSError) -> None:
         self.close()
-        print(f"tracking: the local log {self.path} ends here: {reason(error)}; the run goes on", file=sys.stderr)
+        said = f"tracking: the local log {self.path} ends here: {reason(error)}; the run goes on"
+        print(terminal.printable(said), file=sys.stderr)
 
 
 def flatten(values: Mapping[str, object]) -> dict[str, str]:

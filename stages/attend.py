@@ -8,6 +8,7 @@ from pipeline import cli, files
 from pipeline.data import parts
 from pipeline.decoding.attending import Attending, choose
 from pipeline.params import Reader
+from pipeline.terminal import printable
 from pipeline.translator import Translator
 
 READS = ("attend",)
@@ -34,7 +35,7 @@ def attend(translator: Translator, path: Path, number: int, line: str, attending
     """The record of one line of a file."""
     [source] = translator.read([line])
     if source.is_cut:
-        print(source.warning(f"{path} line {number}", "shown"), file=sys.stderr)
+        print(printable(source.warning(f"{path} line {number}", "shown")), file=sys.stderr)
     output = translator.likeliest(source, len(source.ids) + attending.max_length_offset)
     return translator.attention(number, source, output)
 

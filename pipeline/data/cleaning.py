@@ -154,7 +154,7 @@ def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
     Raises: DataError with both counts where one file is longer, or for a line that has no end for too long.
     """
     source, target = paths(folder, part)
-    with source.open("rb") as left, target.open("rb") as right:
+    with files.opened(source) as left, files.opened(target) as right:
         for a, b in zip_longest(files.bounded_lines(left, str(source)), files.bounded_lines(right, str(target))):
             if a is None or b is None:
                 raise files.not_parallel(source, target)

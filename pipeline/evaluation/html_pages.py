@@ -11,6 +11,7 @@ from markdown_it.token import Token
 from plotly.offline import get_plotlyjs
 
 from pipeline.files import new_file
+from pipeline.terminal import printable
 
 SCRIPT = "plotly.min.js"
 # Without the script, or without scripts at all, the PNG files are shown in place of the charts.
@@ -61,7 +62,7 @@ def write(folder: Path, title: str, body: str, site: Path | None = None) -> Path
     script = Path(os.path.relpath(site or folder, folder), SCRIPT).as_posix()
     path = folder / "index.html"
     with new_file(path) as file:
-        file.write(PAGE.format(title=escape(title), script=escape(script), body=body))
+        file.write(PAGE.format(title=escape(title), script=escape(script), body=printable(body)))
     return path
 
 

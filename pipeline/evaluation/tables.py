@@ -8,6 +8,7 @@ from rich.table import Table
 
 from pipeline.evaluation.results import Corpus, System
 from pipeline.evaluation.significance import Standing
+from pipeline.terminal import printable
 
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&#])")  # what Markdown, its tables or GitHub's formulas would take for markup
@@ -15,8 +16,8 @@ NONE = "–"  # no value
 
 
 def escape(text: str) -> str:
-    """`text` on one line, so that Markdown shows it letter for letter."""
-    return SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    """`text` on one line, so that Markdown shows it letter for letter and a terminal obeys nothing of it."""
+    return SPECIAL.sub(r"\\\1", printable(" ".join(text.split())))
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:

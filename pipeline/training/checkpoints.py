@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from pipeline.files import DataError, copy_file, write_json
+from pipeline.terminal import printable
 from pipeline.training import sealed
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
@@ -83,10 +84,13 @@ class Checkpoints:
             try:
                 return self.whole(path)
             except DataError as error:
-                print(f"warning: {error}; passed over for the checkpoint before it", file=sys.stderr)
+                print(printable(f"warning: {error}; passed over for the checkpoint before it"), file=sys.stderr)
             path.unlink()
         if states:
-            print(f"warning: {self.folder}: no checkpoint is whole; the training starts afresh", file=sys.stderr)
+            print(
+                printable(f"warning: {self.folder}: no checkpoint is whole; the training starts afresh"),
+                file=sys.stderr,
+            )
         return None
 
     def whole(self, state: Path) -> State:

@@ -28,7 +28,9 @@ VALID = ("short of its last byte", "one byte changed", "another's")  # may be a 
 
 
 def changed(data: bytes, rng: random.Random) -> bytes:
-    """The data with one byte another."""
+    """The data with one byte another; where there is none, with one byte."""
+    if not data:
+        return b"\0"
     at = rng.randrange(len(data))
     return data[:at] + bytes([data[at] ^ rng.randrange(1, 256)]) + data[at + 1 :]
 

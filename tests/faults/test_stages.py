@@ -89,6 +89,50 @@ def test_killed_stages_repeated_at_once_leave_the_same_bytes(built, tmp_path, ca
     assert not wrong, "\n".join(wrong)
 
 
+def test_full_disks_are_one_line_and_leave_nothing(built, tmp_path, campaign):
+    """On a small disk of its own: full from the start, and full before the stage is done."""
+    root = tmp_path / "disk"
+    root.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", str(root)]
+    if not shutil.which("mount") or subprocess.run(mounted, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    try:
+        shutil.copytree(built.root, root, dirs_exist_ok=True)
+        for name in STAGES if campaign.full else ["clean"]:
+            for free in (0, 16384) if campaign.full else (0,):
+                with campaign.trying("full disk during a stage"):
+                    try_full(STAGES[name], root, free, built)
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
+
+
+def try_full(stage: Stage, root: Path, free: int, built: Built) -> None:
+    """Run a stage with only so many bytes left; once there is room, it leaves the same bytes as undisturbed."""
+    shutil.rmtree(root / "work", ignore_errors=True)
+    tiny_project.remove(root, stage.outs)
+    fill(root / "filler", free)
+    again = start(stage, root)
+    said = again.communicate(timeout=SECONDS)[1]
+    (root / "filler").unlink()
+    assert "Traceback" not in said, said
+    assert "the disk is full" in said if again.returncode else True, said
+    assert again.returncode in (0, 1), said
+    parents = {(root / out).parent for out in stage.outs}
+    assert not [path for parent in parents for path in parent.glob(".*")], "litter"
+    shutil.rmtree(root / "work", ignore_errors=True)
+    tiny_project.remove(root, stage.outs)
+    tiny_project.run(stage, root)
+    assert tiny_project.contents(root, stage.outs) == built.outs[stage.name]
+
+
+def fill(path: Path, free: int) -> None:
+    """Fill a disk with one file, but for some bytes."""
+    with path.open("wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(1 << 20)):
+            continue
+    os.truncate(path, path.stat().st_size - free)
+
+
 def test_killed_dvc_repeated_at_once_leaves_the_same_bytes(tmp_path, campaign):
     """By DVC itself: what it notes in dvc.lock and keeps in its cache is what an undisturbed run gives."""
     root, rng = project(tmp_path / "project"), random.Random(time.time_ns())

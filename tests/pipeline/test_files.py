@@ -85,6 +85,34 @@ def test_failed_new_folder_leaves_the_old_one(tmp_path):
     assert os.listdir(tmp_path) == ["out"]
 
 
+def make_node(path, kind):
+    """A folder, a pipe, or a link to a device."""
+    if kind == "a folder":
+        path.mkdir()
+    elif kind == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/null")
+
+
+@pytest.mark.parametrize("kind", ["a folder", "a pipe", "a device"])
+def test_what_is_no_ordinary_file_is_not_replaced(tmp_path, kind):
+    make_node(tmp_path / "out", kind)
+    before = os.lstat(tmp_path / "out")
+    with pytest.raises(DataError) as error:
+        files.write_lines(tmp_path / "out", ["a"])
+    assert str(error.value) == f"{tmp_path}/out: is {kind}; expected an ordinary file, or none"
+    assert os.path.samestat(os.lstat(tmp_path / "out"), before)
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_device_is_not_replaced():
+    with pytest.raises(DataError) as error:
+        files.write_lines(Path(os.devnull), ["a"])
+    assert str(error.value) == "/dev/null: is a device; expected an ordinary file, or none"
+    assert Path(os.devnull).is_char_device()
+
+
 @needs_full
 @pytest.mark.parametrize("size", [1, 1 << 20])  # found when the file is flushed, and while it is written
 def test_full_disk_leaves_no_file_and_names_it(tmp_path, monkeypatch, size):

@@ -196,3 +196,9 @@ def test_nothing_left_after_cleaning(tmp_path):
 def test_the_section_says_what_is_wrong(key, value, message):
     faults = list(Cleaning.faults({**SECTION.model_dump(), key: value}, "corpora.toy.clean"))
     assert faults == [f"params.yaml: corpora.toy.clean.{key}: {message}"]
+
+
+def test_a_raw_file_that_is_missing_is_named(tmp_path):
+    with pytest.raises(DataError) as error:
+        list(cleaning.read_raw(tmp_path, "train"))
+    assert str(error.value) == f"{tmp_path}/train.source.txt: no such file; expected what an earlier stage writes"

@@ -68,6 +68,11 @@ def test_markdown_keeps_its_text(page):
     assert "<script>alert(1)</script>" in page.text("p")  # shown, not run
 
 
+def test_a_page_holds_nothing_that_a_terminal_obeys(tmp_path):
+    path = html_pages.write(tmp_path, "A", "<p>\x1b[2J a\x9bb\u202ec\té\n</p>")
+    assert "<p>\\x1b[2J a\\x9bb\\u202ec\té\n</p>" in path.read_text()
+
+
 def test_pictures_become_their_charts(page):
     assert page.text("i") == "the chart"
     assert page.all("img", "src") == ["a.png"]

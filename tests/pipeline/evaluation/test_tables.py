@@ -35,6 +35,10 @@ def test_escaped_text_stays_on_one_line():
     assert tables.escape(" a\tb\u2028c\r\n") == "a b c"
 
 
+def test_escaped_text_holds_nothing_that_a_terminal_obeys():
+    assert tables.escape("\x1b[2J a\x9bb\u202ec") == r"\\x1b\[2J a\\x9bb\\u202ec"
+
+
 def test_numbers_stand_to_the_right():
     assert tables.markdown(["name", "n"], [["a", "1"], ["b", "20"]], numbers=1) == (
         "| name | n |\n| :--- | ---: |\n| a | 1 |\n| b | 20 |\n"
