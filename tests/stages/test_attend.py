@@ -69,7 +69,8 @@ def test_a_model_without_attention_has_sentences_too(project):
 
 def test_a_line_longer_than_in_training_is_shown_in_part_and_named(project, capsys):
     system, most = systems.lay_out(project), systems.MAX_LENGTH - 1
-    files.write_lines(project / "data/split/toy/test.source.txt", ["le chat dort", systems.WORDS, "le chat"])
+    for side in ("source", "target"):
+        files.write_lines(project / f"data/split/toy/test.{side}.txt", ["le chat dort", systems.WORDS, "le chat"])
     attend.main(*system.split("-"))
     [fits, cut, _] = files.read_json(project / "data/attend" / system / "test.json")
     assert len(fits["source"]) < len(cut["source"]) == most + 1

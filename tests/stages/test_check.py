@@ -33,7 +33,7 @@ def test_any_right_file_gives_the_same_bytes(check, tmp_path):
 
 
 def test_every_fault_is_a_line(check, tmp_path):
-    said = check("sizes: [tiny]", "sizes: [tyni]\n  speed: fast")
+    said = check("sizes:\n  - tiny", "speed: fast\n  sizes:\n  - tyni")
     assert said.returncode == 1
     assert said.stdout == ""
     assert (
@@ -44,7 +44,7 @@ def test_every_fault_is_a_line(check, tmp_path):
 
 
 def test_no_yaml_is_a_line(check, tmp_path):
-    said = check("sizes: [tiny]", "sizes: [tiny")
+    said = check("sizes:\n  - tiny", "sizes: [tiny")
     assert said.returncode == 1
     assert said.stderr.startswith("error: params.yaml line ")
     assert said.stderr.count("\n") == 1

@@ -59,7 +59,8 @@ def project(tmp_path):
     for folder in (split, pieces, average):
         folder.mkdir(parents=True)
     for part, lines in PARTS.items():
-        (split / f"{part}.source.txt").write_text("".join(line + "\n" for line in lines))
+        for side in ("source", "target"):
+            files.write_lines(split / f"{part}.{side}.txt", lines)
     source, section = split / "train.source.txt", subwords.Subwords.model_validate(SUBWORDS)
     subwords.train(section, source, source, pieces, "vocabularies.bpe_toy")
     torch.manual_seed(1)
@@ -108,6 +109,7 @@ def test_one_line_out_per_line_in_whatever_the_batch_size(project):
 def test_sources_are_normalised_and_their_files_stay_as_they_are(project):
     path = project / "data/split/toy/other.source.txt"
     path.write_bytes(raw := "".join(line + "\n" for line in SPELLINGS).encode())
+    files.write_lines(project / "data/split/toy/other.target.txt", SPELLINGS)
     assert decode(project).returncode == 0
     translations = (project / "data/decode" / SYSTEM / "other.txt").read_text().removesuffix("\n").split("\n")
     assert len(translations) == len(SPELLINGS)
@@ -158,8 +160,8 @@ def test_whole_words_are_translated_twice(project):
     listed = {"language": "fr", "words": ["le", "chat", "noir", "dort"]}
     for side in ("source", "target"):
         files.write_json(folder / f"{side}.words.json", listed)
-    for part, lines in PARTS.items():
-        files.write_lines(project / f"data/split/toy/{part}.target.txt", lines)
+    about = {"kind": "word", "joint": False, "source_size": 8, "target_size": 8}
+    files.write_json(folder / "vocabulary.json", about)
     params = project / "params.yaml"
     params.write_text(params.read_text().replace("'tied_embeddings': 'all'", "'tied_embeddings': 'none'"))
     torch.manual_seed(1)

@@ -25,10 +25,12 @@ def test_the_folder_without_out(run, project):
     assert (project / said.out.strip()).read_bytes() == first
 
 
-def test_files_of_others_in_the_folder_stay(run, project):
+def test_a_folder_of_others_is_refused(fails, project):
     (project / "shown").mkdir()
     (project / "shown/letter.txt").write_text("dear")
-    assert run("attention", "--system", SYSTEM, "--out", "shown", "le chat").status == 0
+    assert fails("attention", "--system", SYSTEM, "--out", "shown", "le chat") == (
+        "--out: holds other files, got 'shown'; expected a new folder, or one that `nmt attention` wrote"
+    )
     assert (project / "shown/letter.txt").read_text() == "dear"
 
 

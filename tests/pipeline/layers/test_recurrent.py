@@ -56,7 +56,7 @@ def test_gradients_flow_in_bf16_where_it_reads_its_own_words(name):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_dropout_falls_on_embeddings_and_on_what_the_output_reads(name):
-    model = networks.build(name, dropout=0.5).train()
+    model = networks.build(name, dropout=0.5, output_dropout=0.5).train()
     hidden = model.hidden(SOURCE, TARGET)
     assert not torch.equal(hidden, model.hidden(SOURCE, TARGET))
     assert not torch.equal(model.logits(hidden), model.logits(hidden))

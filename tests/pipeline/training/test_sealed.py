@@ -58,7 +58,7 @@ def test_a_part_of_it_is_none(path, part):
 
 
 def test_a_file_without_a_checksum_is_none(tmp_path):
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="its checksum is another"):
         read(save(TENSORS, {"checkpoint": json.dumps(TOLD)}))
     with pytest.raises(KeyError):
         read(save(TENSORS))
