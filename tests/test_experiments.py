@@ -15,6 +15,7 @@ from dvc.utils.hydra import apply_overrides
 from dvc.utils.serialize import modify_yaml
 from ruamel.yaml import YAML
 
+from pipeline.params import flatten
 from tests.test_repro import SECONDS, Project, dvc_leaves_nothing_behind, environment, sources  # noqa: F401
 
 SYSTEM = "toy-bpe-transformer_prenorm-tiny"
@@ -187,7 +188,7 @@ def test_the_differences_are_shown(built):
 def test_metrics_are_a_few_numbers(built):
     for path in (built.root / "metrics").glob("*.json"):
         values = json.loads(path.read_text(encoding="utf-8"))
-        assert all(isinstance(value, int | float) for part in values.values() for value in part.values())
+        assert all(isinstance(value, int | float) for value in flatten(values).values())
     table = built.said("metrics", "show")
     assert len(table.splitlines()[0].split()) <= 20
     assert "nrefs" not in table
