@@ -39,7 +39,7 @@ FILES = {  # what is wrong -> the file, made from the project's own, and lines o
         ["params.yaml: build.corpora: should be a valid list, got 'phrasebook_fr_en'"],
     ),
     "a list for a section": (
-        lambda text: text.replace("\naverage: {checkpoints: 4}", "\naverage: [4]"),
+        lambda text: text.replace("\naverage: {checkpoints: 2}", "\naverage: [4]"),
         ["params.yaml: average: should be a mapping, got [4]"],
     ),
     "an unknown name": (
@@ -70,7 +70,7 @@ FILES = {  # what is wrong -> the file, made from the project's own, and lines o
         ["params.yaml: is nested too deeply; expected sections in sections, a few deep"],
     ),
     "a long text for a number": (
-        lambda text: text.replace("average: {checkpoints: 4}", f"average: {{checkpoints: {'x' * 10**6}}}"),
+        lambda text: text.replace("average: {checkpoints: 2}", f"average: {{checkpoints: {'x' * 10**6}}}"),
         [f"params.yaml: average.checkpoints: should be a valid integer, got '{'x' * 199}..."],
     ),
     "wider than any memory": (
