@@ -26,7 +26,7 @@ EACH = {  # one value of each section of the project's own params.yaml
     "corpora.multi30k_de_en.clean.max_words": ("200", "100"),
     "vocabularies.bpe_2k.size": ("2000", "1000"),
     "models.transformer_prenorm.tiny.learning.schedule.warmup": ("200", "100"),
-    "average.checkpoints": ("4", "2"),
+    "average.checkpoints": ("2", "4"),
     "decode.beam_size": ("5", "1"),
     "score.tokenize": ("13a", "intl"),
     "attend.sentences": ("3", "1"),
