@@ -20,9 +20,8 @@ def check(path: Path | None, command: str) -> None:
     whole = path.resolve()
     if whole == Path.cwd() or whole in Path.cwd().parents:
         what = "is the folder that nmt runs in, or one above it"
-    elif (
-        any(above.exists() and not above.is_dir() for above in (whole, *whole.parents))
-        or path.is_symlink() > path.exists()
+    elif any(above.exists() and not above.is_dir() for above in (whole, *whole.parents)) or (
+        path.is_symlink() and not path.exists()
     ):
         what = "is a file, or under one"
     elif whole.is_dir() and any(whole.iterdir()) and not is_written(whole, command):

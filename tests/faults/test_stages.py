@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from typing import NamedTuple
 import pytest
 
 from tests import tiny_project
-from tests.test_repro import environment
+from tests.test_repro import dvc_leaves_nothing_behind, environment  # noqa: F401 (a fixture of every test here)
 from tests.tiny_project import ROOT, Stage
 
 STAGES = tiny_project.stages()
@@ -42,14 +41,6 @@ class Built(NamedTuple):
     root: Path
     seconds: dict[str, float]
     outs: dict[str, dict[str, bytes]]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def dvc_leaves_nothing_behind(tmp_path_factory) -> Iterator[None]:
-    """DVC keeps an index of each project it sees outside the project."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path_factory.mktemp("site")))
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -192,6 +192,15 @@ def refusing() -> str:
         return f"http://127.0.0.1:{server.getsockname()[1]}"
 
 
+def check_each(campaign, kind: str, tries: dict[str, Future[Ended]]) -> None:
+    """Say how each stage of a row ended, and check it."""
+    for name, future in tries.items():
+        with campaign.trying(kind):
+            ended = future.result()
+            print(f"{name:<32} {ended.seconds:5.1f} s, own {ended.own_seconds:4.1f} s: {ended.said}")
+            check(ended)
+
+
 def test_a_server_that_fails_costs_a_stage_no_more_than_its_patience(campaign, tmp_path):
     def tried(name: str) -> Ended:
         with serving(ANSWERS[name]) as uri:
@@ -199,11 +208,7 @@ def test_a_server_that_fails_costs_a_stage_no_more_than_its_patience(campaign, t
 
     names = list(itertools.islice(ANSWERS, campaign.trials(len(ANSWERS), 1)))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for name, future in [(name, pool.submit(tried, name)) for name in names]:
-            with campaign.trying("tracking server that answers badly"):
-                ended = future.result()
-                print(f"{name:<24} {ended.seconds:5.1f} s, own {ended.own_seconds:4.1f} s: {ended.said}")
-                check(ended)
+        check_each(campaign, "tracking server that answers badly", {name: pool.submit(tried, name) for name in names})
 
 
 def test_an_address_where_no_server_is_costs_a_stage_no_more_than_its_patience(campaign, tmp_path):
@@ -221,12 +226,8 @@ def test_an_address_where_no_server_is_costs_a_stage_no_more_than_its_patience(c
     ]
     with swallowing() as deaf, ThreadPoolExecutor(AT_ONCE) as pool:
         chosen = [*addresses, deaf][: campaign.trials(len(addresses) + 1, 0)]
-        tries = [(uri, pool.submit(stage, tmp_path / f"stage{i}", uri)) for i, uri in enumerate(chosen)]
-        for uri, future in tries:
-            with campaign.trying("tracking address without a server"):
-                ended = future.result()
-                print(f"{uri:<32} {ended.seconds:5.1f} s, own {ended.own_seconds:4.1f} s: {ended.said}")
-                check(ended)
+        tries = {uri: pool.submit(stage, tmp_path / f"stage{i}", uri) for i, uri in enumerate(chosen)}
+        check_each(campaign, "tracking address without a server", tries)
 
 
 @pytest.fixture(scope="module")
@@ -300,8 +301,4 @@ def test_a_database_that_fails_costs_a_stage_no_more_than_its_patience(campaign,
         return
     database = request.getfixturevalue("database")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for name, future in [(name, pool.submit(tried, name)) for name in names]:
-            with campaign.trying("tracking database that fails"):
-                ended = future.result()
-                print(f"{name:<24} {ended.seconds:5.1f} s, own {ended.own_seconds:4.1f} s: {ended.said}")
-                check(ended)
+        check_each(campaign, "tracking database that fails", {name: pool.submit(tried, name) for name in names})
