@@ -54,8 +54,7 @@ faults: install ## kills, full disks, hostile servers and broken files, and a ta
 	@python -m pytest -m faults --all-faults
 
 repro: install ## build every system that params.yaml chooses
-	@nmt check
-	@dvc repro
+	@nmt repro
 
 ui: install ## MLflow on http://127.0.0.1:5000
 	@echo "http://127.0.0.1:5000/#/experiments/1?workflowType=machine_learning"

@@ -33,6 +33,12 @@ def prepared() -> torch.device:
     return best()
 
 
+def use_threads(number: int) -> None:
+    """Compute with so many threads from here on, on a CPU; 0 leaves as many as it has, or as `OMP_NUM_THREADS` says."""
+    if number:
+        torch.set_num_threads(number)
+
+
 def be_deterministic(seed: int) -> None:
     """The same bits on the same machine: deterministic kernels, torch's generator at `seed`."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

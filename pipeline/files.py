@@ -42,12 +42,9 @@ def new_folder(path: Path) -> Iterator[Path]:
     Raises: DataError where another process took something of it away meanwhile.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = unfinished(path)
-    partial.mkdir()
-    opened = os.open(partial, os.O_RDONLY)
+    partial, opened = begin_folder(path)
     UNFINISHED[partial] = {}
     try:
-        lock(opened)
         remove_leftovers(path, partial)
         yield partial
         publish(partial, path, opened)
@@ -58,6 +55,30 @@ def new_folder(path: Path) -> Iterator[Path]:
     finally:
         del UNFINISHED[partial]
         os.close(opened)
+
+
+def begin_folder(path: Path) -> tuple[Path, int]:
+    """An empty folder beside `path`, and the descriptor that holds its lock; made anew where another took it for left.
+
+    Between its birth and its lock it looks like what a killed process left.
+    """
+    while True:
+        partial = unfinished(path)
+        partial.mkdir()
+        with suppress(FileNotFoundError):
+            opened = os.open(partial, os.O_RDONLY)
+            lock(opened)
+            if is_at(partial, opened):
+                return partial, opened
+            os.close(opened)
+
+
+def is_at(path: Path, opened: int) -> bool:
+    """Whether the file or folder that was opened is still the one at `path`."""
+    try:
+        return os.path.samestat(os.stat(path), os.fstat(opened))
+    except FileNotFoundError:
+        return False
 
 
 def publish(partial: Path, path: Path, opened: int) -> None:
@@ -89,10 +110,8 @@ def check_same(folder: Path, path: Path, opened: int) -> None:
 
     Raises: DataError where it was removed, or removed and made anew.
     """
-    with suppress(FileNotFoundError):
-        if os.path.samestat(os.stat(folder), os.fstat(opened)):
-            return
-    raise DataError(f"{path}: was removed while it was written; expected no other process there")
+    if not is_at(folder, opened):
+        raise DataError(f"{path}: was removed while it was written; expected no other process there")
 
 
 def manifest(folder: Path) -> Manifest:
@@ -128,11 +147,10 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         path.parent.mkdir(parents=True, exist_ok=True)
     else:
         make_below(holder, path)
-    partial = unfinished(path)
+    partial, opened = begin_file(path)
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
     try:
-        with partial.open(mode, encoding=encoding, newline=newline) as file:
-            lock(file.fileno())
+        with open(opened, mode, encoding=encoding, newline=newline) as file:
             if holder is None:
                 remove_leftovers(path, partial)
             yield file
@@ -144,6 +162,17 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         partial.unlink(missing_ok=True)
         name_file(error, path)
         raise
+
+
+def begin_file(path: Path) -> tuple[Path, int]:
+    """As `begin_folder`, an empty file."""
+    while True:
+        partial = unfinished(path)
+        opened = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
+        lock(opened)
+        if is_at(partial, opened):
+            return partial, opened
+        os.close(opened)
 
 
 def check_replaceable(path: Path) -> None:
@@ -183,35 +212,37 @@ def token() -> str:
 
 
 def lock(opened: int) -> None:
-    """Show other processes that an unfinished file or folder is being written, where the file system has locks."""
+    """Show other processes that an unfinished file or folder is being written, where the file system has locks.
+
+    Waits for one that holds the lock: it removes what it takes for left.
+    """
     with suppress(OSError):
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(opened, fcntl.LOCK_EX)
 
 
 def remove_leftovers(path: Path, mine: Path) -> None:
     """Remove what processes that were killed left of `path`: all unfinished ones that nobody writes any more."""
     pattern = re.compile(rf"\.{re.escape(path.name)}(\.[0-9a-f]{{8}})?\.partial")
     for entry in list(os.scandir(path.parent)):
-        if pattern.fullmatch(entry.name) and entry.name != mine.name and is_left(entry):
+        if pattern.fullmatch(entry.name) and entry.name != mine.name:
+            remove_left(entry)
+
+
+def remove_left(entry: os.DirEntry[str]) -> None:
+    """Remove an unfinished file or folder unless somebody holds its lock; held here until it is gone."""
+    if entry.is_symlink():
+        Path(entry.path).unlink(missing_ok=True)
+        return
+    with suppress(OSError):
+        opened = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path, ignore_errors=True)
             else:
                 Path(entry.path).unlink(missing_ok=True)
-
-
-def is_left(entry: os.DirEntry[str]) -> bool:
-    """Whether nobody holds the lock of an unfinished file or folder."""
-    try:
-        opened = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW)
-    except OSError:
-        return entry.is_symlink()
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    finally:
-        os.close(opened)
-    return True
+        finally:
+            os.close(opened)
 
 
 def copy_file(old: Path, new: Path) -> None:

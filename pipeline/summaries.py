@@ -144,6 +144,10 @@ class Averaged(Summary):
     checkpoints: list[Weights]
 
 
+class Searched(RootModel[dict[str, str | int | float | bool | None]]):
+    """data/decode/<system>/decode.json."""
+
+
 class Detail(Summary):
     """How one metric was computed."""
 
@@ -161,7 +165,7 @@ class Scores(RootModel[dict[Part, dict[str, float]]]):
 
 
 def read(path: Path, kind: type[BaseModel], *keys: str) -> Any:
-    """The summary at `path`, whole, where it is a `kind` and has these keys.
+    """The summary at `path`, whole, where it is a `kind` and has these keys; `test.bleu` is a key below another.
 
     Raises: DataError where it is missing, no JSON, or not what later stages read; with the first fault.
     """
@@ -176,9 +180,18 @@ def read(path: Path, kind: type[BaseModel], *keys: str) -> Any:
         raise files.DataError(
             f"{path}: {where + ': ' if where else ''}{what[:1].lower()}{what[1:]}{got}; expected what the stage writes"
         ) from None
-    if missing := [key for key in keys if key not in value]:
+    if missing := [key for key in keys if not has(value, key)]:
         raise files.DataError(f"{path}: {missing[0]}: field required; expected what the stage writes")
     return value
+
+
+def has(value: Any, key: str) -> bool:
+    """Whether mappings in one another have the keys between the dots."""
+    for name in key.split("."):
+        if name not in value:
+            return False
+        value = value[name]
+    return True
 
 
 def shortened(value: object) -> str:

@@ -43,10 +43,20 @@ def create(path: Path) -> None:
     try:
         MlflowClient(f"sqlite:///{partial}").search_experiments()
         settle(partial, "0")
-        with contextlib.suppress(FileExistsError):  # another process was faster
-            os.link(partial, path)
+        publish(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def publish(partial: Path, path: Path) -> None:
+    """Give a new store its name, unless another process was faster."""
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without hard links, such as exFAT
+        if not path.exists():
+            partial.rename(path)
 
 
 def settle(path: Path, experiment_id: str, run_id: str | None = None) -> None:

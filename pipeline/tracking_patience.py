@@ -1,7 +1,6 @@
 """One verdict a process on MLflow's store: how long it is still waited for, and whether it was given up."""
 
 import contextlib
-import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -53,9 +52,9 @@ class Patience:
 
     def answered(self, *, local: bool) -> None:
         """The store has done what it was asked for. A local one may take its time over it: it cannot fall silent."""
-        free = math.inf if local else CALL_SECONDS + self._allowed
         with self._lock:
-            self._left += min(self._waited, free)
+            late = 0.0 if local else max(0.0, self._waited - self._allowed)
+            self._left += self._waited - (late if late > CALL_SECONDS else 0.0)
             self._allowed = self._waited = 0.0
 
     def wait(self, done: threading.Event) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 from pipeline import cli, files, summaries, tracking
 from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
+from pipeline.training import sealed
 from pipeline.training.averaging import Averaging, CorpusAveraging, average_checkpoints
 
 READS = ("average", "corpora.{corpus}.average")
@@ -13,8 +14,6 @@ READS = ("average", "corpora.{corpus}.average")
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Average as many of the last checkpoints as the sections say, or as many as there are."""
-    from safetensors.torch import save_file  # which loads torch: after `cli`
-
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     read = Reader(READS, corpus=corpus)
     number = read(Averaging, READS[0]).of(size, read(CorpusAveraging, READS[1]))
@@ -23,8 +22,8 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     key = summaries.read(train / "training.json", summaries.Trained)["fingerprint"]
     out = Path("runs", system, "average")
     with files.new_folder(out) as folder:
-        save_file(average_checkpoints([train / "checkpoints" / name for name in names]), folder / "model.safetensors")
-        files.note(folder / "model.safetensors")
+        weights = average_checkpoints([train / "checkpoints" / name for name in names])
+        sealed.save(folder / "model.safetensors", weights)
         files.write_json(folder / "average.json", {"checkpoints": names})
     with tracking.system_run(system, stage="average", fingerprint=key) as run:
         run.artifact(out, "average")

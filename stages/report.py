@@ -1,5 +1,6 @@
 """Gather the systems that `build` chose on one page: metrics/, runs/ and data/ -> report/."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +25,7 @@ def main() -> None:
     """Write the page of exactly the systems chosen, and show their scores."""
     read = Reader(READS)
     build, report, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
-    corpora = [compared(read_corpus(name, build), report, scoring) for name in build.corpora]
+    corpora = [compared(read_corpus(name, build, scoring), report, scoring) for name in build.corpora]
     out = Path("report")
     with files.new_folder(out) as folder:
         pages.write(folder, corpora, report)
@@ -55,7 +56,7 @@ def compared(corpus: Corpus, report: Report, scoring: Scoring) -> Corpus:
     return replace(corpus, comparisons=comparisons)
 
 
-def read_corpus(name: str, build: Build) -> Corpus:
+def read_corpus(name: str, build: Build, scoring: Scoring) -> Corpus:
     """A corpus, its systems and everything the page says about them.
 
     Raises: DataError where a file is missing, with the command that builds it.
@@ -63,8 +64,9 @@ def read_corpus(name: str, build: Build) -> Corpus:
     split = Path("data/split", name)
     splitting = summaries.read(built(Path("data/split", f"{name}.json"), f"split@{name}"), summaries.Split)
     tests = sorted(filter(parts.is_test, splitting["pairs"]), key=lambda part: (part != parts.TEST, part))
+    scored = dict.fromkeys(tests, scoring.metrics)
     encoded = {vocabulary: f"{name}-{vocabulary}" for vocabulary in build.vocabularies}
-    return Corpus(
+    corpus = Corpus(
         name=name,
         cleaning=summaries.read(built(Path("data/clean", name, "clean.json"), f"clean@{name}"), summaries.Dropped),
         splitting=splitting,
@@ -75,21 +77,36 @@ def read_corpus(name: str, build: Build) -> Corpus:
             for vocabulary, both in encoded.items()
         },
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
-        systems=[read_system(*axes, tests) for axes in build.combinations() if axes[0] == name],
+        systems=[read_system(*axes, scored) for axes in build.combinations() if axes[0] == name],
         comparisons={},
     )
+    for system in corpus.systems:
+        check_parallel(system, corpus)
+    return corpus
 
 
-def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: list[str]) -> System:
-    """One system and what it scored and translated.
+def check_parallel(system: System, corpus: Corpus) -> None:
+    """Check that each sentence of the test parts has its translation.
+
+    Raises: DataError with both numbers where there are more or fewer.
+    """
+    for part, texts in corpus.texts.items():
+        if len(system.translations[part]) != len(texts):
+            target = parts.paths(Path("data/split", corpus.name), part)[1]
+            raise files.not_parallel(Path("data/decode", system.id, f"{part}.txt"), target)
+
+
+def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: Mapping[str, Sequence[str]]) -> System:
+    """One system and what it scored and translated: of each test part, by these metrics.
 
     Raises: DataError where a file is missing, with the command that builds it.
     """
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     runs, decoded = Path("runs", system), Path("data/decode", system)
-    scores = summaries.read(built(Path("metrics", f"{system}.json"), f"score@{system}"), summaries.Scores, *tests)
+    keys = [f"{part}.{metric}" for part, metrics in tests.items() for metric in metrics]
+    scores = summaries.read(built(Path("metrics", f"{system}.json"), f"score@{system}"), summaries.Scores, *keys)
     path = built(Path("data/score", system, "scores.json"), f"score@{system}")
-    details = summaries.read(path, summaries.Details, *tests)
+    details = summaries.read(path, summaries.Details, *keys)
     signatures = {part: {metric: found["signature"] for metric, found in details[part].items()} for part in tests}
     return System(
         corpus=corpus,

@@ -23,6 +23,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
     decoded, out = Path("data/decode", system), Path("data/score", system)
     pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
+    searched = summaries.read(decoded / "decode.json", summaries.Searched)
     details: dict[str, dict[str, dict[str, Any]]] = {}
     scores: dict[str, dict[str, float]] = {}
     rows: list[Row] = []
@@ -40,7 +41,8 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     training = summaries.read(Path("runs", system, "train/training.json"), summaries.Judged)
     loss = {"validation": {"loss": training["best"]["validation_loss"]}}
     files.write_json(Path("metrics", f"{system}.json"), loss | scores)
-    track(system, scoring, scores, training["fingerprint"], decoded, out)
+    params = {"score": scoring.model_dump(), "decode": searched}
+    track(system, params, scores, training["fingerprint"], decoded, out)
 
 
 def test_parts(split: Path, decoded: Path) -> list[str]:
@@ -85,13 +87,13 @@ def read_known(decoded: Path, part: str, number: int) -> list[str]:
     return hypotheses
 
 
-def track(system: str, scoring: Scoring, scores: dict[str, dict[str, float]], fingerprint: str, *outs: Path) -> None:
+def track(
+    system: str, params: dict[str, object], scores: dict[str, dict[str, float]], fingerprint: str, *outs: Path
+) -> None:
     """Log the scores and the translations as a child of the training's run."""
     log = Path("work/logs", system, "score.jsonl")
     with tracking.scoring_run(system, stage="score", fingerprint=fingerprint, log=log) as run:
-        run.params(
-            {"score": scoring.model_dump(), "decode": files.read_json(Path("data/decode", system, "decode.json"))}
-        )
+        run.params(params)
         run.log(0, **{f"{part}/{metric}": value for part, found in scores.items() for metric, value in found.items()})
         for out in outs:
             run.artifact(out, out.parent.name)

@@ -88,6 +88,7 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     ranks.agree(precision, "precision auto", "the same everywhere: name fp32 or bf16 in its place")
     ranks.agree(key, "fingerprint of code, data and parameters", "the same files and versions on every machine")
     device.bound_memory()
+    device.use_threads(training.threads)
     device.be_deterministic(seed_for(training.seed, "weights"))
     words = Vocabulary.load(pieces)
     encoded = Encoded.open(data / "train", words.source_size, words.target_size)

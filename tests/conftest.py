@@ -3,6 +3,7 @@
 import ipaddress
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def project_root() -> Path:
     """The folder that holds `pipeline`, `stages` and `params.yaml`."""
     return Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def dvc_leaves_nothing_behind(tmp_path_factory) -> Iterator[None]:
+    """DVC keeps an index of each project it sees outside the project: here, for as long as a module's tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path_factory.mktemp("site")))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,12 @@ from typing import NamedTuple
 
 WORKER = """
 import functools, os, sys
+import typer
 from pipeline import cli
+from pipeline.data import transfer
 import stages.download as stage
 
+transfer.FILE_BYTES = 256 << 20  # not 64 GiB: what never ends would fill the disk of who tries it
 stage.Store = functools.partial(stage.Store, timeout_seconds=float(sys.argv[1]), attempts=2, pause_seconds=0.01)
 for line in sys.stdin:
     child = os.fork()

@@ -16,8 +16,10 @@ from dvc.utils.serialize import modify_yaml
 from ruamel.yaml import YAML
 
 from pipeline.params import flatten
-from tests.test_repro import SECONDS, Project, dvc_leaves_nothing_behind, environment, sources  # noqa: F401
+from tests import dvc_project
+from tests.dvc_project import SECONDS, Project, environment
 
+pytestmark = pytest.mark.usefixtures("dvc_leaves_nothing_behind")
 SYSTEM = "toy-bpe-transformer_prenorm-tiny"
 STAGES = {"check", "local@toy", "download@toy", "clean@toy", "split@toy", "vocabulary@toy-bpe", "encode@toy-bpe"}
 STAGES |= {f"{stage}@{SYSTEM}" for stage in ("train", "average", "decode", "score", "attend")} | {"report"}
@@ -99,9 +101,9 @@ class Clone(Project):
 
 
 @pytest.fixture(scope="module")
-def clone(sources, tmp_path_factory) -> Clone:  # noqa: F811 (a fixture)
+def clone(tmp_path_factory) -> Clone:
     """A fresh clone of a committed project, in which nothing was ever built, with the user's own files."""
-    origin = Clone(shutil.copytree(sources, tmp_path_factory.mktemp("origin") / "project"))
+    origin = Clone(dvc_project.copy(tmp_path_factory.mktemp("origin") / "project"))
     path = origin.root / "params.yaml"
     node = YAML(typ="safe").load(path)
     own = {"kind": "local", "source": "my/validation.fr", "target": "my/validation.en"}

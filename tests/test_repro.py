@@ -1,30 +1,28 @@
 """A tiny `dvc repro` builds everything, a second one nothing; an edit re-runs what reads it; a kill loses nothing.
 
-The systems stand in tests/tiny/params.yaml, all else is a copy of this project.
+In copies of this project, with the systems of tests/tiny/params.yaml.
 """
 
 import json
-import os
 import random
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import psutil
 import pytest
 from dvc.repo import Repo
-from ruamel.yaml import YAML
 
 from pipeline import fingerprint
+from tests import dvc_project
+from tests.dvc_project import SECONDS, Project, environment
 
+pytestmark = pytest.mark.usefixtures("dvc_leaves_nothing_behind")
 BOTH = ("toy-bpe-transformer_postnorm-tiny", "toy-bpe-transformer_prenorm-tiny")
 DATA = ["check", "local@toy", "download@toy", "clean@toy", "split@toy", "vocabulary@toy-bpe", "encode@toy-bpe"]
-SECONDS = 1200  # no command of these takes as long, on the busiest machine
 
 
 def of(*stages: str, systems: tuple[str, ...] = BOTH) -> list[str]:
@@ -32,90 +30,10 @@ def of(*stages: str, systems: tuple[str, ...] = BOTH) -> list[str]:
     return [f"{stage}@{system}" for stage in stages for system in systems]
 
 
-class Project(NamedTuple):
-    """A copy of this project that a test may run and edit."""
-
-    root: Path
-
-    def dvc(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run a dvc command in it."""
-        return subprocess.run(
-            self.command(*arguments), cwd=self.root, env=environment(), capture_output=True, text=True, timeout=SECONDS
-        )
-
-    def repro(self, *arguments: str) -> list[str]:
-        """The stages that `dvc repro` runs."""
-        said = self.dvc("repro", *arguments)
-        assert said.returncode == 0, said.stdout + said.stderr
-        return [line.split("'")[1] for line in said.stdout.splitlines() if line.startswith("Running stage '")]
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "dvc", *arguments]
-
-    def lock(self) -> dict:
-        """What every stage read and wrote, by checksum."""
-        return YAML(typ="safe").load(self.root / "dvc.lock")["stages"]
-
-    def edit(self, name: str, value: object) -> None:
-        """Set the value at a dotted name of params.yaml, or append a line to any other file."""
-        if name.endswith(".py"):
-            with (self.root / name).open("a", encoding="utf-8") as file:
-                file.write(str(value))
-            return
-        path = self.root / "params.yaml"
-        node = inner = YAML(typ="safe").load(path)
-        *above, last = name.split(".")
-        for key in above:
-            inner = inner[key]
-        assert inner.get(last) != value
-        inner[last] = value
-        YAML(typ="safe").dump(node, path)
-
-    @contextmanager
-    def edited(self, name: str, value: object) -> Iterator[None]:
-        """The project with an edit, which is taken back."""
-        path = self.root / (name if name.endswith(".py") else "params.yaml")
-        before = path.read_bytes()
-        self.edit(name, value)
-        try:
-            yield
-        finally:
-            path.write_bytes(before)
-
-
-def environment() -> dict[str, str]:
-    """Ours without git's own variables, this interpreter first on the path, and no tracking server of the user's."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MLFLOW_"))}
-    return kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}", "DVC_NO_ANALYTICS": "1"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def dvc_leaves_nothing_behind(tmp_path_factory) -> Iterator[None]:
-    """DVC keeps an index of each project it sees outside the project."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path_factory.mktemp("site")))
-        yield
-
-
 @pytest.fixture(scope="module")
-def sources(tmp_path_factory, project_root) -> Path:
-    """This project as it is now, what git knows and what is new, with the tiny params.yaml and nothing built."""
-    root = tmp_path_factory.mktemp("sources") / "project"
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
-    found = subprocess.run(listed, cwd=project_root, env=environment(), capture_output=True, text=True, check=True)
-    for name in filter(None, found.stdout.split("\0")):
-        if not name.startswith(("dvc.lock", "metrics/")) and (project_root / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(project_root / name, root / name)
-    shutil.copyfile(project_root / "tests/tiny/params.yaml", root / "params.yaml")
-    subprocess.run(["git", "init", "--quiet"], cwd=root, env=environment(), check=True)
-    return root
-
-
-@pytest.fixture(scope="module")
-def make(sources, tmp_path_factory) -> Callable[[], Project]:
+def make(tmp_path_factory) -> Callable[[], Project]:
     """Make a project in which nothing is built."""
-    return lambda: Project(shutil.copytree(sources, tmp_path_factory.mktemp("made") / "project"))
+    return lambda: Project(dvc_project.copy(tmp_path_factory.mktemp("made") / "project"))
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +79,17 @@ def test_second_repro_does_nothing(built):
     assert said.returncode == 0
     assert said.stdout.splitlines()[-1] == "Data and pipelines are up to date."
     assert (built.root / "dvc.lock").read_bytes() == before
+
+
+def test_several_systems_at_once_leave_the_same_bytes(built, make):
+    """Each by a `dvc repro` of its own, as `make repro` builds them."""
+    project = make()
+    command = [sys.executable, "-m", "pipeline.commands.nmt", "repro", "--jobs", "2"]
+    said = subprocess.run(command, cwd=project.root, env=environment(), capture_output=True, text=True, timeout=SECONDS)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert project.lock() == built.lock()
+    began = [said.stdout.index(f"{system.split('-')[2]} | Running stage 'train@{system}'") for system in BOTH]
+    assert max(began) < said.stdout.index(f"Running stage 'average@{BOTH[0]}'")
 
 
 PRENORM = "transformer_prenorm.tiny"

@@ -34,6 +34,7 @@ training = Training(
     checkpoint_interval=1,
     last_checkpoints=1,
     best_checkpoints=0,
+    threads=0,
     seed=given.seed,
 )
 learning = Learning.model_validate(

@@ -8,7 +8,8 @@ from pipeline import catalogue
 def check() -> None:
     """Name every fault of params.yaml, and bring back a dvc.lock that a kill cut short.
 
-    `make repro` begins with it. DVC reads both files before it runs the stage `check`, and stumbles over some faults.
+    `nmt repro` and `make repro` begin with it. DVC reads both files before it runs the stage `check`, and stumbles over
+    some faults.
     """
     catalogue.check()
     from pipeline.commands import lockfile  # DVC takes a second to import, which no other command needs

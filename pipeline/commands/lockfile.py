@@ -1,10 +1,13 @@
-"""dvc.lock: DVC writes it in place, so that a kill leaves a part of it, which no later command of DVC can read."""
+"""dvc.lock and DVC's own locks: written in place, so that a kill leaves a part, which no later `dvc` can read."""
 
+import json
 import subprocess
 from pathlib import Path
 
 from dvc.exceptions import DvcException
+from dvc.lock import make_lock
 from dvc.repo import Repo
+from dvc.rwlock import RWLOCK_FILE, RWLOCK_LOCK
 from dvc.schema import COMPILED_LOCKFILE_SCHEMA
 from dvc.utils.serialize import parse_yaml
 from voluptuous import Invalid
@@ -18,14 +21,29 @@ COPY = Path("work/dvc.lock")  # as it was when it could last be read
 def keep_or_restore() -> str | None:
     """Keep a copy of a dvc.lock that DVC can read; put the copy, or git's, in the place of one that it cannot read.
 
-    What was restored and from where, in a sentence; None where nothing was, and where DVC cannot work here: another
-    `dvc` has the lock, or this is no repository. DVC itself will say so.
+    What was mended, in a sentence a file; None where nothing was, and where DVC cannot work here: another `dvc` has the
+    lock, or this is no repository. DVC itself will say so.
     """
     try:
-        with Repo().lock:  # nobody writes it meanwhile
-            return held()
+        repo = Repo()
+        with repo.lock:  # nobody writes it meanwhile
+            return "\n".join(filter(None, (held(), remove_cut_rwlock(Path(repo.tmp_dir or "."))))) or None
     except DvcException:
         return None
+
+
+def remove_cut_rwlock(folder: Path) -> str | None:
+    """Remove DVC's list of the paths that running stages use, where a kill left a part of it."""
+    path = folder / RWLOCK_FILE
+    with make_lock(str(folder / RWLOCK_LOCK), tmp_dir=str(folder)):  # no stage that runs writes it meanwhile
+        try:
+            json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            path.unlink()
+            return f"{path.relative_to(Path.cwd())}: cut short by a kill, removed; DVC makes it anew"
+    return None
 
 
 def held() -> str | None:

@@ -10,6 +10,7 @@ from pipeline.commands.attention import attention
 from pipeline.commands.check import check
 from pipeline.commands.copy import copy
 from pipeline.commands.export import export
+from pipeline.commands.repro import repro
 from pipeline.commands.translate import translate
 from pipeline.files import DataError
 
@@ -20,7 +21,7 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # which keeps the line breaks of docstrings
 )
-for command in (translate, attention, anatomy, copy, export, check):
+for command in (translate, attention, anatomy, copy, export, check, repro):
     commands.command()(cli.to_the_end(command))
 
 

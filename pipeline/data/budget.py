@@ -12,7 +12,8 @@ class Training(Section):
     """Tokens are target tokens, end of sentence included; intervals are in updates, `patience` in validations.
 
     `tokens_per_batch` bounds a micro-batch's padded positions on its longer side, and so the memory. `patience` 0
-    never stops early.
+    never stops early. `threads` are those of a process on a CPU, 0 as many as it has cores: another number rounds
+    differently.
     """
 
     updates: PositiveInt
@@ -26,6 +27,7 @@ class Training(Section):
     checkpoint_interval: PositiveInt
     last_checkpoints: PositiveInt
     best_checkpoints: NonNegativeInt
+    threads: Annotated[int, Field(ge=0, le=1024)]
     seed: int
 
     @model_validator(mode="after")

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Iterable
 
-from sacremoses import MosesDetokenizer, MosesTokenizer
-
 
 class Moses:
     """Text to words and back by the rules of one language: of English, where Moses has none for it."""
 
     def __init__(self, language: str) -> None:
+        from sacremoses import MosesDetokenizer, MosesTokenizer  # a third of a second, which pieces need not wait for
+
         code = re.split("[-_]", language)[0].lower()  # the rules of pt_BR are those of pt
         self.tokenizer, self.detokenizer = MosesTokenizer(lang=code), MosesDetokenizer(lang=code)
 

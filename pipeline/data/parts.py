@@ -21,11 +21,12 @@ def is_test(part: str) -> bool:
 
 
 def names(folder: Path) -> list[str]:
-    """The parts that a folder holds, sorted.
+    """The parts that a folder holds, sorted; one whose source or target is missing counts, and fails where it is read.
 
     Raises: DataError where there is none.
     """
-    found = sorted(path.name.removesuffix(".source.txt") for path in folder.glob("*.source.txt"))
+    sides = (".source.txt", ".target.txt")
+    found = sorted({path.name.removesuffix(side) for side in sides for path in folder.glob(f"*{side}")})
     if not found:
         raise files.DataError(f"{folder}: holds no part; expected <part>.source.txt and <part>.target.txt")
     return found

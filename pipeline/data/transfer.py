@@ -1,5 +1,6 @@
 """One HTTP answer into a partial file, which a later answer goes on with where it is still the same file."""
 
+import errno
 import http.client
 import math
 import os
@@ -275,16 +276,26 @@ def refuse(address: str, response: requests.Response, partial: Path) -> NoReturn
 def save(address: str, response: requests.Response, partial: Path, start: int, timeout_seconds: float) -> None:
     """Append the answer's bytes as they are sent (never decoded: the published file is what has a checksum).
 
-    Raises: Interrupted where fewer came than the server announced, or too slowly.
+    Raises: Interrupted where fewer came than the server announced, or too slowly; DataError where they never end;
+        OSError where the disk is full. What no later request can go on with takes up no room.
     """
     total = state(partial).get("total")
-    with partial.open("ab") as out:
-        blocks = write(address, response, out, timeout_seconds)
-        what = f"fetch {Path(urlsplit(address).path).name}"
-        blocks_in_all = math.ceil(int(total) / BLOCK_BYTES) if total else None
-        for _ in progress.track(blocks, what, total=blocks_in_all, unit="MiB", start=start // BLOCK_BYTES):
-            pass
-        flush(out)
+    try:
+        with partial.open("ab") as out:
+            blocks = write(address, response, out, timeout_seconds)
+            what = f"fetch {Path(urlsplit(address).path).name}"
+            blocks_in_all = math.ceil(int(total) / BLOCK_BYTES) if total else None
+            for _ in progress.track(blocks, what, total=blocks_in_all, unit="MiB", start=start // BLOCK_BYTES):
+                pass
+            flush(out)
+    except files.DataError:
+        discard(partial)
+        raise
+    except OSError as error:
+        files.name_file(error, partial)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) and not resuming(address, partial):
+            discard(partial)
+        raise
     if total is not None and size_of(partial) != total:
         raise Interrupted(f"the download is truncated{so_far(partial)}")
 

@@ -113,7 +113,7 @@ def test_a_fault_is_named_at_once(kind, project_root, tmp_path, monkeypatch, cam
     if edit:
         assert edit(text) != text
         (tmp_path / "params.yaml").write_text(edit(text), encoding="utf-8")
-    with campaign.trying("params.yaml that DVC trips over"):
+    with campaign.trying("params.yaml that DVC trips over", kind):
         began = time.process_time()
         with pytest.raises(ParamsError) as error:
             catalogue.check()

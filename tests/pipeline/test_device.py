@@ -52,6 +52,17 @@ def test_pages_that_nothing_uses_go_back(monkeypatch):
     assert len(fragments) == 400
 
 
+@pytest.mark.parametrize(("asked", "expected"), [(0, 3), (1, 1), (2, 2)])
+def test_threads(asked, expected):
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        device.use_threads(asked)
+        assert torch.get_num_threads() == expected
+    finally:
+        torch.set_num_threads(before)
+
+
 def test_a_c_library_that_cannot_give_pages_back_is_left_alone(monkeypatch):
     monkeypatch.setattr(device.ctypes, "CDLL", lambda _: object())
     device.release_memory()

@@ -200,6 +200,25 @@ def test_no_writer_takes_away_the_file_that_another_writes(tmp_path):
     assert os.listdir(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize("new", [files.new_file, files.new_folder])
+def test_what_another_takes_for_left_is_begun_anew(tmp_path, monkeypatch, new):
+    """Between the birth of what is unfinished and its lock nothing tells it from what a killed process left."""
+    lock, removed = files.lock, []
+
+    def late(opened):
+        if not removed:
+            removed.extend(os.listdir(tmp_path))
+            files.remove_leftovers(tmp_path / "out", tmp_path / "mine")
+            assert os.listdir(tmp_path) == []
+        lock(opened)
+
+    monkeypatch.setattr(files, "lock", late)
+    with new(tmp_path / "out"):
+        assert len(removed) == 1
+        assert len(os.listdir(tmp_path)) == 1
+    assert os.listdir(tmp_path) == ["out"]
+
+
 def fill(out, spoil, *, first=True):
     """Write a folder, spoilt `first` or after its file."""
     with files.new_folder(out) as folder:

@@ -63,3 +63,7 @@ def test_keys_that_a_stage_needs_are_asked_for(tmp_path):
     with pytest.raises(DataError) as caught:
         summaries.read(path, summaries.Scores, "test", "news")
     assert str(caught.value) == f"{path}: news: field required; {EXPECTED}"
+    assert summaries.read(path, summaries.Scores, "test.bleu")
+    with pytest.raises(DataError) as caught:
+        summaries.read(path, summaries.Scores, "test.bleu", "test.chrf")
+    assert str(caught.value) == f"{path}: test.chrf: field required; {EXPECTED}"

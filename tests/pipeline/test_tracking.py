@@ -234,7 +234,7 @@ def test_dead_server_warns_once(
         monkeypatch.setattr(tracking_server, "ANSWER_SECONDS", 1.0)
         began = time.monotonic()
         train(tmp_path / "log", "dead", 0, 20)
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 30
     assert logged(tmp_path / "log") == list(range(1, 21))
     (line,) = warnings(capfd)
     what = "timed out" if answers else "[Errno 111] Connection refused"
@@ -294,7 +294,7 @@ def test_full_store_warns_once(client: Any, store: str, tmp_path: Path, capfd: p
     assert len(logged(tmp_path / "log")) == 5000
 
 
-def wait_for(what: Any, seconds: float = 20.0) -> None:
+def wait_for(what: Any, seconds: float = 60.0) -> None:
     until = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < until
@@ -311,14 +311,14 @@ def test_silent_store_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(tracking, "patience", impatient(monkeypatch))
     woken = threading.Event()
-    monkeypatch.setattr(tracking_store.Store, "tags", lambda store, values: woken.wait(20) and None)
+    monkeypatch.setattr(tracking_store.Store, "tags", lambda store, values: woken.wait(90) and None)
     run = tracking.training_run(SYSTEM, stage="t", fingerprint="silent", log=tmp_path / "log", resumed_at=0)
     run.tags(a="b")
     run.log(1, train_loss=1.0)
     began = time.monotonic()
     run.close()
     woken.set()
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     why = "the store did not answer in time"
     assert warnings(capfd) == [f"tracking: {why}; the local log {tmp_path / 'log'} goes on"]
 
@@ -417,7 +417,7 @@ def test_a_store_that_falls_behind_is_given_up(
 ) -> None:
     monkeypatch.setattr(tracking, "MAX_JOBS", 10)
     woken = threading.Event()
-    monkeypatch.setattr(tracking_store.Store, "open", lambda store, resumed_at: woken.wait(20) and None)
+    monkeypatch.setattr(tracking_store.Store, "open", lambda store, resumed_at: woken.wait(90) and None)
     train(tmp_path / "log", "behind", 0, 30)
     woken.set()
     why = "the store does not keep up"

@@ -57,6 +57,25 @@ def add_runs(database: Path, **runs: str) -> None:
     connection.close()
 
 
+@pytest.mark.parametrize(("link_fails", "is_there"), [(False, False), (True, False), (False, True), (True, True)])
+def test_a_store_of_another_process_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link_fails: bool, is_there: bool
+) -> None:
+    """Where the file system has hard links and where it has none."""
+    partial, path = tmp_path / "partial", tmp_path / "mlflow.db"
+    partial.write_text("mine")
+    if is_there:
+        path.write_text("another's")
+
+    def no_links(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if link_fails:
+        monkeypatch.setattr("os.link", no_links)
+    tracking_database.publish(partial, path)
+    assert path.read_text() == ("another's" if is_there else "mine")
+
+
 def test_artifacts_are_named_relative_to_the_store(database: Path) -> None:
     add_runs(database, a="/old/mlruns/1/a/artifacts", b="file:///old/mlruns/1/b/artifacts")
     tracking_database.settle(database, "1")

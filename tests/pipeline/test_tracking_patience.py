@@ -1,7 +1,6 @@
 """How long a stage waits: for one that is silent so many seconds in all, for one that gets on as long as it takes."""
 
-import threading
-import time
+from collections.abc import Callable
 
 import pytest
 
@@ -9,92 +8,116 @@ from pipeline import tracking_patience
 from pipeline.tracking_patience import Patience, Watched
 
 
+class Clock:
+    """Time that passes only where the test waits, so that a slow machine changes nothing."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+class Work:
+    """Stands for the event of a thread: the steps are seconds to sleep and calls, and at their end it is set."""
+
+    def __init__(self, clock: Clock, *steps: float | Callable[[], object]) -> None:
+        self._clock, self._steps, self._free_at = clock, list(steps), clock.seconds
+
+    def wait(self, seconds: float) -> bool:
+        """Let so many seconds pass, and take the steps that fall into them."""
+        self._clock.seconds += seconds
+        while self._steps and self._clock.seconds >= self._free_at:
+            step = self._steps.pop(0)
+            if callable(step):
+                step()
+            else:
+                self._free_at += step
+        return not self._steps and self._clock.seconds >= self._free_at
+
+
 @pytest.fixture(autouse=True)
-def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tenth of a second is what a second is in life."""
-    for name, seconds in {"WAIT_SECONDS": 1.5, "ANSWER_SECONDS": 0.9, "OWN_SECONDS": 6.0, "CALL_SECONDS": 0.1}.items():
-        monkeypatch.setattr(tracking_patience, name, seconds)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(tracking_patience, "time", clock)
+    return clock
 
 
-def waited(patience: Patience, done: threading.Event) -> float:
+def never(clock: Clock) -> Work:
+    """A store that falls silent."""
+    return Work(clock, float("inf"))
+
+
+def waited(patience: Patience, clock: Clock, work: Work) -> float:
     """Seconds until `patience` has run out."""
-    began = time.monotonic()
-    assert not patience.wait(done)
-    return time.monotonic() - began
+    began = clock.seconds
+    assert not patience.wait(work)
+    return clock.seconds - began
 
 
-def in_thread(*steps: object) -> threading.Event:
-    """Take the steps, one after the other, beside the test: to sleep for so many seconds, or a call."""
-    done = threading.Event()
-
-    def work() -> None:
-        for step in steps:
-            time.sleep(step) if isinstance(step, float) else step()  # type: ignore[operator]
-        done.set()
-
-    threading.Thread(target=work, daemon=True).start()
-    return done
-
-
-def test_silence_is_waited_for_once_in_all() -> None:
-    patience, never = Patience(), threading.Event()
-    assert not patience.wait(in_thread(1.0)) or not patience.is_over
-    assert waited(patience, never) < 1.0
-    assert waited(patience, never) < 0.3
-
-
-def test_a_local_store_that_gets_on_is_not_cut_off() -> None:
+def test_silence_is_waited_for_once_in_all(clock: Clock) -> None:
     patience = Patience()
-    steps = [1.0, lambda: patience.answered(local=True)] * 4
-    assert patience.wait(in_thread(*steps))
-    assert waited(patience, threading.Event()) > 1.0
+    assert patience.wait(Work(clock, 10.0))
+    assert waited(patience, clock, never(clock)) == pytest.approx(5.0, abs=0.2)
+    assert waited(patience, clock, never(clock)) < 0.2
 
 
-def test_a_server_that_answers_is_not_cut_off() -> None:
+def test_a_local_store_that_gets_on_is_not_cut_off(clock: Clock) -> None:
     patience = Patience()
-    assert patience.wait(in_thread(*[0.08, lambda: patience.answered(local=False)] * 30))
+    assert patience.wait(Work(clock, *[10.0, lambda: patience.answered(local=True)] * 4))
+    assert waited(patience, clock, never(clock)) == pytest.approx(15.0, abs=0.3)
 
 
-def test_a_server_that_drips_is_cut_off() -> None:
+def test_a_server_that_answers_is_not_cut_off(clock: Clock) -> None:
     patience = Patience()
-    began = time.monotonic()
-    assert not patience.wait(in_thread(*[0.6, lambda: patience.answered(local=False)] * 30))
-    assert time.monotonic() - began < 3.0
+    assert patience.wait(Work(clock, *[0.9, lambda: patience.answered(local=False)] * 50))
+    assert waited(patience, clock, never(clock)) == pytest.approx(15.0, abs=0.3)
 
 
-def test_large_files_have_their_time() -> None:
+def test_a_server_that_drips_is_cut_off(clock: Clock) -> None:
     patience = Patience()
-    patience.expect(2 * tracking_patience.BYTES_PER_SECOND)
-    assert patience.wait(in_thread(2.5, lambda: patience.answered(local=False)))
-    assert waited(patience, threading.Event()) > 0.5
+    drips = Work(clock, *[6.0, lambda: patience.answered(local=False)] * 30)
+    assert waited(patience, clock, drips) == pytest.approx(15.0, abs=0.2)
+
+
+def test_a_server_that_answers_late_costs_no_more_than_a_silent_one(clock: Clock) -> None:
     patience = Patience()
-    patience.expect(10 * tracking_patience.BYTES_PER_SECOND)
+    late = Work(clock, *[2.0, lambda: patience.answered(local=False)] * 30)
+    assert waited(patience, clock, late) == pytest.approx(15.0, abs=0.2)
+
+
+def test_large_files_have_their_time(clock: Clock) -> None:
+    patience = Patience()
+    patience.expect(20 * tracking_patience.BYTES_PER_SECOND)
+    assert patience.wait(Work(clock, 25.0))
+    assert waited(patience, clock, never(clock)) == pytest.approx(10.0, abs=0.2)
+    patience = Patience()
+    patience.expect(100 * tracking_patience.BYTES_PER_SECOND)
     patience.answered(local=False)  # sent at once: what follows has no more time for it
-    assert waited(patience, threading.Event()) < 3.0
+    assert waited(patience, clock, never(clock)) == pytest.approx(15.0, abs=0.2)
 
 
-def test_our_own_work_has_its_time_and_leaves_enough_for_the_store() -> None:
-    patience = Patience()
-
-    def work() -> None:
-        with patience.own_work():
-            time.sleep(2.5)
-
-    assert patience.wait(in_thread(work))
-    assert 0.7 < waited(patience, threading.Event()) < 2.0
-
-
-def test_our_own_work_does_not_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tracking_patience, "OWN_SECONDS", 0.2)
+def test_our_own_work_has_its_time_and_leaves_enough_for_the_store(clock: Clock) -> None:
     patience = Patience()
     with patience.own_work():
-        assert waited(patience, threading.Event()) < 3.0
+        assert patience.wait(Work(clock, 25.0))
+    assert waited(patience, clock, never(clock)) == pytest.approx(9.0, abs=0.2)
 
 
-def test_a_stopped_process_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    patience, clock = Patience(), iter([0.0, 3600.0])
-    monkeypatch.setattr(tracking_patience.time, "monotonic", lambda: next(clock, 3600.0))
-    assert patience.wait(in_thread(0.08))
+def test_our_own_work_does_not_take_for_ever(clock: Clock) -> None:
+    patience = Patience()
+    with patience.own_work():
+        assert waited(patience, clock, never(clock)) == pytest.approx(15.0 + 120.0, abs=0.2)
+
+
+def test_a_stopped_process_does_not_wait(clock: Clock) -> None:
+    patience = Patience()
+
+    def stop() -> None:
+        clock.seconds += 3600.0
+
+    assert patience.wait(Work(clock, 1.0, stop, 1.0))
+    assert waited(patience, clock, never(clock)) > 11.0
 
 
 def test_the_first_verdict_counts() -> None:

@@ -41,7 +41,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
         uri = f"http://127.0.0.1:{server.getsockname()[1]}"
         began = time.monotonic()
         assert failure(uri) == f"{uri}: timed out; a tracking server was expected"
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
     assert failure(uri) == f"{uri}: [Errno 111] Connection refused; a tracking server was expected"
 
 

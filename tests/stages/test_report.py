@@ -171,8 +171,8 @@ def test_systems_are_compared_by_the_sections_read(reported):
 
 def test_without_bleu_nothing_is_compared(project, monkeypatch):
     monkeypatch.chdir(project)
-    corpus, report = read_corpus("toy_fr_en", Build.load("build")), Report.load("report")
-    scoring = Scoring.load("score")
+    scoring, report = Scoring.load("score"), Report.load("report")
+    corpus = read_corpus("toy_fr_en", Build.load("build"), scoring)
     assert compared(corpus, report, scoring.model_copy(update={"metrics": ["chrf"]})) == corpus
     assert set(compared(corpus, report, scoring).comparisons) == {"test", "compositional"}
 
@@ -215,3 +215,24 @@ def test_a_missing_file_is_named_with_the_command_that_builds_it(project, path, 
     with pytest.raises(DataError) as error:
         main()
     assert str(error.value) == f"{path}: no such file; expected what `dvc repro {REQUIRED[path]}` builds"
+
+
+@pytest.mark.parametrize("path", [f"metrics/{SYSTEMS[0]}.json", f"data/score/{SYSTEMS[0]}/scores.json"])
+def test_a_score_that_is_not_there_is_named(project, path, monkeypatch):
+    scores = json.loads((project / path).read_text())
+    write(project / path, scores | {"compositional": {}})
+    monkeypatch.chdir(project)
+    with pytest.raises(DataError) as error:
+        main()
+    assert str(error.value) == f"{path}: compositional.bleu: field required; expected what the stage writes"
+
+
+@pytest.mark.parametrize(("lines", "number"), [("", 0), ("one more\n" * 99, 99)])
+def test_translations_of_more_or_fewer_sentences_are_named(project, monkeypatch, lines, number):
+    path = f"data/decode/{SYSTEMS[0]}/compositional.txt"
+    write(project / path, lines)
+    monkeypatch.chdir(project)
+    with pytest.raises(DataError) as error:
+        main()
+    expected = f"compositional.target.txt {PARTS['compositional']}: the two files must be parallel"
+    assert str(error.value) == f"{path} has {number} lines, {expected}"

@@ -179,3 +179,14 @@ def test_translations_of_other_sentences_than_those_without_unknown_words_are_na
         "compositional without unknown words, got 1; expected 0\n"
     )
     assert not (project / "metrics").exists()
+
+
+def test_settings_of_the_search_that_are_none_are_named(project):
+    path = f"data/decode/{SYSTEM}/decode.json"
+    write(project / path, ['["beam_size"]'])
+    run = score(project)
+    assert run.returncode == 1
+    assert run.stderr.startswith(f"error: {path}: should be a valid dictionary, got ['beam_size']; expected what")
+    assert run.stderr.count("\n") == 1
+    assert not (project / "metrics").exists()
+    assert not (project / "data/score").exists()

@@ -1,4 +1,4 @@
-"""`nmt check`, which `make repro` begins with."""
+"""`nmt check`, which `nmt repro` begins with."""
 
 import pytest
 
@@ -27,9 +27,3 @@ def test_a_fault_of_params_comes_first(folder, fails, monkeypatch):
     monkeypatch.setattr(lockfile, "keep_or_restore", lambda: pytest.fail("called"))
     (folder / "params.yaml").write_text("")
     assert fails("check") == "params.yaml: must be a mapping of sections, got nothing"
-
-
-def test_make_repro_begins_with_it(project_root):
-    lines = (project_root / "Makefile").read_text(encoding="utf-8").splitlines()
-    start = next(number for number, line in enumerate(lines) if line.startswith("repro:"))
-    assert lines[start + 1 : start + 3] == ["\t@nmt check", "\t@dvc repro"]

@@ -51,6 +51,23 @@ def test_a_good_file_stays_and_a_copy_is_kept(project):
     assert (project / "dvc.lock").read_text() == (project / "work/dvc.lock").read_text() == LOCK
 
 
+@pytest.mark.parametrize("left", ["", '{"write": {"/a": {"pid": 1'])
+def test_a_cut_list_of_paths_in_use_is_removed(project, left):
+    """As SIGKILL leaves it; with it, every `dvc repro` says that its JSON structure is corrupted."""
+    (project / ".dvc/tmp").mkdir(exist_ok=True)
+    (project / ".dvc/tmp/rwlock").write_text(left)
+    assert lockfile.keep_or_restore() == ".dvc/tmp/rwlock: cut short by a kill, removed; DVC makes it anew"
+    assert not (project / ".dvc/tmp/rwlock").exists()
+    assert lockfile.keep_or_restore() is None
+
+
+def test_a_whole_list_of_paths_in_use_stays(project):
+    (project / ".dvc/tmp").mkdir(exist_ok=True)
+    (project / ".dvc/tmp/rwlock").write_text('{"write": {}, "read": {}}')
+    assert lockfile.keep_or_restore() is None
+    assert (project / ".dvc/tmp/rwlock").exists()
+
+
 def test_a_cut_file_is_restored_from_the_copy(project):
     (project / "dvc.lock").write_text(OLDER)
     commit()

@@ -15,12 +15,14 @@ def faults(tmp_path, **changed):
 
 
 def test_faults_are_named(tmp_path):
-    changed = {"updates": 0, "tokens_per_update": 1.5, "max_length": 1, "patience": -1, "seed": None, "sed": 1}
+    changed = {"updates": 0, "tokens_per_update": 1.5, "max_length": 1, "patience": -1}
+    changed |= {"threads": -1, "seed": None, "sed": 1}
     assert faults(tmp_path, **changed) == [
         "updates: should be greater than 0, got 0",
         "tokens_per_update: should be a valid integer, got 1.5",
         "max_length: should be greater than or equal to 2, got 1",
         "patience: should be greater than or equal to 0, got -1",
+        "threads: should be greater than or equal to 0, got -1",
         "seed: is missing",
         "sed: unknown key; nearest is 'seed'",
     ]

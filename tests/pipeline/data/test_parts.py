@@ -22,6 +22,16 @@ def test_parts_are_found_by_name(tmp_path):
     assert parts.names(tmp_path) == ["test", "train"]
 
 
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_part_without_one_of_its_files_is_a_part_that_cannot_be_read(tmp_path, side):
+    parts.write(tmp_path, "test", PAIRS)
+    missing = parts.paths(tmp_path, "test")[side]
+    missing.unlink()
+    assert parts.names(tmp_path) == ["test"]
+    with pytest.raises(DataError, match=f"^{re.escape(str(missing))}: no such file"):
+        list(parts.read(tmp_path, "test"))
+
+
 def test_a_folder_without_parts_is_named(tmp_path):
     with pytest.raises(DataError) as caught:
         parts.names(tmp_path)

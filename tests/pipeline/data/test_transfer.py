@@ -1,5 +1,6 @@
 """One request at a time: what an answer leaves of a file, and what it says where there is none."""
 
+import errno
 import gzip
 import socket
 from collections.abc import Iterator
@@ -355,6 +356,23 @@ def test_too_large_a_file_is_refused(server: Server, partial: Path, monkeypatch:
     monkeypatch.setattr(transfer, "FILE_BYTES", 1000)
     with pytest.raises(DataError, match=r"corpus.txt: sends more than 1,000 bytes; expected at most that$"):
         receive(server, partial)
+    assert list(partial.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("resumable", [True, False])
+def test_a_full_disk_keeps_what_can_be_gone_on_with(
+    server: Server, partial: Path, monkeypatch: pytest.MonkeyPatch, resumable: bool
+) -> None:
+    def full(_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if not resumable:
+        server.validator = {}
+    monkeypatch.setattr(transfer, "flush", full)
+    with pytest.raises(OSError, match="No space left on device") as error:
+        receive(server, partial)
+    assert error.value.filename == str(partial)
+    assert partial.exists() == transfer.state_path(partial).exists() == resumable
 
 
 def test_a_trickle_is_too_slow(server: Server, partial: Path) -> None:

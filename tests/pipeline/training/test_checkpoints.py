@@ -249,10 +249,10 @@ def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     checkpoints.wait()
     before = (tmp_path / "state.safetensors").read_bytes()
 
-    def full(tensors, metadata):
+    def full(opened):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pipeline.training.sealed.save", full)
+    monkeypatch.setattr("os.fsync", full)
     checkpoints.save(model, optimizer, Record().after(step(2)), keep=True, write=True)
     with pytest.raises(OSError, match="No space left") as caught:
         checkpoints.wait()

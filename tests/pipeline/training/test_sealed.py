@@ -7,6 +7,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 
+from pipeline.training import sealed
 from pipeline.training.sealed import digest, read, write
 
 TENSORS = {"b": torch.arange(6.0).view(2, 3), "a": torch.tensor([1, 2], dtype=torch.int64), "none": torch.empty(0, 3)}
@@ -31,6 +32,16 @@ def test_what_was_put_in(path):
 
 def test_anything_that_knows_the_format_reads_it(path):
     assert torch.equal(load_file(path)["b"], TENSORS["b"])
+
+
+@pytest.mark.parametrize("metadata", [None, {"checkpoint": json.dumps(TOLD)}])
+def test_the_bytes_are_those_of_the_library(tmp_path, metadata):
+    """Of every type that a file may hold, of views, of names in any order and of one that is not ASCII."""
+    tensors = {f"{dtype} é": torch.arange(5).to(dtype) for dtype in reversed(sealed.DTYPES)}
+    tensors |= TENSORS | {"number": torch.tensor(3.0), "transposed": torch.arange(6.0).view(2, 3).t()}
+    sealed.save(tmp_path / "ours.safetensors", tensors, metadata)
+    whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
+    assert (tmp_path / "ours.safetensors").read_bytes() == save(whole, metadata)
 
 
 def test_the_same_bytes_again(tmp_path, path):
