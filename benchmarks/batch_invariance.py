@@ -17,10 +17,10 @@ import torch
 import typer
 
 from pipeline import files
-from pipeline.data import parts
+from pipeline.corpora import parts
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding, n_best
-from pipeline.translator import Translator
+from pipeline.decoding.translator import Translator
 
 SCORE_TOLERANCE = 1e-4  # relative
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"

@@ -13,12 +13,12 @@ from typing import Annotated
 import typer
 
 from pipeline import device, files
-from pipeline.data import parts
-from pipeline.data.vocabulary import Vocabulary
+from pipeline.corpora import parts
 from pipeline.decoding.translate import CorpusDecoding, Decoding, translate
 from pipeline.evaluation.bleu import bleu
 from pipeline.models import interface
 from pipeline.training.averaging import Averaging, CorpusAveraging, average_checkpoints
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 
 def main(

@@ -24,13 +24,13 @@ from contestants.turn import HERE, OURS, run
 from safetensors.torch import save_file
 
 from pipeline import ctranslate2_export, files
-from pipeline.data import parts
+from pipeline.corpora import parts
 from pipeline.decoding import ctranslate2_search
 from pipeline.decoding.translate import Decoding
+from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu
 from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PreNorm
-from pipeline.translator import Translator
 
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
 POSITIONS = 5000  # as many as eole has

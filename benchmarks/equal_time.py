@@ -23,10 +23,10 @@ from contestants.shapes import SIZES, training_job
 from contestants.turn import HERE, OURS, PEERS, run
 
 from pipeline import files
-from pipeline.data import parts
-from pipeline.data.vocabulary import Vocabulary
+from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.evaluation.bleu import bleu
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 DROPOUT, PEAK_RATE, WARM_UP = 0.15, 2e-3, 400
 TRIALS, TRIAL, BEFORE = 3, 150, 50  # turns of each, timed updates of a turn, and untimed ones, in which kernels compile

@@ -10,21 +10,21 @@ from pydantic import Field, create_model
 
 from pipeline import ctranslate2_export, models
 from pipeline.build import Build, Name
-from pipeline.data import local
-from pipeline.data.budget import Training
-from pipeline.data.cleaning import Cleaning
-from pipeline.data.sources import Download
-from pipeline.data.splits import Splitting, check_shares
-from pipeline.data.subwords import Subwords
-from pipeline.data.words import Words
+from pipeline.corpora import local
+from pipeline.corpora.sources import Download
 from pipeline.decoding.attending import Attending
 from pipeline.decoding.translate import CorpusDecoding, Decoding
+from pipeline.encoding.budget import Training
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.scores import Scoring
 from pipeline.models import interface
 from pipeline.params import PATH, ParamsError, Section, nearest, read_yaml
+from pipeline.preparation.cleaning import Cleaning
+from pipeline.preparation.splits import Splitting, check_shares
 from pipeline.training.averaging import Averaging, CorpusAveraging
 from pipeline.training.learning import Learning
+from pipeline.vocabularies.subwords import Subwords
+from pipeline.vocabularies.words import Words
 
 
 class Corpus(Section):

@@ -10,13 +10,13 @@ import torch
 from torch import Tensor, nn
 
 from pipeline import ids
-from pipeline.data.vocabulary import Vocabulary
 from pipeline.layers.attention import MultiHeadAttention
 from pipeline.layers.feed_forward import FeedForward
 from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import DecoderLayer, EncoderLayer, Transformer
 from pipeline.params import nearest
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 SPECIAL = {ids.PAD: "<pad>", ids.UNK: "<unk>", ids.BOS: "<s>", ids.EOS: "</s>"}
 FILES = {"model.bin", "config.json", *(f"{side}_vocabulary.json" for side in ("shared", "source", "target"))}

@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 from pipeline import cli, files
-from pipeline.data import parts
+from pipeline.corpora import parts
 from pipeline.decoding.attending import Attending, choose
+from pipeline.decoding.translator import Translator
 from pipeline.params import Reader
 from pipeline.terminal import printable
-from pipeline.translator import Translator
 
 READS = ("attend",)
 

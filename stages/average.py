@@ -3,9 +3,10 @@
 import shutil
 from pathlib import Path
 
-from pipeline import cli, files, summaries, tracking
+from pipeline import cli, files, summaries
 from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
+from pipeline.tracking import runs
 from pipeline.training import sealed
 from pipeline.training.averaging import Averaging, CorpusAveraging, average_checkpoints
 
@@ -25,7 +26,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
         weights = average_checkpoints([train / "checkpoints" / name for name in names])
         sealed.save(folder / "model.safetensors", weights)
         files.write_json(folder / "average.json", {"checkpoints": names})
-    with tracking.system_run(system, stage="average", fingerprint=key) as run:
+    with runs.system_run(system, stage="average", fingerprint=key) as run:
         run.artifact(out, "average")
     shutil.rmtree(states_folder(system, key), ignore_errors=True)  # DVC has noted what the training left
 

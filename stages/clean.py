@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from pipeline import cli, files, progress, summaries
-from pipeline.data import cleaning, parts
+from pipeline.corpora import parts
 from pipeline.params import Reader
+from pipeline.preparation import cleaning
 
 READS = ("corpora.{corpus}.clean",)
 

@@ -7,12 +7,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from pipeline import cli, ctranslate2_export, device, files, weights
-from pipeline.data import parts
-from pipeline.data.vocabulary import Vocabulary
+from pipeline.corpora import parts
 from pipeline.decoding import ctranslate2_search
 from pipeline.decoding.translate import CorpusDecoding, Decoding, Source, translate
 from pipeline.models import interface
 from pipeline.params import Reader
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 READS = ("decode", "corpora.{corpus}.decode", "models.{model}.{size}.arch")
 

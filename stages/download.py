@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 
 from pipeline import cli, files
-from pipeline.data import corpora
-from pipeline.data.fetching import Store
-from pipeline.data.sources import Download
+from pipeline.corpora import downloading
+from pipeline.corpora.fetching import Store
+from pipeline.corpora.sources import Download
 from pipeline.params import Reader
 
 READS = ("corpora.{corpus}.download",)
@@ -21,7 +21,7 @@ def main(corpus: str) -> None:
     download = Reader(READS, corpus=corpus)(Download, "corpora.{corpus}.download")
     store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     with files.new_folder(Path("data/download", corpus)) as out:
-        parts = {name: corpora.write_part(name, download, store, out) for name in download.parts}
+        parts = {name: downloading.write_part(name, download, store, out) for name in download.parts}
         languages = {"source_language": download.source_language, "target_language": download.target_language}
         files.write_json(out / "download.json", {**languages, "parts": parts})
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from pipeline import cli, files
-from pipeline.data import parts
-from pipeline.data.encoding import encode_part
+from pipeline.corpora import parts
+from pipeline.encoding.text_to_ids import encode_part
 
 READS = ()
 

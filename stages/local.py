@@ -7,8 +7,8 @@ files of its own corpus, so that an edit downloads that corpus again and no othe
 from pathlib import Path
 
 from pipeline import cli, files
-from pipeline.data import local
-from pipeline.data.sources import Download
+from pipeline.corpora import local
+from pipeline.corpora.sources import Download
 from pipeline.params import Reader
 
 READS = ("corpora.{corpus}.download",)

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import rich
 
-from pipeline import cli, files, summaries, tracking
+from pipeline import cli, files, summaries
 from pipeline.build import Build
-from pipeline.data import parts
+from pipeline.corpora import parts
 from pipeline.evaluation import attended, pages, plots, significance, tables
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.results import Corpus, System, built, read_rows
 from pipeline.evaluation.scores import Scoring
 from pipeline.params import Reader
+from pipeline.tracking import runs
 
 READS = ("build", "report", "score")
 # Of the tables that the report reads, the columns of numbers.
@@ -33,7 +34,7 @@ def main() -> None:
     for corpus in corpora:
         rich.print(*tables.terminal(corpus), sep="\n")
         for system in corpus.systems:
-            with tracking.system_run(system.id, stage="report", fingerprint=system.training["fingerprint"]) as run:
+            with runs.system_run(system.id, stage="report", fingerprint=system.training["fingerprint"]) as run:
                 for path in sorted(out.glob("index.*")) + sorted(out.glob("*.png")):  # without megabytes of plotly
                     run.artifact(path, "report")
                 run.artifact(out / "attention" / system.id, f"report/attention/{system.id}")

@@ -8,11 +8,12 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from pipeline import cli, files, summaries, tracking
-from pipeline.data import parts
-from pipeline.data.vocabulary import Vocabulary
+from pipeline import cli, files, summaries
+from pipeline.corpora import parts
 from pipeline.evaluation.scores import Row, Scoring, corpus_details, scores_by_length, summary, without_unknown
 from pipeline.params import Reader
+from pipeline.tracking import runs
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 READS = ("score",)
 
@@ -92,7 +93,7 @@ def track(
 ) -> None:
     """Log the scores and the translations as a child of the training's run."""
     log = Path("work/logs", system, "score.jsonl")
-    with tracking.scoring_run(system, stage="score", fingerprint=fingerprint, log=log) as run:
+    with runs.scoring_run(system, stage="score", fingerprint=fingerprint, log=log) as run:
         run.params(params)
         run.log(0, **{f"{part}/{metric}": value for part, found in scores.items() for metric, value in found.items()})
         for out in outs:

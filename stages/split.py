@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import cli, files, progress, summaries
-from pipeline.data import contamination, parts, splits
-from pipeline.data.parts import TRAIN, VALIDATION, Pair
+from pipeline.corpora import parts
+from pipeline.corpora.parts import TRAIN, VALIDATION, Pair
 from pipeline.params import Reader
+from pipeline.preparation import contamination, splits
 
 READS = ("corpora.{corpus}.split",)
 

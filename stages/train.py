@@ -5,16 +5,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline import cli, device, files, tracking
-from pipeline.data.batching import Plan, updates_from
-from pipeline.data.budget import Training
-from pipeline.data.shards import Encoded
-from pipeline.data.vocabulary import Vocabulary
+from pipeline import cli, device, files
+from pipeline.encoding.batching import Plan, updates_from
+from pipeline.encoding.budget import Training
+from pipeline.encoding.shards import Encoded
 from pipeline.fingerprint import fingerprint, states_folder
 from pipeline.models import interface
 from pipeline.params import Reader, flatten
 from pipeline.progress import console, track
 from pipeline.seeding import seed_for
+from pipeline.tracking import runs
 from pipeline.training import launch
 from pipeline.training.checkpoints import Checkpoints, minutes
 from pipeline.training.learning import Learning
@@ -24,6 +24,7 @@ from pipeline.training.ranks import Ranks, join
 from pipeline.training.record import Record
 from pipeline.training.trial import Trial
 from pipeline.training.validation import Judge
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 READS = ("corpora.{corpus}.training", "models.{model}.{size}.arch", "models.{model}.{size}.learning")
 
@@ -61,12 +62,12 @@ def warn_of_waiting(trial: Trial) -> None:
         )
 
 
-def start_run(trial: Trial, record: Record) -> tracking.Run:
+def start_run(trial: Trial, record: Record) -> runs.Run:
     """The run that tracks the training on rank 0; on the others one that tracks nothing."""
     if not trial.ranks.leads:
-        return tracking.Silent()
+        return runs.Silent()
     log, done = Path("work/logs", trial.system, "train.jsonl"), record.next.update - 1
-    run = tracking.training_run(trial.system, stage="train", fingerprint=trial.fingerprint, log=log, resumed_at=done)
+    run = runs.training_run(trial.system, stage="train", fingerprint=trial.fingerprint, log=log, resumed_at=done)
     run.params(trial.params)
     sha256 = files.sha256(trial.data / "train/source.ids.npy", trial.data / "train/target.ids.npy")
     run.dataset(trial.data.name, sha256, trial.pairs)
@@ -123,7 +124,7 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     )
 
 
-def follow(trial: Trial, record: Record, run: tracking.Run) -> Record:
+def follow(trial: Trial, record: Record, run: runs.Run) -> Record:
     """Train from where `record` stands to the end, validating, logging and saving; the record after the last update."""
     training, ranks = trial.training, trial.ranks
     done, seconds, tokens, began = record.next.update - 1, 0.0, 0, time.perf_counter()
@@ -168,7 +169,7 @@ def steps_from(trial: Trial, record: Record) -> Iterator[Step]:
     return track(steps, f"train {trial.system}", total=training.updates, unit="updates", start=done)
 
 
-def judge(trial: Trial, record: Record, step: Step, run: tracking.Run) -> Record:
+def judge(trial: Trial, record: Record, step: Step, run: runs.Run) -> Record:
     """Validate, log and say it; the record with that."""
     device.release_memory()  # a validation's peak comes on top of what the updates have left
     judged = trial.judge(trial.net, trial.device, trial.ranks)
@@ -197,7 +198,7 @@ def save(trial: Trial, record: Record) -> Record:
     return record
 
 
-def publish(trial: Trial, record: Record, run: tracking.Run) -> None:
+def publish(trial: Trial, record: Record, run: runs.Run) -> None:
     """Write what is finished: checkpoints, learning curves, a summary without times.
 
     The last state stays until stage `average`: DVC, killed before it has noted these outputs, removes them and asks

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from pipeline import cli, files, summaries
-from pipeline.data import parts, seen_words, subwords, words
-from pipeline.data.vocabulary import Kind
+from pipeline.corpora import parts
 from pipeline.params import Reader
+from pipeline.vocabularies import seen_words, subwords, words
+from pipeline.vocabularies.vocabulary import Kind
 
 READS = ("vocabularies.{vocabulary}",)
 

@@ -12,7 +12,7 @@ WORKER = """
 import functools, os, sys
 import typer
 from pipeline import cli
-from pipeline.data import transfer
+from pipeline.corpora import transfer
 import stages.download as stage
 
 transfer.FILE_BYTES = 256 << 20  # not 64 GiB: what never ends would fill the disk of who tries it

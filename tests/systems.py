@@ -8,10 +8,10 @@ from safetensors.torch import save_file
 from torch import nn
 
 from pipeline import files
-from pipeline.data import seen_words, subwords
-from pipeline.data.vocabulary import digest
 from pipeline.models import interface
 from pipeline.params import flatten
+from pipeline.vocabularies import seen_words, subwords
+from pipeline.vocabularies.vocabulary import digest
 from tests.networks import ARCHS
 from tests.toys import TRAINING
 

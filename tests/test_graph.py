@@ -14,9 +14,9 @@ from ruamel.yaml import YAML
 from pipeline import fingerprint
 
 ROOT = Path(__file__).parents[1]
-TRACKING = "tracking", *(f"tracking_{part}" for part in ("database", "patience", "place", "server", "store"))
+TRACKING = (f"tracking/{name}" for name in ("database", "location", "patience", "runs", "server", "store"))
 NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", "terminal", *TRACKING)}  # change no result
-ROOMS = {"pipeline/layers", "pipeline/data/grammar"}  # a stage that imports a file of these imports them all
+ROOMS = {"pipeline/layers", "pipeline/phrasebook"}  # a stage that imports a file of these imports them all
 BOTTOM = {"params", "files", "ids", "seeding", "terminal"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
@@ -25,21 +25,20 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "build": {"params"},
     "device": set(),
     "fingerprint": {"params", "files"},
-    "tracking": {"params", "files", "terminal", "tracking_patience", "tracking_store"},
-    "tracking_store": {"tracking_database", "tracking_patience", "tracking_place", "tracking_server"},
-    "tracking_place": {"tracking_database"},
-    "tracking_patience": set(),
-    "tracking_server": set(),
-    "tracking_database": set(),
-    "data": {"params", "files", "ids", "seeding", "progress", "summaries", "terminal"},
+    "tracking": {"params", "files", "terminal"},
+    "phrasebook": {"params", "files", "seeding"},
+    "corpora": {"phrasebook", "params", "files", "seeding", "progress", "terminal"},
+    "preparation": {"corpora.parts", "params", "files", "seeding", "progress", "summaries", "terminal"},
+    "vocabularies": {"preparation.normalisation", "params", "files", "ids", "seeding", "progress", "summaries"},
+    "encoding": {"vocabularies.vocabulary", "params", "files", "ids", "seeding", "progress"},
     "layers": {"params", "ids"},
     "models": {"models.interface", "layers", "params", "ids"},
     "training": {
         "models.interface",
-        "data.batching",
-        "data.budget",
-        "data.shards",
-        "data.vocabulary",
+        "encoding.batching",
+        "encoding.budget",
+        "encoding.shards",
+        "vocabularies.vocabulary",
         "device",
         "evaluation.bleu",
         "decoding.greedy",
@@ -50,24 +49,27 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "progress",
         "terminal",
     },
-    "ctranslate2_export": {"params", "ids", "data.vocabulary", "layers"},
-    "decoding": {"models.interface", "params", "ids", "seeding", "progress"},
+    "ctranslate2_export": {"params", "ids", "vocabularies.vocabulary", "layers"},
+    "decoding": {
+        *("models.interface", "vocabularies.vocabulary", "vocabularies.seen_words", "weights", "summaries", "device"),
+        *("params", "files", "ids", "seeding", "progress"),
+    },
     "evaluation": {"params", "files", "seeding", "build", "progress", "summaries", "terminal"},
-    "catalogue": {"params", "build", "data", "models", "training", "decoding", "evaluation", "ctranslate2_export"},
+    "catalogue": {
+        "params",
+        "build",
+        "corpora",
+        "preparation",
+        "vocabularies",
+        "encoding",
+        "models",
+        "training",
+        "decoding",
+        "evaluation",
+        "ctranslate2_export",
+    },
     "summaries": {"files"},
     "weights": {"files"},
-    "translator": {
-        "params",
-        "files",
-        "ids",
-        "device",
-        "data.seen_words",
-        "summaries",
-        "weights",
-        "data.vocabulary",
-        "models.interface",
-        "decoding",
-    },
 }
 BELOW["commands"] = {*BELOW, "commands"}  # like a stage, a command imports anything
 
@@ -227,14 +229,13 @@ def part(path: Path) -> str:
 
 
 def part_of_import(path: Path) -> str:
-    """`data.batching` for pipeline/data/batching.py; stages keep their `stages`, which nothing may import."""
+    """`data.batching` for pipeline/encoding/batching.py; stages keep their `stages`, which nothing may import."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[1:] if parts[0] == "pipeline" else parts)
 
 
-LIGHT = [p for p in modules("pipeline/data") if p.stem != "batching"] + [
-    ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)
-]
+DATA = [f"pipeline/{room}" for room in ("corpora", "phrasebook", "preparation", "vocabularies", "encoding")]
+LIGHT = [p for p in modules(*DATA) if p.stem != "batching"] + [ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)]
 NUMERIC = [
     *modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers"),
     ROOT / "pipeline/ctranslate2_export.py",

@@ -116,7 +116,7 @@ TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows 
     ("pipeline/training/averaging.py", "# new\n", of("average")),
     ("pipeline/decoding/beam.py", "# new\n", of("decode", "attend")),
     ("pipeline/evaluation/pages.py", "# new\n", ["report"]),
-    ("pipeline/data/cleaning.py", "# new\n", ["clean@toy"]),
+    ("pipeline/preparation/cleaning.py", "# new\n", ["clean@toy"]),
     ("stages/score.py", "# new\n", of("score")),
 ]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.data.budget import Training
-from pipeline.data.shards import Encoded, Ragged
+from pipeline.encoding.budget import Training
+from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.training.learning import Learning
 
 TRAINING: dict[str, Any] = {

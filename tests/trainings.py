@@ -11,9 +11,9 @@ import time
 from pathlib import Path
 
 from pipeline import files
-from pipeline.data import subwords as subword_training
-from pipeline.data.encoding import encode_part
-from pipeline.data.subwords import Subwords
+from pipeline.encoding.text_to_ids import encode_part
+from pipeline.vocabularies import subwords as subword_training
+from pipeline.vocabularies.subwords import Subwords
 
 ROOT = Path(__file__).parents[1]
 SYSTEM = "toy-joint-transformer_prenorm-tiny"

@@ -8,9 +8,9 @@ from pipeline_network import network
 from safetensors.torch import save_file
 
 from pipeline import device
-from pipeline.data.batching import Plan, updates_from
-from pipeline.data.budget import Training
-from pipeline.data.shards import Encoded
+from pipeline.encoding.batching import Plan, updates_from
+from pipeline.encoding.budget import Training
+from pipeline.encoding.shards import Encoded
 from pipeline.layers.positions import sinusoids
 from pipeline.training.averaging import Averaging, average_checkpoints
 from pipeline.training.learning import Learning

@@ -7,9 +7,9 @@ from typing import Any
 
 from pipeline.build import Build
 from pipeline.decoding.translate import CorpusDecoding, Decoding
+from pipeline.decoding.translator import Translator, training_path
 from pipeline.files import DataError
 from pipeline.params import NAME, PATH, nearest, read_yaml
-from pipeline.translator import Translator, training_path
 from pipeline.weights import weights_path
 
 AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size"}

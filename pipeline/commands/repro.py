@@ -15,7 +15,7 @@ from pipeline import device
 from pipeline.build import Build
 from pipeline.commands import project
 from pipeline.commands.check import check
-from pipeline.data.budget import Training
+from pipeline.encoding.budget import Training
 from pipeline.files import DataError
 
 DVC = (sys.executable, "-m", "dvc")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import files
+from pipeline.decoding.translator import Source, Translator
 from pipeline.terminal import printable
-from pipeline.translator import Source, Translator
 
 SHOWN_CHARACTERS = 60  # of a sentence in a warning
 SHOWN_WORDS = 5

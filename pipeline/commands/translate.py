@@ -12,9 +12,9 @@ from pipeline import progress
 from pipeline.commands import project, sentences
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding
+from pipeline.decoding.translator import Source, Translator
 from pipeline.files import DataError
 from pipeline.terminal import printable
-from pipeline.translator import Source, Translator
 
 TOGETHER = 200  # lines read from a file or a pipe before the first answer: batches of like length among them
 

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from pipeline.data.batching import Plan, collate, in_order, updates_from
-from pipeline.data.budget import Training
-from pipeline.data.shards import Encoded, Ragged
 from pipeline.decoding import greedy
+from pipeline.encoding.batching import Plan, collate, in_order, updates_from
+from pipeline.encoding.budget import Training
+from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
 from pipeline.params import nearest
 from pipeline.seeding import generator, seed_for

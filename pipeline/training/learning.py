@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat
 
-from pipeline.data.budget import Batches
+from pipeline.encoding.budget import Batches
 from pipeline.params import Section
 from pipeline.training.loss import Spread
 from pipeline.training.optimizers import Optimizer

@@ -8,8 +8,8 @@ from typing import NamedTuple, NoReturn
 import torch
 from torch import Tensor, nn
 
-from pipeline.data.batching import Batch, Position, Update
 from pipeline.device import has_bf16
+from pipeline.encoding.batching import Batch, Position, Update
 from pipeline.models.interface import Model
 from pipeline.seeding import seed_for
 from pipeline.training.learning import Learning

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from pipeline.data.batching import Update
+from pipeline.encoding.batching import Update
 
 AHEAD = 2  # updates whose batches are made before their turn
 

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from pipeline.data.batching import Position
+from pipeline.encoding.batching import Position
 from pipeline.training.loop import Step
 
 START = Position(update=1, epoch=0, offset=0)

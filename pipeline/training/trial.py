@@ -5,15 +5,15 @@ from typing import Any, NamedTuple
 
 import torch
 
-from pipeline.data.batching import Plan
-from pipeline.data.budget import TokenBatches, Training
-from pipeline.data.shards import Encoded
-from pipeline.data.vocabulary import digest
+from pipeline.encoding.batching import Plan
+from pipeline.encoding.budget import TokenBatches, Training
+from pipeline.encoding.shards import Encoded
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
 from pipeline.training.validation import Judge
+from pipeline.vocabularies.vocabulary import digest
 
 
 class Trial(NamedTuple):

@@ -8,16 +8,16 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from pipeline.data.batching import Batch, collate, in_order
-from pipeline.data.budget import Training
-from pipeline.data.shards import Encoded
-from pipeline.data.vocabulary import Vocabulary
 from pipeline.decoding import greedy
+from pipeline.encoding.batching import Batch, collate, in_order
+from pipeline.encoding.budget import Training
+from pipeline.encoding.shards import Encoded
 from pipeline.evaluation.bleu import bleu
 from pipeline.files import DataError, count_lines, read_lines
 from pipeline.models.interface import Model
 from pipeline.training.loop import ROWS, autocast, real_hidden
 from pipeline.training.ranks import Ranks
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 
 class Judge:

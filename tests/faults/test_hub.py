@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline import files
-from pipeline.data import hub
-from pipeline.data.fetching import Store
+from pipeline.corpora import hub
+from pipeline.corpora.fetching import Store
 
 ROWS = [{"fr": f"phrase {number}", "en": f"sentence {number}"} for number in range(40)]
 

@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import files
-from pipeline.data import archives, readers
+from pipeline.corpora import archives, readers
 from tests.downloads import Done, Downloads, downloading
 from tests.server import Server, serving
 

@@ -25,8 +25,8 @@ AT_ONCE = 4  # faults tried side by side: they mostly wait
 STAGE = """
 import contextlib, json, time
 from pathlib import Path
-from pipeline import tracking
-from pipeline.tracking_patience import Patience
+from pipeline.tracking import runs
+from pipeline.tracking.patience import Patience
 
 own, begun = 0.0, None  # seconds of importing mlflow and of creating a store; since when
 
@@ -44,7 +44,7 @@ class Timed(Patience):
         return timed(super().own_work())
 
 
-tracking.patience = Timed()
+runs.patience = Timed()
 Path("page.md").write_text("# page")
 began = time.monotonic()
 with tracking.scoring_run("one", stage="score", fingerprint="0", log=Path("work/score.jsonl")) as run:

@@ -7,8 +7,8 @@ import torch
 
 from pipeline import cli, ids
 from pipeline.ctranslate2_export import FILES, ExportError, is_exportable, save, tokens
-from pipeline.data.vocabulary import Vocabulary
 from pipeline.models import interface
+from pipeline.vocabularies.vocabulary import Vocabulary
 from tests import networks
 
 

@@ -99,7 +99,7 @@ def test_the_code_that_is_loaded_counts(work, monkeypatch):
 
 def test_which_code_that_is(project_root):
     found = dict(code())
-    assert {"pipeline.fingerprint", "pipeline.training.learning", "pipeline.data.budget"} <= set(found)
+    assert {"pipeline.fingerprint", "pipeline.training.learning", "pipeline.encoding.budget"} <= set(found)
     neutral = "cli", "progress", *TRACKING
     assert not {f"pipeline.{name}" for name in neutral} & set(found)
     assert all(name.split(".")[0] in ("pipeline", "stages") for name in found)

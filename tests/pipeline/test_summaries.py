@@ -6,7 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from pipeline import summaries
-from pipeline.data.sources import Language
+from pipeline.corpora.sources import Language
 from pipeline.files import DataError
 
 EXPECTED = "expected what the stage writes"

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from pipeline import files
+from pipeline.decoding.translator import Translator
 from pipeline.evaluation import attended
-from pipeline.translator import Translator
 from stages import attend
 from tests import systems
 

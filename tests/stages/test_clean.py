@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.data import parts
+from pipeline.corpora import parts
 
 ROOT = Path(__file__).parents[2]
 SUBJECTS = {"Le chat": "The cat", "La fille": "The girl", "Le garçon": "The boy", "Mon ami": "My friend"}

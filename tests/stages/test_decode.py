@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import save_file
 
 from pipeline import files, ids
-from pipeline.data import subwords
 from pipeline.models import transformer_prenorm
+from pipeline.vocabularies import subwords
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = "toy-bpe_toy-transformer_prenorm-tiny"

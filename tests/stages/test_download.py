@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.data.transfer import BLOCK_BYTES
+from pipeline.corpora.transfer import BLOCK_BYTES
 from tests.server import Server, serving
 
 SOURCE = "".join(f"Satz {number}.\n" for number in range(40))

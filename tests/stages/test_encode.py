@@ -7,10 +7,10 @@ import sys
 import pytest
 
 from pipeline import files
-from pipeline.data import subwords
-from pipeline.data.shards import Encoded
-from pipeline.data.subwords import Subwords
-from pipeline.data.vocabulary import Vocabulary
+from pipeline.encoding.shards import Encoded
+from pipeline.vocabularies import subwords
+from pipeline.vocabularies.subwords import Subwords
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 SOURCE = ["le chat voit la maison", "le chien voit le chat", "la maison est rouge", "où est le petit chien"] * 10
 TARGET = ["the cat sees the house", "the dog sees the cat", "the house is red", "where is the small dog"] * 10

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import files
-from pipeline.data import subwords, words
 from pipeline.evaluation.scores import Scoring, corpus_scores
+from pipeline.vocabularies import subwords, words
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = "toy-bpe-small_model-tiny"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.data import parts
-from pipeline.data.comparison import folded, sentences
+from pipeline.corpora import parts
+from pipeline.preparation.comparison import folded, sentences
 
 ROOT = Path(__file__).parents[2]
 SUBJECTS = {"Le chat": "The cat", "La fille": "The girl", "Le garçon": "The boy", "Mon ami": "My friend", "Léa": "Lea"}

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from pipeline import files
-from pipeline.data.vocabulary import Vocabulary
+from pipeline.vocabularies.vocabulary import Vocabulary
 
 SOURCE = ["le chat voit la maison", "le chien voit le chat", "la maison est rouge", "où est le petit chien"] * 10
 TARGET = ["the cat sees the house", "the dog sees the cat", "the house is red", "where is the small dog"] * 10

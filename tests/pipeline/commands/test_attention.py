@@ -1,4 +1,4 @@
-from pipeline.translator import Translator
+from pipeline.decoding.translator import Translator
 from tests import systems
 from tests.systems import SYSTEM
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import ctranslate2
 import pytest
 
-from pipeline.translator import Translator
+from pipeline.decoding.translator import Translator
 from tests import systems
 from tests.systems import SYSTEM
 

@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from pipeline.commands import sentences
-from pipeline.data.seen_words import SeenWords
 from pipeline.files import DataError
+from pipeline.vocabularies.seen_words import SeenWords
 
 
 def test_a_sentence_is_a_line_or_several():

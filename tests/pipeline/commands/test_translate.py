@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from pipeline.data.vocabulary import Vocabulary
-from pipeline.translator import Translator
+from pipeline.decoding.translator import Translator
+from pipeline.vocabularies.vocabulary import Vocabulary
 from stages.decode import main as decode
 from tests import systems
 from tests.networks import ARCHS

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from pipeline import ctranslate2_export, ids
-from pipeline.data.vocabulary import Vocabulary
 from pipeline.decoding.ctranslate2_search import Engine, Found, first_limit, positions, search, together, translate
 from pipeline.decoding.search import NEVER
 from pipeline.decoding.translate import Decoding, n_best
 from pipeline.decoding.translate import translate as translate_by_torch
+from pipeline.vocabularies.vocabulary import Vocabulary
 from tests import networks
 
 CPU = torch.device("cpu")

@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from pipeline import files
-from pipeline.data.batching import Plan, Position, updates_from
+from pipeline.encoding.batching import Plan, Position, updates_from
 from pipeline.models.transformer_postnorm import Arch, Model
 from pipeline.training.checkpoints import Checkpoints, minutes
 from pipeline.training.loop import Step, train

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from pipeline import device, ids
-from pipeline.data.batching import Plan, Position, Update, collate, updates_from
+from pipeline.encoding.batching import Plan, Position, Update, collate, updates_from
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training import loop
 from pipeline.training.loop import DivergedError, Step, resolved, train
@@ -312,7 +312,7 @@ import ctypes, torch
 from pipeline import device
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.loop import add_gradient
-from pipeline.data.batching import Batch
+from pipeline.encoding.batching import Batch
 from tests import toys
 
 class Figures(ctypes.Structure):  # of glibc's mallinfo2

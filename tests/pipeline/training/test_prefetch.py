@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from pipeline.data.batching import Batch, Plan, Position, updates_from
-from pipeline.data.budget import TokenBatches
+from pipeline.encoding.batching import Batch, Plan, Position, updates_from
+from pipeline.encoding.budget import TokenBatches
 from pipeline.training import prefetch
 from pipeline.training.prefetch import prefetched
 from tests import toys

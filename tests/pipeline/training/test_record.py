@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pipeline.data.batching import Position
+from pipeline.encoding.batching import Position
 from pipeline.training.loop import Step
 from pipeline.training.record import START, Record
 

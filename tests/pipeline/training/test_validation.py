@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from pipeline import files, ids
-from pipeline.data.batching import collate, in_order
+from pipeline.encoding.batching import collate, in_order
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.ranks import Ranks
 from pipeline.training.validation import Judge, token_scores

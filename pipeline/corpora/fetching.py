@@ -1,0 +1,172 @@
+"""Files by address, kept on disk: whole, verified, fetched once, resumed where a fetch was cut."""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pipeline import files
+from pipeline.corpora import transfer
+
+
+@dataclass(frozen=True)
+class Store:
+    """The folder that keeps what was fetched, and how patiently to fetch.
+
+    Units: `attempts` in a row that bring nothing new; the pause between them doubles each time.
+    """
+
+    folder: Path
+    mirror: str | None = None  # a folder or an http address, asked first for <host>/<path>
+    timeout_seconds: float = 30.0  # without a byte
+    attempts: int = 5
+    pause_seconds: float = 1.0
+
+    def path(self, address: str) -> Path:
+        """Where the file of `address` stands once fetched."""
+        name = Path(urlsplit(address).path).name.encode()[-100:].decode(errors="ignore")
+        return self.folder / f"{hashlib.sha256(address.encode()).hexdigest()[:16]}-{name}"
+
+    def fetch(self, address: str, sha256: str | None = None, purpose: str = "") -> Path:
+        """The file of `address` on disk: the one kept, or fetched now, from the mirror first.
+
+        One that was doubted for the same `purpose` is not kept.
+        Raises: DataError where the file is not there, does not come whole, or has another SHA-256 than `sha256`.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.path(address)
+        with locked(path.with_name(f"{path.name}.lock")):
+            if not self.keeps(path, sha256, purpose):
+                partial = path.with_name(f"{path.name}.partial")
+                self.bring(address, partial, sha256)
+                partial.replace(path)
+                transfer.state_path(partial).unlink(missing_ok=True)
+                doubt_path(path).unlink(missing_ok=True)
+        return path
+
+    def keeps(self, path: Path, sha256: str | None, purpose: str) -> bool:
+        """Whether the file stands at `path` and may be used."""
+        if not path.exists():
+            return False
+        if sha256 is not None:
+            return files.sha256(path) == sha256
+        doubt = doubt_path(path)
+        return not (doubt.exists() and doubt.read_text(encoding="utf-8") == purpose)
+
+    def doubt(self, address: str, purpose: str) -> None:
+        """Have the file of `address` fetched again where it is next asked for with the same `purpose`.
+
+        It was no use for that, and a server that sent the wrong bytes may send the right ones. Asked for with another
+        purpose it is kept: a name mistyped in params.yaml costs no second download of gigabytes.
+        """
+        path = self.path(address)
+        if path.exists():
+            with files.new_file(doubt_path(path)) as file:
+                file.write(purpose)
+
+    def bring(self, address: str, partial: Path, sha256: str | None) -> None:
+        """Fill `partial` from the mirror, or from the address where the mirror has none.
+
+        Raises: DataError where the file is not there, does not come whole, or is none.
+        """
+        origin = self.mirrored(address)
+        if origin is not None and is_address(origin):
+            try:
+                self.download(origin, partial, verified=sha256 is not None)
+                verify(partial, sha256, f"{address} (from the mirror, {origin})", origin)
+            except transfer.NotThere:
+                transfer.discard(partial)
+            else:
+                return
+        elif origin is not None and os.path.isfile(origin):  # false too for a name that no file may have
+            copy(address, Path(origin), partial)
+            verify(partial, sha256, f"{address} (from the mirror, {origin})", origin)
+            return
+        self.download(address, partial, verified=sha256 is not None)
+        verify(partial, sha256, address, address)
+
+    def mirrored(self, address: str) -> str | None:
+        """Where the mirror would have the file of `address`; None without a mirror."""
+        if not self.mirror:
+            return None
+        parts = urlsplit(address)
+        path = parts.path if is_address(self.mirror) else unquote(parts.path)
+        return None if ".." in Path(path).parts else f"{self.mirror.rstrip('/')}/{parts.netloc}{path}"
+
+    def download(self, address: str, partial: Path, *, verified: bool = False) -> None:
+        """Fill `partial` over HTTP, going on where an earlier fetch stopped, however often it is cut."""
+        best, failures = transfer.size_of(partial), 0
+        while not transfer.complete(address, partial):
+            began = time.monotonic()
+            try:
+                transfer.receive(address, partial, self.timeout_seconds, verified=verified)
+                return
+            except transfer.Interrupted as error:
+                size, seconds = transfer.size_of(partial), time.monotonic() - began
+                failures = 0 if size - best > transfer.SLOWEST * seconds else failures + 1
+                best = max(best, size)
+                if failures >= self.attempts:
+                    raise files.DataError(
+                        f"{address}: {error}, tried {failures} times; expected a whole file"
+                    ) from None
+            time.sleep(self.pause_seconds * 2 ** max(failures - 1, 0))
+
+
+def doubt_path(path: Path) -> Path:
+    """The file that says for what the one at `path` was no use."""
+    return path.with_name(f"{path.name}.doubt")
+
+
+def is_address(place: str) -> bool:
+    """Whether `place` is an HTTP address rather than a path."""
+    return place.startswith(("http://", "https://"))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Nobody else is in a block of the same `path` meanwhile; the lock goes with the process that holds it."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def verify(partial: Path, sha256: str | None, what: str, origin: str) -> None:
+    """Pass a file with the expected SHA-256, or without one any file that is neither empty nor a web page.
+
+    Deletes any other. `what` is what the messages call the file, `origin` the address or path it came from.
+    Raises: DataError with both sums or with what was got instead; NotThere for a web page.
+    """
+    error = None
+    if sha256 is not None:
+        if (got := files.sha256(partial)) != sha256:
+            error = files.DataError(f"{what}: the checksum differs, got sha256 {got}; expected {sha256}")
+    elif transfer.size_of(partial) == 0:
+        error = files.DataError(f"{what}: is empty, got 0 bytes; expected a file")
+    elif transfer.is_page(partial) and not transfer.is_page_name(origin):
+        error = transfer.NotThere(f"{what}: holds a web page (HTML); expected a file at this address")
+    if error is not None:
+        transfer.discard(partial)
+        raise error
+
+
+def copy(address: str, origin: Path, partial: Path) -> None:
+    """Copy a mirror's file; a partial one is never resumed, for copying costs nothing.
+
+    Raises: DataError where it cannot be read.
+    """
+    transfer.state_path(partial).unlink(missing_ok=True)
+    try:
+        file = origin.open("rb")
+    except OSError as error:
+        raise files.DataError(
+            f"{address} (from the mirror, {origin}): cannot be read, got {error.strerror}; expected a readable file"
+        ) from None
+    with file, partial.open("wb") as out:
+        shutil.copyfileobj(file, out, transfer.BLOCK_BYTES)
+        transfer.flush(out)

@@ -1,0 +1,142 @@
+"""Sentence pairs of a Hugging Face data set, in constant memory: from a mirror's folder, else from the hub."""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipeline import files, params, terminal
+from pipeline.corpora import fetching, hub_guard, readers
+
+HOST = "huggingface.co"
+ROWS = 1000  # decoded at a time
+SHOWN_CHARACTERS = 300  # of what a library says
+
+
+def pairs(
+    dataset: str, revision: str, config: str | None, split: str, fields: tuple[str, ...], store: fetching.Store
+) -> Iterator[readers.Pair]:
+    """The pairs of one split. `fields`: (source column, target column), or (field, source language, target language).
+
+    Raises: DataError naming what the data set has not: itself, its split, a field.
+    """
+    where = f"{HOST}/datasets/{dataset} split {split}"
+    folder = mirrored(dataset, store)
+    origin = "" if folder is None else f" (from the mirror, {folder})"
+    source = f"{HOST}/datasets/{dataset}{origin}"
+    wanted = f"revision {revision!r}, config {config!r}, split {split!r}"
+    with explained(source, wanted, dataset, store):
+        rows = open_split(source, dataset, folder, revision, config, split, store)
+        names = rows.column_names or list(next(iter(rows), {}))  # a streamed .csv says its columns with its first row
+    columns = list(fields[:1] if len(fields) == 3 else fields)
+    for name in columns:
+        if name not in names:
+            raise files.DataError(f"{where}: has no column {name!r}{params.nearest(name, names)}")
+
+    def batches() -> Iterator[dict[str, list[Any]]]:
+        with explained(source, wanted, dataset, store):
+            yield from rows.select_columns(columns).iter(batch_size=ROWS)
+
+    return (pair for batch in batches() for pair in sentences(batch, fields, where))
+
+
+def sentences(batch: dict[str, list[Any]], fields: tuple[str, ...], where: str) -> Iterator[readers.Pair]:
+    """The pairs of some rows; an absent sentence is an empty one, as the rows must stay parallel.
+
+    Raises: DataError for a language that the field has not, or a value that is no text.
+    """
+    if len(fields) == 2:
+        sides = [batch[name] for name in fields]
+    else:
+        field, *languages = fields
+        for language in languages:
+            if not isinstance(batch[field][0], dict) or language not in batch[field][0]:
+                raise files.DataError(f"{where}: field {field!r} has no language {language!r}, got {batch[field][0]!r}")
+        sides = [[row[language] for row in batch[field]] for language in languages]
+    for pair in zip(*sides, strict=True):
+        for value in pair:
+            if not isinstance(value, str | None):
+                shown = terminal.one_line(repr(value), SHOWN_CHARACTERS)
+                raise files.DataError(f"{where}: holds {type(value).__name__} {shown}; expected text")
+            if len(value or "") > files.LINE_BYTES:
+                raise files.DataError(
+                    f"{where}: holds a text of over {files.LINE_BYTES:,} characters; expected sentences"
+                )
+        yield readers.flat(pair[0] or ""), readers.flat(pair[1] or "")
+
+
+def open_split(
+    source: str, dataset: str, folder: Path | None, revision: str, config: str | None, split: str, store: fetching.Store
+) -> Any:
+    """The rows of a split: streamed from the mirror's folder, else brought to disk once and mapped into memory.
+
+    The library is never asked for a path that the working directory may have too (`hf://`), and runs no code of a data
+    set (since its version 4).
+    Raises: DataError where the data set is not one of tables of its own.
+    """
+    import datasets  # a second to import, and only here in need
+
+    root = f"hf://datasets/{dataset}@" if folder is None else f"{folder.resolve()}/"
+    with hub_guard.guarding(source, root):
+        if folder is not None:
+            builder = datasets.load_dataset_builder(str(folder), name=config)
+            hub_guard.check_format(source, builder)
+            return builder.as_streaming_dataset(split=split)
+        cache = str(cached(store) / "datasets")
+        builder = datasets.load_dataset_builder(
+            f"hf://datasets/{dataset}", name=config, revision=revision, cache_dir=cache
+        )
+        hub_guard.check_format(source, builder)
+        builder.download_and_prepare()
+        return builder.as_dataset(split=split)
+
+
+@contextmanager
+def explained(source: str, wanted: str, dataset: str, store: fetching.Store) -> Iterator[None]:
+    """Give the errors of a data set one form; what was fetched of one whose files are damaged is not kept.
+
+    Raises: DataError.
+    """
+    cache = cached(store)
+    os.environ.setdefault("HF_HOME", str(cache))  # read when `datasets` is imported, so not in the user's home
+    os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
+    import datasets
+
+    try:
+        yield
+    except files.DataError:
+        raise
+    except Exception as error:  # of three libraries and what they read with: no class is common to them
+        for inner in causes(error):
+            if isinstance(inner, OSError) and inner.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise inner from None
+        if isinstance(error, datasets.exceptions.DatasetGenerationError):
+            shutil.rmtree(cache / "hub" / f"datasets--{dataset.replace('/', '--')}", ignore_errors=True)
+        said = terminal.one_line(str(error), SHOWN_CHARACTERS) or type(error).__name__
+        raise files.DataError(f"{source}: cannot be read, got {said}; expected a data set with {wanted}") from None
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and those that led to it."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def cached(store: fetching.Store) -> Path:
+    """Where the hub's libraries keep what they fetch."""
+    return store.folder.absolute() / HOST
+
+
+def mirrored(dataset: str, store: fetching.Store) -> Path | None:
+    """The folder with a data set's files where the mirror is a folder that has them; else the hub is asked.
+
+    A mirror of the hub itself is named by `HF_ENDPOINT`.
+    """
+    if store.mirror is None or fetching.is_address(store.mirror):
+        return None
+    folder = Path(store.mirror, HOST, "datasets", dataset)
+    return folder if folder.is_dir() else None

@@ -1,0 +1,67 @@
+"""A user's own files: the folder `my/`, which DVC watches, and what of it a corpus is made from."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pipeline import files
+from pipeline.corpora.sources import Download, Local
+
+FOLDER = Path("my")
+EXPERIMENTS = ".dvc/tmp/exps"  # where DVC runs queued and temporary experiments, each in a folder of its own
+
+
+def paths(download: Download) -> dict[str, str]:
+    """Key in section `download` -> path of each of the user's own files, in the order in which they stand there."""
+    return {
+        f"parts.{name}.{key}": path
+        for name, source in download.parts.items()
+        if isinstance(source, Local)
+        for key, path in (("source", source.source), ("target", source.target), ("table", source.table))
+        if path is not None
+    }
+
+
+def faults(download: Download) -> Iterator[str]:
+    """A line for each of the user's own files that DVC does not watch."""
+    for key, path in paths(download).items():
+        if Path(os.path.normpath(path)).parts[:1] != FOLDER.parts:
+            link = FOLDER / Path(path).name
+            yield f"{key}: must stand in {FOLDER}/, which DVC watches, got {path!r}; expected {link}, or a link there"
+
+
+def checksums(download: Download) -> dict[str, str]:
+    """Path -> SHA-256 of each of the user's own files.
+
+    Raises: DataError where one is not there, or stands where DVC does not look.
+    """
+    found = {}
+    for path in map(Path, paths(download).values()):
+        if not path.is_file():
+            raise files.DataError(f"{path}: no such file; expected the one that params.yaml names")
+        if linked := next((folder for folder in path.parents if folder.is_symlink()), None):
+            raise files.DataError(
+                f"{linked}: DVC looks into no folder that is a link, got one for {path}; "
+                "expected a folder, with links to files"
+            )
+        found[str(path)] = files.sha256(path)
+    return found
+
+
+def bring(folder: Path = FOLDER) -> None:
+    """In a queued or temporary experiment, link the files of `folder` that git does not bring there."""
+    here = Path.cwd()
+    root = origin(here)
+    if root == here:
+        return
+    for path in sorted((root / folder).rglob("*")):
+        link = here / path.relative_to(root)
+        if path.is_file() and not link.exists():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(path)
+
+
+def origin(here: Path) -> Path:
+    """The project that DVC copied the experiment in the folder `here` from; anywhere else `here` itself."""
+    before, found, _ = here.as_posix().partition(f"/{EXPERIMENTS}/")
+    return Path(before) if found else here

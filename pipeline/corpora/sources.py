@@ -1,0 +1,184 @@
+"""Where a corpus comes from: the classes of the `download` sections of `params.yaml`."""
+
+from pathlib import PurePosixPath
+from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from pipeline.corpora import archives, parts, sacrebleu_sets
+from pipeline.params import NAME, Section
+
+PartName = Annotated[str, StringConstraints(pattern=NAME)]
+Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*$")]
+Text = Annotated[str, StringConstraints(min_length=1)]
+Column = Annotated[int, Field(ge=1, le=1000)]  # counted from 1
+DATASET_CHARACTERS = 96  # the hub's own limit
+
+
+def checked_address(address: str) -> str:
+    """`address`, of which a host and a port can be told.
+
+    Raises: ValueError where they cannot.
+    """
+    try:
+        parts = urlsplit(address)
+        good = bool(parts.hostname) and parts.port != 0 and address.isprintable()
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError(f"must be the address of a file, got {address!r}")
+    return address
+
+
+def checked_dataset(dataset: str) -> str:
+    """`dataset`, which is the id of a data set and no way out of a folder.
+
+    Raises: ValueError where it is not.
+    """
+    if any(len(part) > DATASET_CHARACTERS or part.startswith((".", "-")) for part in dataset.split("/")):
+        raise ValueError(
+            f"must be an id of the hub such as wmt/wmt14, each part of {DATASET_CHARACTERS} characters at most, "
+            f"got {dataset!r}"
+        )
+    return dataset
+
+
+class Phrasebook(Section):
+    """The bundled grammar writes the pairs; French and English, either direction."""
+
+    kind: Literal["phrasebook"]
+    part: Literal["train", "validation", "test", "compositional"]
+    num_pairs: Annotated[int, Field(ge=1)]
+    seed: Annotated[int, Field(ge=0)]
+
+
+class Address(Section):
+    """A public file: plain, .gz, or the member of a .zip, .tgz or .tar.gz; verified where a sha256 is given."""
+
+    address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$"), AfterValidator(checked_address)]
+    member: Text | None = None
+    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+    @model_validator(mode="after")
+    def check_member(self) -> Self:
+        """An archive needs a member, anything else has none."""
+        kind = archives.archive_kind(self.address)
+        if kind in ("zip", "tar") and self.member is None:
+            raise ValueError(f"must name the member of the archive to read, got only {self.address}")
+        if kind not in ("zip", "tar") and self.member is not None:
+            raise ValueError(f"must have no member, got {self.member!r}; {self.address} is no .zip, .tgz or .tar.gz")
+        return self
+
+
+class Parallel(Section):
+    """Two parallel files, or one table with two columns of it."""
+
+    source_column: Column | None = None
+    target_column: Column | None = None
+
+    @model_validator(mode="after")
+    def check_choice(self) -> Self:
+        """Exactly one of the two."""
+        table = ("table", "source_column", "target_column")
+        given = {name for name in ("source", "target", *table) if getattr(self, name) is not None}
+        if given not in ({"source", "target"}, set(table)):
+            raise ValueError(
+                f"must have either source and target or {', '.join(table)}, got {', '.join(sorted(given)) or 'neither'}"
+            )
+        return self
+
+
+class Files(Parallel):
+    """Public files by address."""
+
+    kind: Literal["files"]
+    source: Address | None = None
+    target: Address | None = None
+    table: Address | None = None
+
+
+class Local(Parallel):
+    """The user's own files, plain or .gz, by path from the project's root; in `my/` (stages/local.py)."""
+
+    kind: Literal["local"]
+    source: Text | None = None
+    target: Text | None = None
+    table: Text | None = None
+
+    @model_validator(mode="after")
+    def check_packing(self) -> Self:
+        """No archive with members: what is one's own can be unpacked."""
+        for path in (self.source, self.target, self.table):
+            if path is not None and archives.archive_kind(path) in ("zip", "tar"):
+                raise ValueError(f"must be plain or .gz files, got {path!r}; unpack {PurePosixPath(path).name} first")
+        return self
+
+
+class Hub(Section):
+    """A data set of the Hugging Face hub: two text columns, or one field that holds {language: text}."""
+
+    kind: Literal["hub"]
+    dataset: Annotated[
+        str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?$"), AfterValidator(checked_dataset)
+    ]
+    revision: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$")]
+    split: Text
+    config: Text | None = None
+    source_column: Text | None = None
+    target_column: Text | None = None
+    translation_field: Text | None = None
+
+    @model_validator(mode="after")
+    def check_choice(self) -> Self:
+        """Exactly one of the two."""
+        names = ("source_column", "target_column", "translation_field")
+        given = {name for name in names if getattr(self, name) is not None}
+        if given not in ({"source_column", "target_column"}, {"translation_field"}):
+            raise ValueError(
+                "must have either source_column and target_column or translation_field, "
+                f"got {', '.join(sorted(given)) or 'neither'}"
+            )
+        return self
+
+
+class Sacrebleu(Section):
+    """A test set by the name the sacrebleu package gives it, in either direction."""
+
+    kind: Literal["sacrebleu"]
+    name: Text
+
+
+Source = Annotated[Phrasebook | Files | Local | Hub | Sacrebleu, Field(discriminator="kind")]
+
+
+class Download(Section):
+    """Section `corpora.<corpus>.download`: the languages of a corpus and where each part comes from."""
+
+    source_language: Language
+    target_language: Language
+    parts: dict[PartName, Source]
+
+    @model_validator(mode="after")
+    def check_parts(self) -> Self:
+        """A part to train on, and a test part called `test` where there is any."""
+        tests = [name for name in self.parts if parts.is_test(name)]
+        if parts.TRAIN not in self.parts:
+            raise ValueError(f"parts must have {parts.TRAIN}, got {', '.join(self.parts) or 'none'}")
+        if tests and parts.TEST not in tests:
+            raise ValueError(f"parts must call one of the test parts {parts.TEST}, got {', '.join(tests)}")
+        return self
+
+    @model_validator(mode="after")
+    def check_languages(self) -> Self:
+        """Languages that the bundled grammar writes and the test sets have."""
+        pair = (self.source_language, self.target_language)
+        for name, source in self.parts.items():
+            if isinstance(source, Phrasebook) and set(pair) != {"fr", "en"}:
+                raise ValueError(f"parts.{name}: the phrasebook is in fr and en, got {pair[0]} and {pair[1]}")
+            if isinstance(source, Sacrebleu):
+                try:
+                    sacrebleu_sets.find(source.name, *pair)
+                except ValueError as error:
+                    raise ValueError(f"parts.{name}.{error}") from None
+        return self

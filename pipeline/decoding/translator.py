@@ -1,0 +1,130 @@
+"""A system that was built, ready to translate text: its network, its vocabulary, what its training part held."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import torch
+
+from pipeline import device, files, ids, summaries, weights
+from pipeline.decoding import attending
+from pipeline.decoding.search import Hypothesis
+from pipeline.decoding.translate import Decoding, n_best
+from pipeline.models import interface
+from pipeline.vocabularies.seen_words import SeenWords
+from pipeline.vocabularies.vocabulary import Vocabulary, digest
+
+SPACE = "▁"  # the piece that begins a line, and so stands before an unknown word too
+
+
+class Source(NamedTuple):
+    """What the network reads of a line."""
+
+    ids: list[int]  # without EOS
+    num_pieces: int  # of the whole line, of which it may be the beginning
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the line is longer than what is read of it."""
+        return len(self.ids) < self.num_pieces
+
+    def warning(self, where: str, done: str) -> str:
+        """What is to be said where a line is cut: its beginning alone is `done` (translated, shown)."""
+        got, first = f"got {self.num_pieces} pieces", f"only the first {len(self.ids)} are {done}"
+        return f"warning: {where}: longer than in training, {got}; {first}"
+
+
+class Translator:
+    """Translates lines of text with one network; `max_pieces` (without EOS) is the longest source it was trained on."""
+
+    def __init__(
+        self, model: Any, vocabulary: Vocabulary, seen_words: SeenWords, *, max_pieces: int, where: torch.device
+    ) -> None:
+        self.model, self.vocabulary, self.seen_words = model, vocabulary, seen_words
+        self.max_pieces, self.where = max_pieces, where
+
+    @classmethod
+    def load(cls, system: str) -> Self:
+        """The built system of this id: its network as it was trained, and its vocabulary.
+
+        Raises: DataError where its files are missing or do not fit each other or this code.
+        """
+        corpus, vocabulary, model, _ = system.split("-")
+        training, folder = read_training(system), Path("data/vocabulary", f"{corpus}-{vocabulary}")
+        params, pieces = nested(training["params"]), Vocabulary.load(folder)
+        if digest(folder) != training["vocabulary"]:
+            raise files.DataError(
+                f"{folder}: not the vocabulary that {system} was trained with; "
+                f"expected what `dvc repro average@{system}` builds"
+            )
+        found = interface.find(model)
+        if faults := list(found.Arch.faults(params["arch"], "arch", training_path(system))):
+            raise files.DataError(f"{'; '.join(faults)}; expected what `dvc repro average@{system}` builds")
+        arch = found.Arch.model_validate(params["arch"])
+        net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size)
+        weights.load(net, system)
+        where = device.prepared()
+        longest = params["training"]["max_length"] - 1
+        return cls(net.to(where).eval(), pieces, SeenWords.load(folder), max_pieces=longest, where=where)
+
+    def read(self, lines: Sequence[str]) -> list[Source]:
+        """What the network reads of each line: no more than it was trained on."""
+        encoded = self.vocabulary.encode_source(lines)
+        return [Source(pieces[: self.max_pieces], len(pieces)) for pieces in encoded]
+
+    def knows(self, source: Source) -> bool:
+        """Whether any piece of a line stands for something."""
+        pieces = self.vocabulary.source_pieces(source.ids)
+        return any(number != ids.UNK and piece != SPACE for number, piece in zip(source.ids, pieces, strict=True))
+
+    def search(self, sources: Sequence[Source], decoding: Decoding, number: int = 1) -> list[list[Hypothesis]]:
+        """The `number` best translations of each source, the best first."""
+        pieces, unknown = [source.ids for source in sources], self.vocabulary.whole_words
+        return n_best(self.model, pieces, decoding, self.where, number, unknown=unknown)
+
+    def text(self, pieces: Sequence[int]) -> str:
+        """The line that target pieces spell."""
+        [line] = self.vocabulary.decode_target([pieces])
+        return line
+
+    def likeliest(self, source: Source, max_length: int) -> list[int]:
+        """The greedy translation of a source, with EOS where the network wrote it."""
+        return attending.likeliest(self.model, source.ids, max_length, self.where)
+
+    def attention(self, line: int, source: Source, output: Sequence[int]) -> dict[str, Any]:
+        """What the network looks at while it writes `output` (with EOS where it wrote it): a record of `attend`."""
+        return {
+            "line": line,
+            "source": self.vocabulary.source_pieces([*source.ids, ids.EOS]),
+            "target": self.vocabulary.target_pieces(output),
+            "text": self.text(output),
+            "weights": attending.weights(self.model, source.ids, output, self.where),
+        }
+
+
+def training_path(system: str) -> Path:
+    """The summary of a system's training."""
+    return Path("runs", system, "train/training.json")
+
+
+def read_training(system: str) -> dict[str, Any]:
+    """The summary of a system's training.
+
+    Raises: DataError where it is missing or no summary.
+    """
+    path = training_path(system)
+    if not path.exists():
+        raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system}` builds")
+    return dict(summaries.read(path, summaries.Translating))
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """What `params.flatten` flattened: {"a.b": 1} -> {"a": {"b": 1}}."""
+    found: dict[str, Any] = {}
+    for name, value in flat.items():
+        *above, last = name.split(".")
+        node = found
+        for key in above:
+            node = node.setdefault(key, {})
+        node[last] = value
+    return found

@@ -1,0 +1,103 @@
+"""Parallel text to ids on disk, in several processes and constant memory."""
+
+import multiprocessing
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from pipeline import files, ids
+from pipeline.encoding import shards
+from pipeline.progress import track
+from pipeline.vocabularies.vocabulary import Vocabulary
+
+Pairs: TypeAlias = list[tuple[str, str]]
+Sides: TypeAlias = tuple[shards.Block, shards.Block]
+
+BLOCK_PAIRS = 5_000
+POOL_PAIRS = 200_000  # below, starting processes costs more time than they save
+
+
+def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> dict[str, int]:
+    """Write the ids of two parallel files into the new `folder`, and count pairs, tokens and unknown pieces.
+
+    Raises: DataError where the files are not parallel or not UTF-8.
+    """
+    num_pairs = files.count_lines(source)
+    pairs = track(files.read_pairs(source, target), f"encode {folder.name}", total=num_pairs, unit="pairs")
+    num_processes = (os.cpu_count() or 1) if num_pairs >= POOL_PAIRS else 1
+    folder.mkdir(parents=True)
+    counts = dict.fromkeys(("pairs", "source_tokens", "target_tokens", "source_unknown", "target_unknown"), 0)
+    with shards.Writer(folder, *types(Vocabulary.load(vocabulary))) as write:
+        for sides in encode_blocks(vocabulary, blocks(pairs), num_processes):
+            write(*sides)
+            counts["pairs"] += len(sides[0].lengths)
+            for side, block in zip(shards.SIDES, sides, strict=True):
+                counts[f"{side}_tokens"] += len(block.ids)
+                counts[f"{side}_unknown"] += int(np.count_nonzero(block.ids == ids.UNK))
+    return counts
+
+
+def types(vocabulary: Vocabulary) -> tuple[shards.Ids, shards.Ids]:
+    """The types of the source's and the target's ids."""
+    return shards.id_type(vocabulary.source_size), shards.id_type(vocabulary.target_size)
+
+
+def blocks(pairs: Iterator[tuple[str, str]]) -> Iterator[Pairs]:
+    """The pairs in lists of `BLOCK_PAIRS`."""
+    while block := list(islice(pairs, BLOCK_PAIRS)):
+        yield block
+
+
+def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> Iterator[Sides]:
+    """The blocks encoded, in their order; only a few are read ahead, where `Pool.imap` would read them all."""
+    if num_processes == 1:
+        vocabulary = Vocabulary.load(folder)
+        yield from (encode_block(vocabulary, block) for block in read)
+        return
+    waiting: deque[Future[Sides]] = deque()
+    spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks that the caller's threads hold
+    with ProcessPoolExecutor(num_processes, spawn, initializer=end_with_parent) as pool:
+        for block in read:
+            waiting.append(pool.submit(encode_in_worker, folder, block))
+            if len(waiting) > 2 * num_processes:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def encode_in_worker(folder: Path, block: Pairs) -> Sides:
+    """`encode_block` in a process of its own, which loads its vocabulary once."""
+    return encode_block(load_once(folder), block)
+
+
+load_once = cache(Vocabulary.load)
+
+
+def end_with_parent() -> None:
+    """End this worker when the process that started it is gone: after kill -9 it would wait for work for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None, "not a worker"
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def encode_block(vocabulary: Vocabulary, block: Pairs) -> Sides:
+    """The ids of some pairs."""
+    source, target = zip(*block, strict=True)
+    source_type, target_type = types(vocabulary)
+    return (
+        shards.pack(vocabulary.encode_source(source), source_type),
+        shards.pack(vocabulary.encode_target(target), target_type),
+    )

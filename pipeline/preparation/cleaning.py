@@ -1,0 +1,175 @@
+"""Rules that drop sentence pairs no model should learn from, each with its own name and count."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from pipeline import files
+from pipeline.corpora.parts import Pair, paths
+from pipeline.params import Section
+from pipeline.preparation.duplicates import Seen, digest, keys
+from pipeline.preparation.normalisation import normalised
+
+RawPair = tuple[bytes, bytes]
+
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # \t \v \f \r are white space and will be folded
+SHORT_WORDS = 3  # a shorter sentence counts as this long in a length ratio: `Apparently.` may take a clause
+BATCH_PAIRS = 1 << 16  # pairs looked up together among those seen before
+SHOWN_CHARACTERS = 200  # of a sentence in the examples
+
+
+class Cleaning(Section):
+    """Section `corpora.<corpus>.clean`. A word is what stands between two spaces."""
+
+    max_characters: Annotated[int, Field(ge=1)]
+    max_words: Annotated[int, Field(ge=1)]
+    max_length_ratio: Annotated[float, Field(ge=1)]
+    examples: Annotated[int, Field(ge=0)]
+
+
+class Tally:
+    """What cleaning did: pairs read, changed by normalisation, kept, and dropped by each rule, with examples."""
+
+    def __init__(self, cleaning: Cleaning) -> None:
+        self.most = cleaning.examples
+        self.read = self.changed = self.kept = 0
+        self.dropped = dict.fromkeys(ORDER, 0)
+        self.examples: dict[str, list[Pair]] = {rule: [] for rule in ORDER}
+
+    def drop(self, rule: str, source: str, target: str) -> None:
+        """Count a pair that `rule` drops, and keep the first ones as examples."""
+        self.dropped[rule] += 1
+        if len(self.examples[rule]) < self.most:
+            self.examples[rule].append((shown(source), shown(target)))
+
+    def counts(self) -> dict[str, object]:
+        """What to write beside the data; read = kept + dropped."""
+        return {name: getattr(self, name) for name in ("read", "kept", "changed", "dropped", "examples")}
+
+
+def control_characters(source: str, target: str, cleaning: Cleaning) -> bool:
+    """Whether a side holds a control character (C0, DEL or C1) that is no white space."""
+    # isprintable is the quicker test and false for all of them
+    return not (source.isprintable() and target.isprintable()) and bool(
+        CONTROL.search(source) or CONTROL.search(target)
+    )
+
+
+def empty(source: str, target: str, cleaning: Cleaning) -> bool:
+    """Whether a side holds nothing."""
+    return not (source and target)
+
+
+def too_long_characters(source: str, target: str, cleaning: Cleaning) -> bool:
+    """Whether a side has more characters than allowed."""
+    return max(len(source), len(target)) > cleaning.max_characters
+
+
+def too_long_words(source: str, target: str, cleaning: Cleaning) -> bool:
+    """Whether a side has more words than allowed."""
+    return max(num_words(source), num_words(target)) > cleaning.max_words
+
+
+def length_ratio(source: str, target: str, cleaning: Cleaning) -> bool:
+    """Whether the longer side has too many words for the shorter, which counts as `SHORT_WORDS` at least."""
+    short, long = sorted((num_words(source), num_words(target)))
+    return long > cleaning.max_length_ratio * max(short, SHORT_WORDS)
+
+
+def source_equals_target(source: str, target: str, cleaning: Cleaning) -> bool:
+    """Whether nothing was translated."""
+    return source == target
+
+
+Rule = Callable[[str, str, Cleaning], bool]
+RULES: tuple[Rule, ...] = (empty, too_long_characters, too_long_words, length_ratio, source_equals_target)
+ORDER = ("invalid_utf8", "control_characters", *(rule.__name__ for rule in RULES), "duplicate")
+
+
+def decoded(source: bytes, target: bytes) -> Pair | None:
+    """The pair as text, or None where a side is no UTF-8 (rule `invalid_utf8`)."""
+    try:
+        return source.decode(), target.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def num_words(text: str) -> int:
+    """How many words a normalised text has."""
+    return text.count(" ") + 1
+
+
+def shown(text: str) -> str:
+    """`text` short enough for an example."""
+    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
+
+
+def clean(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
+    """The normalised pairs that no rule drops, each once, in their order; `tally` says what became of the others.
+
+    Units: 18 MB of memory per million pairs kept, for the 8 bytes that stand for each (see `duplicates.Seen`), plus
+        40 MB for the batch under way.
+    """
+    seen = Seen()
+    pairs = sound(raw, cleaning, tally)
+    while batch := list(islice(pairs, BATCH_PAIRS)):
+        fresh = seen.add(keys([digest(f"{source}\n{target}") for source, target in batch]))
+        for pair, new in zip(batch, fresh.tolist(), strict=True):
+            if new:
+                tally.kept += 1
+                yield pair
+            else:
+                tally.drop("duplicate", *pair)
+    assert tally.read == tally.kept + sum(tally.dropped.values())
+
+
+def sound(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
+    """The normalised pairs that are good by themselves; the rules that look at one pair, in their order."""
+    for line in raw:
+        tally.read += 1
+        pair = decoded(*line)
+        if pair is None:
+            tally.drop("invalid_utf8", *(side.decode(errors="backslashreplace") for side in line))
+            continue
+        if control_characters(*pair, cleaning):
+            tally.drop("control_characters", *pair)
+            continue
+        source, target = normalised(pair[0]), normalised(pair[1])
+        tally.changed += (source, target) != pair
+        for rule in RULES:
+            if rule(source, target, cleaning):
+                tally.drop(rule.__name__, source, target)
+                break
+        else:
+            yield source, target
+
+
+def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
+    """The lines of a part without their ends, not decoded.
+
+    Raises: DataError with both counts where one file is longer, or for a line that has no end for too long.
+    """
+    source, target = paths(folder, part)
+    with files.opened(source) as left, files.opened(target) as right:
+        for a, b in zip_longest(files.bounded_lines(left, str(source)), files.bounded_lines(right, str(target))):
+            if a is None or b is None:
+                raise files.not_parallel(source, target)
+            yield a.rstrip(b"\n").removesuffix(b"\r"), b.rstrip(b"\n").removesuffix(b"\r")
+
+
+def check_kept(tally: Tally, where: Path) -> None:
+    """Nothing, where pairs are left.
+
+    Raises: DataError with the count of each rule where the part was empty or cleaning emptied it.
+    """
+    if not tally.read:
+        raise files.DataError(f"{where}: is empty, got 0 pairs; expected at least one")
+    if not tally.kept:
+        counts = ", ".join(f"{rule} {count}" for rule, count in tally.dropped.items() if count)
+        raise files.DataError(
+            f"{where}: cleaning dropped every pair, got {counts} of {tally.read} read; expected at least one kept"
+        )

@@ -1,0 +1,65 @@
+"""When two sentences are the same: two forms of a text that are compared in its place."""
+
+import re
+import unicodedata
+
+from pipeline.preparation.normalisation import normalised
+
+# What ends a sentence, or stands around one that is quoted, after NFKD. Thai, Lao, Burmese and Khmer use a space.
+ENDS = '.!?:;()[]"“”„‟«»‹›「」『』〝〞【】。؟؛۔।॥։።፧།༎။។៕'
+SPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\s+")
+END = "\n"
+LETTERS_AND_DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
+ASCII = "".join(map(chr, range(128)))
+SELECTORS = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # invisible marks of class 0
+SPACING_MODIFIERS = range(0x2B0, 0x300)  # letters to Unicode, apostrophes and primes to those who type them
+
+
+def folded(text: str) -> str:
+    """`text` as the level `exact` compares it: normalised, then NFKC, case folded, its white space folded again."""
+    if text.isascii():
+        return " ".join(text.lower().split())
+    once = unicodedata.normalize("NFKC", normalised(text)).casefold()
+    return " ".join(unicodedata.normalize("NFKC", once).split())  # folding may take a letter apart
+
+
+def sentences(text: str) -> list[str]:
+    """The letters and digits of each sentence of `text`, as the level `near` compares them; of those that have any.
+
+    They are those after NFKC and case folding, without accents: no punctuation, no symbols, no white space.
+    """
+    if text.isascii():
+        found = text.encode().translate(ASCII_FORMS, ASCII_DROPPED).decode()
+    else:
+        found = unicodedata.normalize("NFKD", SPACED.sub(rf"\1{END}", text)).translate(FORMS)
+    return [sentence for sentence in found.split(END) if sentence]
+
+
+class Forms(dict[int, str]):
+    """Code points -> what is compared of each, for `str.translate`; worked out when a character is first met."""
+
+    def __missing__(self, code: int) -> str:
+        folds = unicodedata.normalize("NFKD", chr(code).casefold())
+        self[code] = found = END if folds in (*ENDS, END) else "".join(filter(is_compared, folds))
+        return found
+
+
+def is_compared(character: str) -> bool:
+    """Whether a character, taken apart by NFKD, is a letter, a digit or a sign that makes another letter.
+
+    An accent is none: what stands above, below or across a letter, and the vowel points of Hebrew and Arabic. A vowel
+    sign of Thai or Devanagari is one, and so are the two dots that make ga of Japanese ka. What chooses between two
+    pictures of a symbol, or frames it, is none: an emoji has no letters.
+    """
+    kind, place = unicodedata.category(character), unicodedata.combining(character)
+    if kind[0] == "M":
+        drawn = kind == "Me" or SELECTORS.match(character)
+        return not (drawn or place == 1 or 10 <= place <= 35 or place >= 200)  # Unicode's canonical combining classes
+    return kind[0] in "LN" and ord(character) not in SPACING_MODIFIERS
+
+
+FORMS = Forms()
+ASCII_FORMS = "".join(END if one in ENDS else one.lower() for one in ASCII).encode().ljust(256, b"\0")
+ASCII_DROPPED = "".join(
+    one for one in ASCII if one not in ENDS and one.lower() not in LETTERS_AND_DIGITS + END
+).encode()

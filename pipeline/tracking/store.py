@@ -1,0 +1,268 @@
+"""One run in MLflow's store."""
+
+import json
+import logging
+import math
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from pipeline.tracking import database, location, server
+from pipeline.tracking.patience import Patience, Watched
+
+if TYPE_CHECKING:
+    from mlflow.entities import Metric
+
+T = TypeVar("T")
+Kind = Literal["training", "scoring", "system"]
+
+FLUSH_SECONDS = 3.0  # at most so long until a metric is sent
+FLUSH_METRICS = 900  # MLflow refuses batches of more than 1000
+FLUSH_TEXTS = 90  # ... of more than 100 parameters or tags
+SAMPLE_SECONDS = 10.0  # between two readings of the system metrics
+ENVIRONMENT = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "true",
+    "MLFLOW_LOGGING_LEVEL": "CRITICAL",
+    "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+    "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
+    "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
+    "GIT_PYTHON_REFRESH": "quiet",
+}
+
+
+class Store:
+    """One run in MLflow. Lives in the thread of its `Run`; every method may raise whatever MLflow raises."""
+
+    client: Watched
+    monitor: Any  # untyped in MLflow
+
+    def __init__(self, kind: Kind, system: str, *, stage: str, fingerprint: str, patience: Patience) -> None:
+        for name, value in ENVIRONMENT.items():
+            os.environ.setdefault(name, value)
+        self.kind, self.system, self.stage, self.fingerprint = kind, system, stage, fingerprint
+        self.patience = patience
+        self.created = int(time.time() * 1000)  # before anything is logged, so that time and step go the same way
+        self.run_id = self.artifact_uri = ""
+        self.last: dict[str, int] = {}  # last step of each metric that was there before
+        self.known: set[str] = set()  # parameters that were there before
+        self.buffer: list[Metric] = []
+        self.flushed = self.sampled = 0.0
+        self.samples = 0
+
+    def open(self, resumed_at: int) -> None:
+        """Connect, find or create the run."""
+        uri = location.address()
+        path = database.file_of(uri)
+        server.probe(uri)
+        if path:
+            database.sweep(path)
+        if path and path.exists():
+            database.probe(path)
+        with self.patience.own_work():
+            from mlflow import MlflowClient
+            from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+
+            for name in ("alembic", "mlflow", "urllib3.connectionpool"):  # importing mlflow sets the level of its own
+                logging.getLogger(name).setLevel(logging.CRITICAL)
+            if path and not path.exists():
+                database.create(path)
+            self.client = Watched(MlflowClient(uri), self.patience, local=path is not None)
+            if path:
+                self.client.search_experiments(max_results=1)  # imports as much again, and checks the tables
+        self.experiment_id = self._experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt")
+        found = self._newest({"nmt.folder": location.folder()})
+        if self.kind != "training":
+            found = found or self._newest({})
+        if path:
+            database.settle(path, self.experiment_id, found)
+        self.base = path.parent.resolve() if path else location.project()
+        if self.kind == "scoring":
+            self.run_id = self._create(parent=found or self._created_ended())
+        elif self.kind == "system":
+            self.run_id = found or self._created_ended()
+        else:
+            self._open_training(found, resumed_at)
+        # Never started, only read from: its own thread would warn and fail in its own ways.
+        monitor: Any = SystemMetricsMonitor
+        self.monitor = monitor(self.run_id, tracking_uri=uri)
+        self.samples = 1 + max((step for name, step in self.last.items() if name.startswith("system/")), default=-1)
+
+    def metrics(self, step: int, milliseconds: int, values: Mapping[str, float]) -> None:
+        """Keep what the run does not hold yet, to be sent with others."""
+        from mlflow.entities import Metric
+
+        for name, value in values.items():
+            if math.isfinite(value) and step > self.last.get(name, -1):
+                self.buffer.append(Metric(name, float(value), milliseconds, step))
+        self.tick()
+
+    def params(self, values: Mapping[str, str]) -> None:
+        """Send the parameters that the run does not hold yet."""
+        from mlflow.entities import Param
+
+        new = [Param(name, value) for name, value in values.items() if name not in self.known]
+        self.known.update(values)
+        for some in batches(new, FLUSH_TEXTS):
+            self.client.log_batch(self.run_id, params=some)
+
+    def dataset(self, name: str, digest: str, counts: Mapping[str, int]) -> None:
+        """Send one input of the run."""
+        from mlflow.entities import Dataset, DatasetInput, InputTag
+
+        source = json.dumps({"uri": name})
+        data = Dataset(name, digest[:36], "local", source, profile=json.dumps(dict(counts)))
+        self.client.log_inputs(self.run_id, [DatasetInput(data, [InputTag("mlflow.data.context", self.kind)])])
+
+    def artifact(self, path: Path, folder: str) -> None:
+        """Send a file, or every file of a folder."""
+        if not self.artifact_uri:
+            self.artifact_uri = str(self.client.get_run(self.run_id).info.artifact_uri)
+        inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+        for file in inside:
+            below = Path(folder, file.parent.relative_to(path) if path.is_dir() else ".")
+            self.patience.expect(file.stat().st_size)
+            if is_relative(self.artifact_uri):  # to the store; MLflow would say, to the working directory
+                copy(file, self.base / self.artifact_uri / below / file.name)
+                self.patience.answered(local=True)
+            else:
+                self.client.log_artifact(self.run_id, str(file), "" if below == Path() else below.as_posix())
+
+    def tags(self, values: Mapping[str, str]) -> None:
+        """Set tags."""
+        from mlflow.entities import RunTag
+
+        self.client.log_batch(self.run_id, tags=[RunTag(name, value) for name, value in values.items()])
+
+    def tick(self) -> None:
+        """Read the system metrics and send what has gathered, where it is time."""
+        now = time.monotonic()
+        if now - self.sampled >= SAMPLE_SECONDS and self.kind != "system":
+            self._sample()
+        if len(self.buffer) >= FLUSH_METRICS or now - self.flushed >= FLUSH_SECONDS:
+            self._flush()
+
+    def end(self, status: str) -> None:
+        """Send everything and set the status, unless the run was only visited."""
+        if self.kind != "system":
+            self._sample()
+            self._flush()
+            self.client.set_terminated(self.run_id, status)
+
+    def _flush(self) -> None:
+        for some in batches(self.buffer, FLUSH_METRICS):
+            self.client.log_batch(self.run_id, metrics=some)
+        self.buffer, self.flushed = [], time.monotonic()
+
+    def _sample(self) -> None:
+        from mlflow.entities import Metric
+
+        self.monitor.collect_metrics()
+        now = int(time.time() * 1000)
+        for name, value in self.monitor.aggregate_metrics().items():
+            self.buffer.append(Metric(f"system/{name}", value, now, self.samples))
+        for part in self.monitor.monitors:
+            part.clear_metrics()
+        self.samples, self.sampled = self.samples + 1, time.monotonic()
+
+    def _open_training(self, found: str | None, resumed_at: int) -> None:
+        run = self.client.get_run(found) if found else None
+        if run is None or (run.info.status == "FINISHED" and resumed_at == 0):
+            self.run_id = self._create()
+            return
+        self.run_id = run.info.run_id
+        if tag := experiment_tag():
+            self.tags(tag)
+        self.known = set(run.data.params)
+        for name in run.data.metrics:
+            self.last[name] = max(point.step for point in self.client.get_metric_history(self.run_id, name))
+        self.client.update_run(self.run_id, status="RUNNING")
+
+    def _experiment(self, name: str) -> str:
+        from mlflow.exceptions import MlflowException
+
+        if found := self.client.get_experiment_by_name(name):
+            return str(found.experiment_id)
+        try:
+            return str(self.client.create_experiment(name))
+        except MlflowException:  # another process was faster
+            if found := self.client.get_experiment_by_name(name):
+                return str(found.experiment_id)
+            raise
+
+    def _newest(self, tags: Mapping[str, str]) -> str | None:
+        """Id of the newest run of a training with this system and fingerprint, and with these tags."""
+        wanted = {"nmt.system": self.system, "nmt.fingerprint": self.fingerprint, "nmt.kind": "training", **tags}
+        where = " and ".join(f"tags.`{name}` = '{value}'" for name, value in wanted.items())
+        order = ["attributes.start_time DESC"]
+        runs = self.client.search_runs([self.experiment_id], where, order_by=order, max_results=1)
+        return str(runs[0].info.run_id) if runs else None
+
+    def _create(self, parent: str | None = None) -> str:
+        tags = {
+            "nmt.system": self.system,
+            "nmt.fingerprint": self.fingerprint,
+            "nmt.kind": "scoring" if parent else "training",
+            "nmt.folder": location.folder(),
+            "dvc.stage": self.stage,
+            **experiment_tag(),
+            "mlflow.source.name": f"stages/{self.stage.split('@')[0]}.py",
+            "mlflow.source.type": "LOCAL",
+        }
+        if commit := git_commit():
+            tags["mlflow.source.git.commit"] = commit
+        if parent:
+            tags["mlflow.parentRunId"] = parent
+        name = f"{self.system} score" if parent else self.system
+        return str(self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
+
+    def _created_ended(self) -> str:
+        """A run for a system that was trained where this store was not: it holds what comes after the training."""
+        run_id = self._create()
+        self.client.set_terminated(run_id)
+        return run_id
+
+
+def experiment_tag() -> dict[str, str]:
+    """The name of the experiment that DVC runs, as a tag; none outside of one."""
+    name = location.experiment()
+    return {"dvc_exp_name": name} if name else {}
+
+
+def is_relative(uri: str) -> bool:
+    """Whether the address of artifacts is a path beside the store: no scheme, not absolute."""
+    return not uri.startswith("/") and ":" not in uri
+
+
+def copy(file: Path, target: Path) -> None:
+    """Copy a file, there whole or not at all; not forced to the disk, since a report has hundreds."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{target.name}.partial")
+    try:
+        shutil.copyfile(file, partial)
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def batches(items: list[T], size: int) -> Iterator[list[T]]:
+    """`items` in lists of at most `size`."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
+
+
+def git_commit() -> str | None:
+    """The commit checked out, None where there is none."""
+    command = ["git", "rev-parse", "--verify", "-q", "HEAD"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() if answer.returncode == 0 else None

@@ -1,0 +1,150 @@
+"""Subword vocabularies: SentencePiece models trained on the training part, the same bytes each time."""
+
+import io
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, compress
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import sentencepiece
+from pydantic import Field
+
+from pipeline import files, ids
+from pipeline.params import Section
+from pipeline.progress import track
+from pipeline.vocabularies.sampling import sample
+
+# The estimates of unigram are sums over threads, so their last bits, and with them the pieces, depend on how many there
+# are: a number of our own, not the machine's.
+NUM_THREADS = 4
+LONGEST_BYTES = 1 << 24  # SentencePiece's own limit of 4,192 would skip longer lines without a word
+ONE_LINE = str.maketrans("\n\r", "  ")
+
+
+class Subwords(Section):
+    """Section `vocabularies.<name>`: how a vocabulary is trained; `size` counts the four special pieces."""
+
+    kind: Literal["unigram", "bpe"]
+    size: Annotated[int, Field(ge=16, le=1_000_000)]  # of each side's, where they are separate
+    joint: bool  # one vocabulary for both languages
+    byte_fallback: bool  # spell an unknown character in its UTF-8 bytes, which are 256 of the pieces
+    character_coverage: Annotated[float, Field(gt=0, le=1)]  # share of the characters' occurrences that get a piece
+    sentences: Annotated[int, Field(ge=1)]  # most pairs to train on; a seeded sample where there are more
+    seed: Annotated[int, Field(ge=0)]
+
+
+class Pieces:
+    """One side of a vocabulary, in the pieces of a SentencePiece model."""
+
+    whole_words = False
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.size: int = model.get_piece_size()
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The pieces of a model that `train` wrote.
+
+        Raises: DataError where the file is missing or holds no model.
+        """
+        try:
+            data = path.read_bytes()
+            model = sentencepiece.SentencePieceProcessor(model_proto=data or b"none")  # it takes no bytes for no model
+            special = model.pad_id(), model.unk_id(), model.bos_id(), model.eos_id()
+            if special == (ids.PAD, ids.UNK, ids.BOS, ids.EOS):
+                return cls(model)
+            what = f"other special pieces, got the ids {special}"
+        except FileNotFoundError:
+            raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
+        except RuntimeError:
+            what = "not a SentencePiece model"
+        raise files.DataError(f"{path}: {what}; expected one of the stage vocabulary") from None
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each line, in one thread: the stage encode has its processes."""
+        encoded: list[list[int]] = self.model.encode(list(lines), out_type=int, num_threads=1)
+        return encoded
+
+    def decode(self, sentence: Sequence[int]) -> str:
+        """The text of one sentence, on one line: byte pieces may spell the end of one, which becomes a space."""
+        pieces = [int(piece) for piece in sentence if piece > ids.EOS]
+        text: str = self.model.decode(pieces) if pieces else ""
+        return text.translate(ONE_LINE)
+
+    def piece(self, piece: int) -> str:
+        """The piece with this id."""
+        name: str = self.model.id_to_piece(piece)
+        return name
+
+
+def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: str) -> None:
+    """Train on the parallel lines of `source` and `target`, and write models and vocabulary.json into `folder`.
+
+    `where` is the section that errors name.
+
+    Raises: DataError where the files are not parallel or hold no text, or the size does not fit them.
+    """
+    num_pairs = sum(1 for _ in files.read_pairs(source, target))
+    chosen = sample(num_pairs, subwords.sentences, subwords.seed)
+    sides = {"joint": (source, target)} if subwords.joint else {"source": (source,), "target": (target,)}
+    for side, paths in sides.items():
+        lines = chain.from_iterable(compress(files.read_lines(path), chosen) for path in paths)
+        total = int(chosen.sum()) * len(paths)
+        model = train_model(track(lines, f"{side} vocabulary", total=total, unit="lines"), subwords, where, paths)
+        with files.new_file(folder / f"{side}.model", "wb") as file:
+            file.write(model)
+    models = dict.fromkeys(("source", "target"), "joint") if subwords.joint else {side: side for side in sides}
+    sizes = {f"{side}_size": Pieces.load(folder / f"{model}.model").size for side, model in models.items()}
+    record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum())}
+    files.write_json(folder / "vocabulary.json", record)
+
+
+def train_model(lines: Iterator[str], subwords: Subwords, where: str, paths: tuple[Path, ...]) -> bytes:
+    """The bytes of a SentencePiece model; lines and model pass through memory, so that no path stands in it.
+
+    Text is taken as it is (`identity`): `nmt_nfkc` would rewrite characters such as … and ½ that references keep.
+
+    Raises: DataError where the lines hold no text or the size does not fit them.
+    """
+    model = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=lines,
+            model_writer=model,
+            model_type=subwords.kind,
+            vocab_size=subwords.size,
+            hard_vocab_limit=True,
+            byte_fallback=subwords.byte_fallback,
+            character_coverage=subwords.character_coverage,
+            normalization_rule_name="identity",
+            max_sentence_length=LONGEST_BYTES,
+            num_threads=NUM_THREADS,
+            pad_id=ids.PAD,
+            unk_id=ids.UNK,
+            bos_id=ids.BOS,
+            eos_id=ids.EOS,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        raise misfit(error, subwords, where, paths) or error from None
+    return model.getvalue()
+
+
+def misfit(error: RuntimeError, subwords: Subwords, where: str, paths: tuple[Path, ...]) -> files.DataError | None:
+    """What the user can do about SentencePiece's refusal, or None where it has no cause known to us."""
+    text, names = str(error), " and ".join(map(str, paths))
+    if "sentences_.empty()" in text or "(all_chars_count) > (0)" in text:
+        return files.DataError(f"{names}: no text to train a vocabulary on; expected at least one line with words")
+    if most := re.search(r"too high \(\d+\)\. Please set it to a value <= (\d+)", text):
+        return files.DataError(
+            f"{where}.size: {subwords.size} is more than the data supports (at most {most[1]} for {names}); "
+            "expected a smaller size or more training pairs"
+        )
+    if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", text):
+        return files.DataError(
+            f"{where}.size: {subwords.size} is less than the characters need (at least {least[1]} for {names}); "
+            "expected a larger size or a smaller character_coverage"
+        )
+    return None

@@ -1,0 +1,109 @@
+"""Vocabularies of any kind: text to ids of pieces, subwords or whole words, and back."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal, Protocol, Self
+
+from pydantic import ConfigDict
+
+from pipeline import files, ids, summaries
+from pipeline.params import Section
+from pipeline.preparation.normalisation import normalised
+from pipeline.vocabularies.subwords import Pieces
+from pipeline.vocabularies.words import WordList
+
+
+class Kind(Section):
+    """Of section `vocabularies.<name>`, what says which class the whole of it is: Subwords or Words."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    kind: Literal["unigram", "bpe", "word"]
+
+
+class Side(Protocol):
+    """One language of a vocabulary."""
+
+    size: int
+    whole_words: bool
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each line."""
+
+    def decode(self, sentence: Sequence[int]) -> str:
+        """The text of one sentence, on one line; special pieces give none."""
+
+    def piece(self, piece: int) -> str:
+        """The piece with this id."""
+
+
+def digest(folder: Path) -> str:
+    """Hexadecimal SHA-256 of what the stage vocabulary wrote into `folder`, to tell it from any other."""
+    return files.sha256(*sorted(path for path in folder.iterdir() if not path.name.startswith(".")))
+
+
+class Vocabulary:
+    """Text to ids of pieces and back; neither bos nor eos is added.
+
+    Text comes in here and nowhere else, so it is normalised here, as that was which the pieces were learnt from: spelt
+    otherwise, it would have other pieces, and unknown ones. No file changes: references are scored as they are.
+    """
+
+    def __init__(self, source: Side, target: Side) -> None:
+        self.source, self.target = source, target
+        self.joint = source is target
+        self.whole_words = source.whole_words  # or subwords
+        self.source_size, self.target_size = source.size, target.size
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """The vocabulary that the stage vocabulary wrote into `folder`.
+
+        Raises: DataError where a file of it is missing or broken.
+        """
+        if (folder / "joint.model").exists():
+            joint = Pieces.load(folder / "joint.model")
+            return cls(joint, joint).checked(folder)
+        if any(folder.glob("*.words.json")):
+            sides = (WordList.load(folder / f"{side}.words.json") for side in ("source", "target"))
+            return cls(*sides).checked(folder)
+        return cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")).checked(folder)
+
+    def checked(self, folder: Path) -> Self:
+        """The same, where it is as large as the stage vocabulary said beside it.
+
+        Raises: DataError.
+        """
+        told = summaries.read(folder / "vocabulary.json", summaries.Sizes)
+        expected, got = (told["source_size"], told["target_size"]), (self.source_size, self.target_size)
+        if got != expected:
+            raise files.DataError(
+                f"{folder}: must have {expected[0]} source and {expected[1]} target pieces as vocabulary.json says, "
+                f"got {got[0]} and {got[1]}"
+            )
+        return self
+
+    def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each source line."""
+        return self.source.encode([normalised(line) for line in lines])
+
+    def encode_target(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each target line."""
+        return self.target.encode([normalised(line) for line in lines])
+
+    def decode_target(self, sentences: Iterable[Sequence[int]]) -> list[str]:
+        """One line of text for each sentence of target ids; special pieces give no text."""
+        return [self.target.decode(sentence) for sentence in sentences]
+
+    def source_pieces(self, sentence: Sequence[int]) -> list[str]:
+        """The source pieces with these ids."""
+        return [self.source.piece(int(piece)) for piece in sentence]
+
+    def target_pieces(self, sentence: Sequence[int]) -> list[str]:
+        """The target pieces with these ids."""
+        return [self.target.piece(int(piece)) for piece in sentence]
+
+    def known(self, sources: Sequence[str], targets: Sequence[str]) -> list[bool]:
+        """Whether a pair has no unknown piece on either side, for each pair."""
+        encoded = zip(self.encode_source(sources), self.encode_target(targets), strict=True)
+        return [ids.UNK not in source and ids.UNK not in target for source, target in encoded]

@@ -1,0 +1,136 @@
+"""Word vocabularies: each side's most frequent words, all others unknown, as in Bahdanau et al. 2015."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationError, field_validator
+
+from pipeline import files, ids
+from pipeline.params import Section
+from pipeline.progress import track
+from pipeline.vocabularies.moses import Moses
+from pipeline.vocabularies.sampling import sample
+
+SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
+UNKNOWN = "UNK"  # an unknown word of a translation
+SILENT = (ids.PAD, ids.BOS, ids.EOS)
+DIGITS = 6  # of a share
+
+
+class Words(Section):
+    """Section `vocabularies.<name>`: how many words a vocabulary has; each side has its own, so none is joint."""
+
+    kind: Literal["word"]
+    words: Annotated[int, Field(ge=1, le=1_000_000)]  # of each side, the four special pieces not counted
+    sentences: Annotated[int, Field(ge=1)]  # most pairs to count in; a seeded sample where there are more
+    seed: Annotated[int, Field(ge=0)]
+
+
+class Listed(Section):
+    """What a word list's file holds: words by their ids, from the first after the special ones."""
+
+    language: str
+    words: list[str]
+
+    @field_validator("words")
+    @classmethod
+    def _are_words(cls, words: list[str]) -> list[str]:
+        if not words:
+            raise ValueError("must hold a word")
+        if len(set(words)) < len(words) or any(word.split() != [word] for word in words):
+            raise ValueError("must be different words without white space")
+        return words
+
+
+class WordList:
+    """One side of a vocabulary, in whole words."""
+
+    whole_words = True
+
+    def __init__(self, language: str, words: Sequence[str]) -> None:
+        self.moses = Moses(language)
+        self.pieces = [*SPECIAL, *words]
+        self.ids = {word: number for number, word in enumerate(words, start=len(SPECIAL))}
+        self.size = len(self.pieces)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The word list that `train` wrote.
+
+        Raises: DataError where the file is missing or holds no word list.
+        """
+        try:
+            listed = Listed.model_validate_json(path.read_bytes())
+        except FileNotFoundError:
+            raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
+        except ValidationError:
+            raise files.DataError(f"{path}: not a word list; expected one of the stage vocabulary") from None
+        return cls(listed.language, listed.words)
+
+    def encode(self, lines: Sequence[str]) -> list[list[int]]:
+        """The ids of each line's words."""
+        return [[self.ids.get(word, ids.UNK) for word in self.moses.split(line)] for line in lines]
+
+    def decode(self, sentence: Sequence[int]) -> str:
+        """The text of one sentence; an unknown word reads UNK, the other special pieces give none.
+
+        Source: Bahdanau et al. 2015. `<unk>` would be three words to BLEU's tokeniser 13a.
+        """
+        words = (UNKNOWN if piece == ids.UNK else self.pieces[piece] for piece in sentence if piece not in SILENT)
+        return self.moses.join(words)
+
+    def piece(self, piece: int) -> str:
+        """The word with this id."""
+        return self.pieces[piece]
+
+
+def train(words: Words, source: Path, target: Path, languages: tuple[str, str], folder: Path, where: str) -> None:
+    """List the words of the parallel lines of `source` and `target`, and write lists and vocabulary.json into `folder`.
+
+    `where` is the section that errors name.
+
+    Raises: DataError where the files are not parallel or hold no text, or too few words.
+    """
+    num_pairs = sum(1 for _ in files.read_pairs(source, target))
+    chosen = sample(num_pairs, words.sentences, words.seed)
+    record: dict[str, object] = {"kind": words.kind, "joint": False, "pairs": int(chosen.sum())}
+    for side, path, language in zip(("source", "target"), (source, target), languages, strict=True):
+        lines = compress(files.read_lines(path), chosen)
+        counts = count(track(lines, f"{side} vocabulary", total=int(chosen.sum()), unit="lines"), language)
+        check(len(counts), words, where, path)
+        listed = most_frequent(counts, words.words)
+        coverage = sum(counts[word] for word in listed) / counts.total()  # share of the running words
+        record[f"{side}_language"], record[f"{side}_size"] = language, len(SPECIAL) + len(listed)
+        record[f"{side}_coverage"] = round(coverage, DIGITS)
+        files.write_json(folder / f"{side}.words.json", {"language": language, "words": listed})
+    files.write_json(folder / "vocabulary.json", record)
+
+
+def count(lines: Iterable[str], language: str) -> Counter[str]:
+    """How often each word stands in the lines."""
+    split, counts = Moses(language).split, Counter[str]()
+    for line in lines:
+        counts.update(split(line))
+    return counts
+
+
+def most_frequent(counts: Counter[str], number: int) -> list[str]:
+    """The most frequent words, the most frequent first, those that are equal by code points."""
+    return sorted(counts, key=lambda word: (-counts[word], word))[:number]
+
+
+def check(num_words: int, words: Words, where: str, path: Path) -> None:
+    """Nothing, where a side with so many different words has as many as the section asks for.
+
+    Raises: DataError with the number there are.
+    """
+    if not num_words:
+        raise files.DataError(f"{path}: no text to train a vocabulary on; expected at least one line with words")
+    if num_words < words.words:
+        raise files.DataError(
+            f"{where}.words: {words.words} is more than the data supports (at most {num_words} for {path}); "
+            "expected fewer words or more training pairs"
+        )

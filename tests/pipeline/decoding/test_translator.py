@@ -1,0 +1,187 @@
+import json
+import math
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from pipeline import ids
+from pipeline.decoding.translate import Decoding, translate
+from pipeline.decoding.translator import Source, Translator, nested
+from pipeline.files import DataError
+from pipeline.params import flatten
+from pipeline.vocabularies.seen_words import SeenWords
+from pipeline.vocabularies.vocabulary import Vocabulary
+from pipeline.vocabularies.words import WordList
+from tests import networks, systems
+
+DECODING = Decoding(
+    engine="torch",
+    beam_size=3,
+    length_penalty=0.6,
+    patience=None,
+    max_length_factor=1.5,
+    max_length_offset=5,
+    tokens_per_batch=60,
+)
+LINES = ["le chat noir", "", "une pomme rouge", "le chat dort"]
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A folder with a built system, to which the test goes."""
+    systems.lay_out(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def translator(project):
+    return Translator.load(systems.SYSTEM)
+
+
+def test_translates_as_its_network_does(project, translator):
+    pieces = Vocabulary.load(project / "data/vocabulary/toy-bpe_toy")
+    sources = pieces.encode_source(LINES)
+    expected = translate(translator.model, sources, DECODING, torch.device("cpu"))
+    found = translator.search(translator.read(LINES), DECODING)
+    assert [hypotheses[0].ids for hypotheses in found] == expected
+    assert [translator.text(hypotheses[0].ids) for hypotheses in found] == pieces.decode_target(expected)
+    assert len({tuple(one) for one in expected}) == len(LINES)  # a network that tells sources apart
+    assert not translator.model.training
+
+
+def test_the_network_is_that_of_the_files(project, translator):
+    weights = load_file(project / "runs" / systems.SYSTEM / "average/model.safetensors")
+    assert all(torch.equal(weights[name], tensor) for name, tensor in translator.model.state_dict().items())
+
+
+def test_what_was_trained_counts_whatever_params_yaml_says_now(project, translator):
+    (project / "params.yaml").unlink()
+    before = translator.search(translator.read(LINES), DECODING)
+    assert Translator.load(systems.SYSTEM).search(translator.read(LINES), DECODING) == before
+
+
+def test_no_more_is_read_than_was_trained_on(translator):
+    line = " ".join(["une pomme rouge"] * 9)
+    [whole] = translator.vocabulary.encode_source([line])
+    [source] = translator.read([line])
+    assert source.is_cut
+    assert source == Source(whole[: systems.MAX_LENGTH - 1], len(whole))
+    [short] = translator.read(["le chat"])
+    assert not short.is_cut
+    assert short.num_pieces == len(short.ids)
+
+
+def test_unknown_is_what_has_no_known_piece(translator):
+    known = {line: translator.knows(translator.read([line])[0]) for line in ("ξένος", "ξέ νος ξ", "le ξ", "", "x", "a")}
+    assert known == {"ξένος": False, "ξέ νος ξ": False, "le ξ": True, "": False, "x": False, "a": True}
+
+
+def test_unknown_words_are_told_too():
+    words = WordList("fr", ["le", "chat"])
+    translator = Translator(None, Vocabulary(words, words), SeenWords(), max_pieces=9, where=torch.device("cpu"))
+    known = {line: translator.knows(translator.read([line])[0]) for line in ("chien noir", "le chien", "")}
+    assert known == {"chien noir": False, "le chien": True, "": False}
+
+
+def test_attention_is_a_record_of_the_pieces_read_and_written(translator):
+    [source] = translator.read(["le chat"])
+    [pieces] = translator.vocabulary.encode_target(["un ami"])
+    record = translator.attention(7, source, [*pieces, ids.EOS])
+    assert list(record) == ["line", "source", "target", "text", "weights"]
+    assert (record["line"], record["text"]) == (7, "un ami")
+    assert record["source"] == [*translator.vocabulary.source_pieces(source.ids), "</s>"]
+    assert record["target"] == [*translator.vocabulary.target_pieces(pieces), "</s>"]
+    heads = record["weights"]["cross 1"]
+    assert (len(heads), len(heads[0]), len(heads[0][0])) == (4, len(record["target"]), len(record["source"]))
+    assert math.isclose(sum(heads[0][0]), 1, abs_tol=0.002)
+    assert json.loads(json.dumps(record)) == record
+
+
+def test_the_likeliest_fits_the_length(translator):
+    [source] = translator.read(["le chat"])
+    assert len(translator.likeliest(source, 1)) == 1
+    assert len(translator.likeliest(source, 4)) <= 4
+
+
+@pytest.mark.parametrize("name", networks.ARCHS)
+def test_every_model_is_built_from_its_record(tmp_path, monkeypatch, name):
+    system = systems.lay_out(tmp_path, name)
+    monkeypatch.chdir(tmp_path)
+    translator = Translator.load(system)
+    assert len(translator.search(translator.read(LINES), DECODING)) == len(LINES)
+
+
+def test_nested_undoes_flatten():
+    whole = {"a": {"b": 1, "c": {"d": [2]}}, "e": None}
+    assert nested(flatten(whole)) == whole
+
+
+BUILD = f"`dvc repro average@{systems.SYSTEM}` builds"
+
+
+def test_files_that_are_missing_are_named(project):
+    (project / "runs" / systems.SYSTEM / "average/model.safetensors").unlink()
+    with pytest.raises(DataError, match=f"^runs/{systems.SYSTEM}/average/model.safetensors: no such file; expected "):
+        Translator.load(systems.SYSTEM)
+    (project / "runs" / systems.SYSTEM / "train/training.json").unlink()
+    with pytest.raises(DataError) as caught:
+        Translator.load(systems.SYSTEM)
+    assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: no such file; expected what {BUILD}"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[]", "should be a valid dictionary or instance of Translating, got []; expected what the stage writes"),
+        ("{}", "fingerprint: field required; expected what the stage writes"),
+        ("{", "not valid JSON, got line 1 column 2; expected what an earlier stage writes"),
+        (
+            '{"fingerprint": "0", "vocabulary": "", "params": 3}',
+            "params: should be a valid dictionary, got 3; expected what the stage writes",
+        ),
+    ],
+)
+def test_a_summary_that_is_none_is_named(project, text, what):
+    (project / "runs" / systems.SYSTEM / "train/training.json").write_text(text)
+    with pytest.raises(DataError) as caught:
+        Translator.load(systems.SYSTEM)
+    assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: {what}"
+
+
+def test_a_vocabulary_of_another_training_is_named(project):
+    name = "data/vocabulary/toy-bpe_toy"
+    path = project / name / "joint.model"
+    path.write_bytes(path.read_bytes().replace(b"g", b"q"))
+    with pytest.raises(DataError) as caught:
+        Translator.load(systems.SYSTEM)
+    what = f"not the vocabulary that {systems.SYSTEM} was trained with"
+    assert str(caught.value) == f"{name}: {what}; expected what {BUILD}"
+
+
+def test_weights_that_do_not_fit_are_named(project):
+    path = project / "runs" / systems.SYSTEM / "average/model.safetensors"
+    save_file({"weight": torch.zeros(3)}, path)
+    with pytest.raises(DataError) as caught:
+        Translator.load(systems.SYSTEM)
+    name = f"runs/{systems.SYSTEM}/average/model.safetensors"
+    assert str(caught.value) == (
+        f"{name}: weights of another network than this code's, without decoder.0.cross_attention.project_in.bias; "
+        f"expected what {BUILD}"
+    )
+    path.write_bytes(b"weights")
+    with pytest.raises(DataError) as caught:
+        Translator.load(systems.SYSTEM)
+    what = "not a whole file of weights (Error while deserializing header: header too small)"
+    assert str(caught.value) == f"{name}: {what}; expected what {BUILD}"
+
+
+def test_a_network_of_an_earlier_version_is_named(project):
+    path = project / "runs" / systems.SYSTEM / "train/training.json"
+    path.write_text(path.read_text().replace('"arch.heads": 4', '"arch.hats": 4'))
+    with pytest.raises(DataError) as caught:
+        Translator.load(systems.SYSTEM)
+    name = f"runs/{systems.SYSTEM}/train/training.json"
+    assert str(caught.value).startswith(f"{name}: arch.heads: is missing; {name}: arch.hats: unknown key;")
+    assert str(caught.value).endswith(f"; expected what {BUILD}")
