@@ -15,8 +15,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.documents import Command, read
-from tests.systems import SYSTEM, lay_out
 from tests.test_documents import BENCHMARKS, NAMES, PROGRAMS, ROOT
+from tests.toys.systems import SYSTEM, lay_out
 
 pytestmark = pytest.mark.slow
 SECONDS = 1800

@@ -1,6 +1,6 @@
 """What users of DVC do first: experiments here, in a temporary folder and from the queue, in a fresh clone by git.
 
-The systems are those of tests/tiny/params.yaml, one of them, and its validation part stands in files of the user's own.
+The systems are those of tests/toys/params.yaml, one of them, and its validation part stands in files of the user's own.
 """
 
 import difflib
@@ -16,8 +16,8 @@ from dvc.utils.serialize import modify_yaml
 from ruamel.yaml import YAML
 
 from pipeline.params import flatten
-from tests import dvc_project
-from tests.dvc_project import SECONDS, Project, environment
+from tests.toys import dvc_project
+from tests.toys.dvc_project import SECONDS, Project, environment
 
 pytestmark = pytest.mark.usefixtures("dvc_leaves_nothing_behind")
 SYSTEM = "toy-bpe-transformer_prenorm-tiny"
@@ -34,7 +34,7 @@ EACH = {  # one value of each section of the project's own params.yaml
     "attend.sentences": ("3", "1"),
     "report.samples": ("10", "2"),
 }
-TINY = {  # the same of tests/tiny/params.yaml
+TINY = {  # the same of tests/toys/params.yaml
     "build.models": "[transformer_prenorm]",
     "corpora.toy.clean.max_words": 99,
     "vocabularies.bpe.sentences": 900,

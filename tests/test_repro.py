@@ -1,6 +1,6 @@
 """A tiny `dvc repro` builds everything, a second one nothing; an edit re-runs what reads it; a kill loses nothing.
 
-In copies of this project, with the systems of tests/tiny/params.yaml.
+In copies of this project, with the systems of tests/toys/params.yaml.
 """
 
 import json
@@ -17,8 +17,8 @@ import pytest
 from dvc.repo import Repo
 
 from pipeline import fingerprint
-from tests import dvc_project
-from tests.dvc_project import SECONDS, Project, environment
+from tests.toys import dvc_project
+from tests.toys.dvc_project import SECONDS, Project, environment
 
 pytestmark = pytest.mark.usefixtures("dvc_leaves_nothing_behind")
 BOTH = ("toy-bpe-transformer_postnorm-tiny", "toy-bpe-transformer_prenorm-tiny")
@@ -131,7 +131,7 @@ def test_tweak_changes_exactly_what_reads_it(built, monkeypatch, name, value, ch
 @pytest.mark.parametrize("name", ["cli", "progress", "terminal", *fingerprint.TRACKING])
 def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
     monkeypatch.chdir(built.root)
-    with built.edited(f"pipeline/{name}.py", "# new\n"):
+    with built.edited(f"pipeline/{name.replace(chr(46), chr(47))}.py", "# new\n"):
         assert Repo().status() == {}
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import tiny_project
-from tests.tiny_project import Built
+from tests.toys import tiny_project
+from tests.toys.tiny_project import Built
 
 TRIED: Counter[str] = Counter()
 HELD: Counter[str] = Counter()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pipeline import cli
-from tests import tiny_project
-from tests.tiny_project import Built, Stage
+from tests.toys import tiny_project
+from tests.toys.tiny_project import Built, Stage
 
 STAGES = tiny_project.stages()
 SHORT = ("split",)

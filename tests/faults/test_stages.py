@@ -15,9 +15,9 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.commands import lockfile
-from tests import dvc_project, tiny_project
-from tests.dvc_project import Project, environment
-from tests.tiny_project import Built, Stage
+from tests.toys import dvc_project, tiny_project
+from tests.toys.dvc_project import Project, environment
+from tests.toys.tiny_project import Built, Stage
 
 pytestmark = pytest.mark.usefixtures("dvc_leaves_nothing_behind")
 STAGES = tiny_project.stages()

@@ -47,11 +47,11 @@ class Timed(Patience):
 runs.patience = Timed()
 Path("page.md").write_text("# page")
 began = time.monotonic()
-with tracking.scoring_run("one", stage="score", fingerprint="0", log=Path("work/score.jsonl")) as run:
+with runs.scoring_run("one", stage="score", fingerprint="0", log=Path("work/score.jsonl")) as run:
     run.params({"a": 1})
     run.log(0, bleu=40.0)
 for system in ("one", "two", "three"):
-    with tracking.system_run(system, stage="report", fingerprint="0") as run:
+    with runs.system_run(system, stage="report", fingerprint="0") as run:
         run.artifact(Path("page.md"), "report")
 now = time.monotonic()
 print(json.dumps([now - began, now - begun if begun else own]))

@@ -9,7 +9,7 @@ from pipeline import cli, ids
 from pipeline.ctranslate2_export import FILES, ExportError, is_exportable, save, tokens
 from pipeline.models import interface
 from pipeline.vocabularies.vocabulary import Vocabulary
-from tests import networks
+from tests.toys import networks
 
 
 class Side:

@@ -10,7 +10,7 @@ import pytest
 
 import pipeline.tracking  # noqa: F401 (loaded, and still of no account)
 from pipeline.fingerprint import TRACKING, code, fingerprint, versions
-from tests.toys import learning, training
+from tests.toys.samples import learning, training
 
 SECTIONS = (training(), learning())
 FOLDERS = [Path("train"), Path("vocabulary"), Path("references.txt")]

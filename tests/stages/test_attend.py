@@ -10,7 +10,7 @@ from pipeline import files
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation import attended
 from stages import attend
-from tests import systems
+from tests.toys import systems
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from safetensors.torch import load_file
 
 from pipeline import files
-from tests.trainings import SYSTEM, edit, finish, lay_out, outs, start
+from tests.toys.trainings import SYSTEM, edit, finish, lay_out, outs, start
 
 COLUMNS = [
     "update",

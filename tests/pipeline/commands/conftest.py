@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from pipeline.commands import nmt
-from tests import systems
+from tests.toys import systems
 
 
 class Said(NamedTuple):

@@ -9,13 +9,13 @@ from pipeline.commands import anatomy as shown
 from pipeline.params import read_yaml
 from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
-from tests.toys import LEARNING
+from tests.toys.samples import LEARNING
 
 
 @pytest.fixture
 def project(tmp_path, project_root, monkeypatch):
     """A folder with a valid params.yaml, to which the test goes."""
-    shutil.copyfile(project_root / "tests/tiny/params.yaml", tmp_path / "params.yaml")
+    shutil.copyfile(project_root / "tests/toys/params.yaml", tmp_path / "params.yaml")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

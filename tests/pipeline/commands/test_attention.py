@@ -1,6 +1,6 @@
 from pipeline.decoding.translator import Translator
-from tests import systems
-from tests.systems import SYSTEM
+from tests.toys import systems
+from tests.toys.systems import SYSTEM
 
 
 def test_a_page_and_pictures(run, project):

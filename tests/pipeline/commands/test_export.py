@@ -4,8 +4,8 @@ import ctranslate2
 import pytest
 
 from pipeline.decoding.translator import Translator
-from tests import systems
-from tests.systems import SYSTEM
+from tests.toys import systems
+from tests.toys.systems import SYSTEM
 
 
 def test_a_folder_that_ctranslate2_translates_with(run, project):

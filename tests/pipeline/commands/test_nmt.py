@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.systems import SYSTEM
+from tests.toys.systems import SYSTEM
 
 
 def test_every_command_is_there_and_explains_itself(run):

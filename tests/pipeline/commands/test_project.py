@@ -5,8 +5,8 @@ import pytest
 from pipeline.commands import project as here
 from pipeline.files import DataError
 from pipeline.params import ParamsError
-from tests import systems
-from tests.systems import SYSTEM
+from tests.toys import systems
+from tests.toys.systems import SYSTEM
 
 
 def refused(system):

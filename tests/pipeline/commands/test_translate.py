@@ -8,9 +8,9 @@ import pytest
 from pipeline.decoding.translator import Translator
 from pipeline.vocabularies.vocabulary import Vocabulary
 from stages.decode import main as decode
-from tests import systems
-from tests.networks import ARCHS
-from tests.systems import SYSTEM
+from tests.toys import systems
+from tests.toys.networks import ARCHS
+from tests.toys.systems import SYSTEM
 
 LINES = systems.PARTS["test"]
 TEXT = "".join(line + "\n" for line in LINES)

@@ -7,7 +7,7 @@ from pipeline import ids
 from pipeline.decoding import greedy
 from pipeline.decoding.attending import Attending, choose, likeliest, weights, written
 from pipeline.params import ParamsError
-from tests import networks
+from tests.toys import networks
 
 CPU = torch.device("cpu")
 SECTION = {"sentences": 3, "min_words": 3, "max_words": 5, "max_length_offset": 7, "seed": 1}

@@ -13,7 +13,7 @@ from pipeline.decoding.search import NEVER
 from pipeline.decoding.translate import Decoding, n_best
 from pipeline.decoding.translate import translate as translate_by_torch
 from pipeline.vocabularies.vocabulary import Vocabulary
-from tests import networks
+from tests.toys import networks
 
 CPU = torch.device("cpu")
 SIZE = 40  # of both vocabularies

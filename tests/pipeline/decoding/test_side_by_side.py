@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pipeline.decoding.side_by_side import MOST, searched, twin
-from tests import networks
+from tests.toys import networks
 
 CPU = torch.device("cpu")
 

@@ -13,7 +13,7 @@ from pipeline.params import flatten
 from pipeline.vocabularies.seen_words import SeenWords
 from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import WordList
-from tests import networks, systems
+from tests.toys import networks, systems
 
 DECODING = Decoding(
     engine="torch",

@@ -12,7 +12,7 @@ from pipeline.encoding.batching import Batch, Plan, Position, by_length, collate
 from pipeline.encoding.budget import SentenceBatches, TokenBatches
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.files import DataError
-from tests import toys
+from tests.toys import samples
 
 START = Position(update=1, epoch=0, offset=0)
 TOKENS = TokenBatches(kind="tokens")
@@ -33,11 +33,11 @@ def captions() -> Encoded:
 
 @pytest.fixture
 def part() -> Encoded:
-    return toys.encoded(toys.sentences(60, seed=1, longest=15), toys.sentences(60, seed=2, longest=15))
+    return samples.encoded(samples.sentences(60, seed=1, longest=15), samples.sentences(60, seed=2, longest=15))
 
 
 def settings(**changed):
-    return toys.training(**{"tokens_per_update": 1500, "tokens_per_batch": 2000, "max_length": 61} | changed)
+    return samples.training(**{"tokens_per_update": 1500, "tokens_per_batch": 2000, "max_length": 61} | changed)
 
 
 def longest(encoded, pairs):
@@ -47,8 +47,8 @@ def longest(encoded, pairs):
 def test_every_usable_pair_once_an_epoch():
     source = [[5]] * 6 + [[5, 6], [], [5] * 9, [5] * 10, [7]]
     target = [[5]] * 6 + [[], [5], [5], [5], [5] * 10]
-    part = toys.encoded(source, target)
-    plan = Plan(part, toys.training(max_length=10, tokens_per_batch=10, tokens_per_update=7), TOKENS)
+    part = samples.encoded(source, target)
+    plan = Plan(part, samples.training(max_length=10, tokens_per_batch=10, tokens_per_update=7), TOKENS)
     assert plan.usable.tolist() == [0, 1, 2, 3, 4, 5, 8]  # 9 pieces and EOS fit, 10 do not; nothing empty
     for epoch in range(4):
         for found in (plan.micro_batches(epoch), [batch for update in plan.updates(epoch) for batch in update]):
@@ -69,8 +69,8 @@ def test_the_batch_budget_holds(captions):
 
 
 def test_a_sentence_beyond_the_batch_budget_goes_alone():
-    part = toys.encoded([[5] * 9, [5], [5]], [[5] * 9, [5], [5]])
-    plan = Plan(part, toys.training(tokens_per_batch=5, max_length=10), TOKENS)
+    part = samples.encoded([[5] * 9, [5], [5]], [[5] * 9, [5], [5]])
+    plan = Plan(part, samples.training(tokens_per_batch=5, max_length=10), TOKENS)
     assert sorted(sorted(batch.tolist()) for batch in plan.micro_batches(0)) == [[0], [1, 2]]
 
 
@@ -90,8 +90,8 @@ def test_updates_are_near_their_budget(captions):
 )
 def test_what_is_left_joins_the_last_update_where_it_is_less_than_half(budget, sizes):
     """Five pairs of 4 target tokens: with a budget of 8 two and two, and the fifth is half an update, so it stands."""
-    part = toys.encoded([[5, 5, 5]] * 5, [[5, 5, 5]] * 5)
-    updates = Plan(part, toys.training(tokens_per_batch=4, tokens_per_update=budget), TOKENS).updates(0)
+    part = samples.encoded([[5, 5, 5]] * 5, [[5, 5, 5]] * 5)
+    updates = Plan(part, samples.training(tokens_per_batch=4, tokens_per_update=budget), TOKENS).updates(0)
     assert [len(update) for update in updates] == sizes
     assert sorted(pair for update in updates for batch in update for pair in batch.tolist()) == [0, 1, 2, 3, 4]
 
@@ -99,7 +99,7 @@ def test_what_is_left_joins_the_last_update_where_it_is_less_than_half(budget, s
 @pytest.mark.parametrize("seed", range(10))
 def test_every_pair_once_whatever_is_left_at_the_end(part, seed):
     for budget in (30, 45, 60):
-        plan = Plan(part, toys.training(tokens_per_update=budget, seed=seed), TOKENS)
+        plan = Plan(part, samples.training(tokens_per_update=budget, seed=seed), TOKENS)
         found = np.concatenate([batch for update in plan.updates(0) for batch in update])
         assert np.array_equal(np.sort(found), plan.usable)
 
@@ -125,14 +125,14 @@ def orders(plan, epoch):
 
 
 def test_the_order_is_a_function_of_seed_and_epoch(part):
-    plan = Plan(part, toys.training(), TOKENS)
+    plan = Plan(part, samples.training(), TOKENS)
     second = orders(plan, 1)
     for epoch in (5, 0, 3):
         orders(plan, epoch)
     np.random.default_rng().random(5)
-    assert orders(plan, 1) == second == orders(Plan(part, toys.training(), TOKENS), 1)
+    assert orders(plan, 1) == second == orders(Plan(part, samples.training(), TOKENS), 1)
     assert orders(plan, 0) != second
-    assert orders(Plan(part, toys.training(seed=2), TOKENS), 1) != second
+    assert orders(Plan(part, samples.training(seed=2), TOKENS), 1) != second
 
 
 def test_batches_are_not_in_order_of_length(captions):
@@ -149,7 +149,7 @@ def by_sentences(size, pool_pairs):
 @pytest.mark.parametrize(("size", "pool_pairs"), [(1, 1), (1, 12), (7, 14), (8, 8), (20, 60), (60, 60), (100, 300)])
 @pytest.mark.parametrize("seed", range(3))
 def test_sentences_every_usable_pair_once_and_so_many_an_update(part, seed, size, pool_pairs):
-    plan = Plan(part, toys.training(max_length=12, seed=seed), by_sentences(size, pool_pairs))
+    plan = Plan(part, samples.training(max_length=12, seed=seed), by_sentences(size, pool_pairs))
     assert 8 < len(plan.usable) < 60
     updates = plan.updates(0)
     assert np.array_equal(np.sort(np.concatenate([batch for update in updates for batch in update])), plan.usable)
@@ -190,7 +190,7 @@ def test_sentences_are_not_in_order_of_length(captions):
 
 def test_sentences_order_is_a_function_of_seed_and_epoch(part):
     def order(epoch, seed=1):
-        plan = Plan(part, toys.training(seed=seed), by_sentences(5, 15))
+        plan = Plan(part, samples.training(seed=seed), by_sentences(5, 15))
         plan.updates(7)
         return [[batch.tolist() for batch in update] for update in plan.updates(epoch)]
 
@@ -200,10 +200,10 @@ def test_sentences_order_is_a_function_of_seed_and_epoch(part):
 
 def test_sentences_from_a_position_are_the_tail_of_all(part):
     batches = by_sentences(7, 21)
-    whole = flat(updates_from(Plan(part, toys.training(), batches), part, START, 30))
+    whole = flat(updates_from(Plan(part, samples.training(), batches), part, START, 30))
     assert {position.epoch for position, _ in whole} >= {0, 1, 2}
     for done in (0, 1, 8, 9, 29):
-        assert flat(updates_from(Plan(part, toys.training(), batches), part, whole[done][0], 30)) == whole[done:]
+        assert flat(updates_from(Plan(part, samples.training(), batches), part, whole[done][0], 30)) == whole[done:]
 
 
 def flat(found):
@@ -211,12 +211,12 @@ def flat(found):
 
 
 def test_updates_from_a_position_are_the_tail_of_all(part):
-    plan = Plan(part, toys.training(), TOKENS)
+    plan = Plan(part, samples.training(), TOKENS)
     whole = flat(updates_from(plan, part, START, 40))
     assert [position.update for position, _ in whole] == list(range(1, 41))
     assert {position.epoch for position, _ in whole} >= {0, 1, 2}
     for done in (0, 1, 7, 20, 39):
-        assert flat(updates_from(Plan(part, toys.training(), TOKENS), part, whole[done][0], 40)) == whole[done:]
+        assert flat(updates_from(Plan(part, samples.training(), TOKENS), part, whole[done][0], 40)) == whole[done:]
     for (position, _), (after, _) in itertools.pairwise(whole):  # where a record says the next one is
         following = Position(position.update + 1, position.epoch, position.offset + 1)
         assert next(flat([one])[0] for one in updates_from(plan, part, following, 40))[0] == after
@@ -224,21 +224,21 @@ def test_updates_from_a_position_are_the_tail_of_all(part):
 
 
 def test_updates_hold_the_plans_pairs(part):
-    plan = Plan(part, toys.training(), TOKENS)
+    plan = Plan(part, samples.training(), TOKENS)
     expected = [[batch.tolist() for batch in update] for epoch in (0, 1) for update in plan.updates(epoch)]
     assert [pairs for _, pairs in flat(updates_from(plan, part, START, len(expected)))] == expected
 
 
 def test_counts_by_hand():
     """Sources of 4, 2 and 2 positions, targets of 2, 2 and 3, EOS included; pairs 2 and 0 make one micro-batch."""
-    part = toys.encoded([[5, 6, 7], [8], [9]], [[10], [4], [11, 12]])
-    plan = Plan(part, toys.training(), TOKENS)
+    part = samples.encoded([[5, 6, 7], [8], [9]], [[10], [4], [11, 12]])
+    plan = Plan(part, samples.training(), TOKENS)
     assert plan.counts([np.array([2, 0])]) == (5, 5 + 6, 2 * 3 + 2 * 4)
     assert plan.counts([np.array([2, 0]), np.array([1])]) == (7, 5 + 6 + 4, 2 * 3 + 2 * 4 + 4)
 
 
 def test_counts_are_those_of_the_padded_batches(part):
-    plan = Plan(part, toys.training(), TOKENS)
+    plan = Plan(part, samples.training(), TOKENS)
     for update in updates_from(plan, part, START, 9):
         batches = update.batches.values()
         sides = [side for batch in batches for side in (batch.source, batch.target_output)]
@@ -250,7 +250,7 @@ def test_counts_are_those_of_the_padded_batches(part):
 @pytest.mark.parametrize("size", [2, 3, 9])
 def test_shares_are_the_whole(part, size):
     """However many take a share of each update, together they have its micro-batches, by the same numbers."""
-    plan = Plan(part, toys.training(), TOKENS)
+    plan = Plan(part, samples.training(), TOKENS)
     shares = [list(updates_from(plan, part, START, 12, slice(rank, None, size))) for rank in range(size)]
     for whole, *others in zip(updates_from(plan, part, START, 12), *shares, strict=True):
         found = sorted((number, batch.pairs.tolist()) for other in others for number, batch in other.batches.items())
@@ -281,12 +281,12 @@ def test_in_order_is_sorted_and_whole(part):
 
 
 def test_in_order_keeps_empty_sentences():
-    part = toys.encoded([[], [5]], [[5], []])
+    part = samples.encoded([[], [5]], [[5], []])
     assert sorted(np.concatenate(in_order(part, 40)).tolist()) == [0, 1]
 
 
 def test_collate_by_hand():
-    part = toys.encoded([[5, 6, 7], [8], [9]], [[10], [], [11, 12]])
+    part = samples.encoded([[5, 6, 7], [8], [9]], [[10], [], [11, 12]])
     batch = collate(part, np.array([2, 0]))
     assert batch.source.tolist() == [[9, ids.EOS, ids.PAD, ids.PAD], [5, 6, 7, ids.EOS]]
     assert batch.target_input.tolist() == [[ids.BOS, 11, 12], [ids.BOS, 10, ids.PAD]]
@@ -299,7 +299,7 @@ def test_collate_by_hand():
 
 
 def test_a_batch_moves_as_a_whole():
-    moved = collate(toys.encoded([[5]], [[6]]), np.array([0])).to(torch.device("meta"))
+    moved = collate(samples.encoded([[5]], [[6]]), np.array([0])).to(torch.device("meta"))
     assert isinstance(moved, Batch)
     assert {tensor.device.type for tensor in moved[:4]} == {"meta"}
     assert moved.pairs.tolist() == [0]
@@ -307,7 +307,7 @@ def test_a_batch_moves_as_a_whole():
 
 @pytest.mark.gpu
 def test_a_pinned_batch_arrives_whole():
-    batch = collate(toys.encoded([[5, 6], [7]], [[6], [8, 9]]), np.array([0, 1]))
+    batch = collate(samples.encoded([[5, 6], [7]], [[6], [8, 9]]), np.array([0, 1]))
     pinned = batch.pinned()
     moved = pinned.to(torch.device("cuda"))
     assert all(tensor.is_pinned() for tensor in pinned[:4])
@@ -319,6 +319,6 @@ def test_a_part_without_a_usable_pair_is_refused():
     expected = (
         "no training pair has 1 to 3 pieces on both sides, got 3 pairs; expected a larger max_length or other data"
     )
-    part = toys.encoded([[5] * 4, [], [5]], [[5], [5], []])
+    part = samples.encoded([[5] * 4, [], [5]], [[5], [5], []])
     with pytest.raises(DataError, match=f"^{re.escape(expected)}$"):
-        Plan(part, toys.training(max_length=4), TOKENS)
+        Plan(part, samples.training(max_length=4), TOKENS)

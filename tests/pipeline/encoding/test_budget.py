@@ -2,7 +2,7 @@ import pytest
 
 from pipeline.encoding.budget import Batches, Training
 from pipeline.params import ParamsError, Section
-from tests.toys import TRAINING
+from tests.toys.samples import TRAINING
 
 
 def faults(tmp_path, **changed):

@@ -5,7 +5,7 @@ import torch
 
 from pipeline.layers.residual import PostNorm
 from pipeline.layers.transformer import Transformer, TransformerArch
-from tests.networks import TRANSFORMER
+from tests.toys.networks import TRANSFORMER
 
 
 def started(**initialisation):

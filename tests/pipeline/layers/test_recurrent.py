@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from tests import networks
-from tests.networks import SOURCE, TARGET
+from tests.toys import networks
+from tests.toys.networks import SOURCE, TARGET
 
 MODELS = ["rnn_encdec", "gru_attention", "bilstm_attention", "rnnsearch"]
 

@@ -9,7 +9,7 @@ from pipeline.layers import dropout
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import Transformer, TransformerArch
 from pipeline.params import ParamsError
-from tests.networks import SOURCE, SOURCE_SIZE, TARGET, TARGET_SIZE, TRANSFORMER
+from tests.toys.networks import SOURCE, SOURCE_SIZE, TARGET, TARGET_SIZE, TRANSFORMER
 
 DROPOUTS = ("dropout", "attention_dropout", "feed_forward_dropout")
 

@@ -7,9 +7,9 @@ import torch
 
 from pipeline.models.bilstm_attention import Arch, Model
 from pipeline.params import ParamsError
-from tests import networks
-from tests.networks import SOURCE, TARGET
 from tests.pipeline.models.readings import context, lstm, pieces, softmax, weights
+from tests.toys import networks
+from tests.toys.networks import SOURCE, TARGET
 
 PARAMS = Path(__file__).parents[3] / "params.yaml"
 

@@ -7,9 +7,9 @@ import torch
 
 from pipeline.models.gru_attention import Arch, Model
 from pipeline.params import ParamsError
-from tests import networks
-from tests.networks import SOURCE, TARGET
 from tests.pipeline.models.readings import additive, context, gru_after, local, pieces, softmax, weights
+from tests.toys import networks
+from tests.toys.networks import SOURCE, TARGET
 
 PARAMS = Path(__file__).parents[3] / "params.yaml"
 EQUAL = {"encoder_width": 8}

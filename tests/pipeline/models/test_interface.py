@@ -9,8 +9,8 @@ import torch
 from pipeline import ids
 from pipeline.models import interface
 from pipeline.params import Section
-from tests import networks
-from tests.networks import SOURCE, TARGET
+from tests.toys import networks
+from tests.toys.networks import SOURCE, TARGET
 
 OPTIONS = {
     "rnn_encdec": [{"reset_gate": "after"}, {"reverse_source": False}],

@@ -8,9 +8,9 @@ import torch
 
 from pipeline import ids
 from pipeline.models.rnn_encdec import Arch, Model
-from tests import networks
-from tests.networks import SOURCE, TARGET
 from tests.pipeline.models.readings import gru_after, gru_before, maxout, pieces, weights
+from tests.toys import networks
+from tests.toys.networks import SOURCE, TARGET
 
 PARAMS = Path(__file__).parents[3] / "params.yaml"
 PAPER = Arch.load("models.rnn_encdec.paper.arch", PARAMS)

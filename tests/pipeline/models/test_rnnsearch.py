@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from pipeline.models.rnnsearch import Arch, Model
-from tests import networks
-from tests.networks import SOURCE, TARGET
 from tests.pipeline.models.readings import additive, context, gru_after, gru_before, maxout, pieces, softmax, weights
+from tests.toys import networks
+from tests.toys.networks import SOURCE, TARGET
 
 PARAMS = Path(__file__).parents[3] / "params.yaml"
 PAPER = Arch.load("models.rnnsearch.paper.arch", PARAMS)

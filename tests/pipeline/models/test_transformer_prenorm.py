@@ -6,7 +6,7 @@ from torch import nn
 
 from pipeline import ids
 from pipeline.models.transformer_prenorm import Arch, Model
-from tests.toys import ARCH
+from tests.toys.samples import ARCH
 
 SOURCE = torch.tensor([[5, 6, 7, 12, ids.EOS], [8, 4, ids.EOS, ids.PAD, ids.PAD], [ids.EOS] + [ids.PAD] * 4])
 TARGET = torch.tensor([[ids.BOS, 4, 5, 6, 7, 8], [ids.BOS, 9, 4, ids.PAD, ids.PAD, ids.PAD], [ids.BOS, 9, 9, 8, 7, 6]])

@@ -11,13 +11,13 @@ from pipeline.training.checkpoints import Checkpoints, minutes
 from pipeline.training.loop import Step, train
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import Record
-from tests import toys
+from tests.toys import samples
 
-LINES = toys.sentences(40, seed=1)
-PART = toys.encoded(LINES, LINES[::-1])
-SETTINGS = toys.training(updates=13)
+LINES = samples.sentences(40, seed=1)
+PART = samples.encoded(LINES, LINES[::-1])
+SETTINGS = samples.training(updates=13)
 LOSSES = {4: 3.0, 8: 1.0, 12: 2.0, 13: 1.5}  # of the validations
-ARCH = Arch.model_validate(toys.ARCH | {"dropout": 0.3, "encoder_layers": 1, "decoder_layers": 1})
+ARCH = Arch.model_validate(samples.ARCH | {"dropout": 0.3, "encoder_layers": 1, "decoder_layers": 1})
 
 
 class Interrupt(Exception):
@@ -31,7 +31,7 @@ def step(update, *, real=15, computed=20):
 def start(folder, seed=7, **kinds):
     torch.manual_seed(seed)
     model = Model(ARCH, source_size=11, target_size=11)
-    learning = toys.learning(**kinds)
+    learning = samples.learning(**kinds)
     checkpoints = Checkpoints(folder, last=SETTINGS.last_checkpoints, best=SETTINGS.best_checkpoints)
     return model, learning, learning.optimizer.build(model), checkpoints
 

@@ -8,7 +8,7 @@ import socket
 import pytest
 
 from pipeline.training import launch
-from tests.trainings import edit, end, lay_out, start, start_and_save
+from tests.toys.trainings import edit, end, lay_out, start, start_and_save
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import pytest
 from pipeline.params import ParamsError
 from pipeline.training.learning import Learning
 from pipeline.training.optimizers import Adadelta, Adam
-from tests import toys
+from tests.toys import samples
 
 
 def faults(tmp_path, **lines):
@@ -68,6 +68,6 @@ def test_keys_of_the_optimizer_are_those_of_its_kind(tmp_path):
 
 def test_an_optimizer_is_found_by_its_kind():
     adadelta = {"kind": "adadelta", "rho": 0.95, "epsilon": 1e-6}
-    assert isinstance(toys.learning(optimizer=adadelta).optimizer, Adadelta)
+    assert isinstance(samples.learning(optimizer=adadelta).optimizer, Adadelta)
     for kind in ("adam", "adamw"):
-        assert isinstance(toys.learning(optimizer=toys.LEARNING["optimizer"] | {"kind": kind}).optimizer, Adam)
+        assert isinstance(samples.learning(optimizer=samples.LEARNING["optimizer"] | {"kind": kind}).optimizer, Adam)

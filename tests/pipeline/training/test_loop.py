@@ -16,16 +16,16 @@ from pipeline.training import loop
 from pipeline.training.loop import DivergedError, Step, resolved, train
 from pipeline.training.ranks import Ranks
 from pipeline.training.record import START
-from tests import networks, toys
+from tests.toys import networks, samples
 
-LINES = toys.sentences(30, seed=1)
-PART = toys.encoded(LINES, [line[::-1] for line in LINES])
+LINES = samples.sentences(30, seed=1)
+PART = samples.encoded(LINES, [line[::-1] for line in LINES])
 WIDTH = 16
 
 
 def build(**changed):
     torch.manual_seed(7)
-    return Model(Arch.model_validate(toys.ARCH | changed), source_size=11, target_size=11)
+    return Model(Arch.model_validate(samples.ARCH | changed), source_size=11, target_size=11)
 
 
 def batch(*pairs):
@@ -34,7 +34,7 @@ def batch(*pairs):
 
 def made_of(update, *batches):
     """The update with this number, of these micro-batches."""
-    plan = Plan(PART, toys.training(), toys.learning().batches)
+    plan = Plan(PART, samples.training(), samples.learning().batches)
     counts = plan.counts([given.pairs for given in batches])
     return Update(Position(update, 0, update - 1), dict(enumerate(batches)), *counts)
 
@@ -52,7 +52,7 @@ def weights(model):
 
 def test_micro_batches_add_up_to_one_batch():
     whole, cut = build(), build()
-    learning = toys.learning(schedule={"kind": "constant", "learning_rate": 0.01})
+    learning = samples.learning(schedule={"kind": "constant", "learning_rate": 0.01})
     [one] = run(whole, [made_of(1, batch(*range(12)))], learning)
     [many] = run(cut, [made_of(1, batch(0, 1), batch(2), batch(*range(3, 12)))], learning)
     assert one.tokens == many.tokens == sum(len(line) + 1 for line in LINES[:12])
@@ -67,7 +67,7 @@ def test_micro_batches_add_up_to_one_batch():
 @pytest.mark.parametrize("clip", [None, 1e9, 0.01])
 def test_gradient_is_that_of_the_mean_and_clipped(clip):
     model, plain = build(), build()
-    learning, seen = toys.learning(clip=clip), []
+    learning, seen = samples.learning(clip=clip), []
     optimizer = learning.optimizer.build(model)
     optimizer.register_step_post_hook(
         lambda *_: seen.append(torch.cat([weight.grad.flatten() for weight in model.parameters()]))
@@ -87,7 +87,7 @@ def test_gradient_is_that_of_the_mean_and_clipped(clip):
 def test_rows_scored_at_a_time_change_nothing(name, precision, rows, monkeypatch):
     """Loss and gradient are those of one plain product and torch's own loss; bf16 rounds its gradient once a block."""
     model, plain = networks.build(name).train(), networks.build(name).train()
-    given, learning = batch(*range(8)), toys.learning(precision=precision)
+    given, learning = batch(*range(8)), samples.learning(precision=precision)
     assert (given.target_output != ids.PAD).sum() > 26
     monkeypatch.setitem(loop.ROWS, "cpu", rows)
     found = loop.add_gradient(model, given, learning, 7)
@@ -130,13 +130,13 @@ def test_loss_is_per_token_and_smoothed_as_trained():
     logits = model.logits(model.hidden(given.source, given.target_input)).flatten(0, 1)
     gold = given.target_output.flatten()
     expected = nn.functional.cross_entropy(logits, gold, ignore_index=0, label_smoothing=0.1)
-    [step] = run(model, [made_of(1, given)], toys.learning())
+    [step] = run(model, [made_of(1, given)], samples.learning())
     assert step.loss == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_twice_the_same_pairs_is_the_same_loss_and_gradient():
-    [once] = run(build(), [made_of(1, batch(0, 1, 2))], toys.learning())
-    [twice] = run(build(), [made_of(1, batch(0, 1, 2), batch(0, 1, 2))], toys.learning())
+    [once] = run(build(), [made_of(1, batch(0, 1, 2))], samples.learning())
+    [twice] = run(build(), [made_of(1, batch(0, 1, 2), batch(0, 1, 2))], samples.learning())
     assert (twice.loss, twice.grad_norm) == pytest.approx((once.loss, once.grad_norm), rel=1e-5)
     assert twice.tokens == 2 * once.tokens
 
@@ -144,13 +144,13 @@ def test_twice_the_same_pairs_is_the_same_loss_and_gradient():
 def test_the_rate_is_the_schedules():
     schedule = {"kind": "noam", "factor": 2.0, "warmup": 4}
     given = [made_of(update, batch(0))._replace(position=Position(update, 3, 5)) for update in (1, 4, 40)]
-    steps = run(build(), given, toys.learning(schedule=schedule))
+    steps = run(build(), given, samples.learning(schedule=schedule))
     assert [step.learning_rate for step in steps] == pytest.approx([2 / 4 / 8, 2 / 4 / 2, 2 / 4 / 40**0.5])
     assert [(step.update, step.position) for step in steps] == [(p.update, p) for p, *_ in given]
 
 
 def test_what_a_step_counts():
-    [step] = run(build(), [made_of(1, batch(0, 1, 2), batch(3))], toys.learning())
+    [step] = run(build(), [made_of(1, batch(0, 1, 2), batch(3))], samples.learning())
     lengths = [len(line) + 1 for line in LINES[:4]]
     assert step.tokens == sum(lengths)
     assert step.real == 2 * sum(lengths)
@@ -174,8 +174,8 @@ def test_what_is_logged_of_a_step():
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_same_seeds_same_bits(precision):
     def trained(seed):
-        part, settings = PART, toys.training(updates=6)
-        model, learning = build(dropout=0.3), toys.learning(precision=precision)
+        part, settings = PART, samples.training(updates=6)
+        model, learning = build(dropout=0.3), samples.learning(precision=precision)
         steps = run(model, updates_from(Plan(part, settings, learning.batches), part, START, 6), learning, seed=seed)
         return steps, weights(model)
 
@@ -208,14 +208,14 @@ def test_auto_is_bf16_where_the_machine_has_it(monkeypatch, kind, capabilities, 
 
 
 def test_bf16_learns_nearly_the_same():
-    [exact] = run(build(), [made_of(1, batch(*range(8)))], toys.learning())
-    [near] = run(build(), [made_of(1, batch(*range(8)))], toys.learning(precision="bf16"))
+    [exact] = run(build(), [made_of(1, batch(*range(8)))], samples.learning())
+    [near] = run(build(), [made_of(1, batch(*range(8)))], samples.learning(precision="bf16"))
     assert near.loss != exact.loss
     assert (near.loss, near.grad_norm) == pytest.approx((exact.loss, exact.grad_norm), rel=0.05)
 
 
 def test_dropout_draws_anew_for_each_update_and_micro_batch():
-    learning = toys.learning(schedule={"kind": "constant", "learning_rate": 1e-30})  # weights stay where they are
+    learning = samples.learning(schedule={"kind": "constant", "learning_rate": 1e-30})  # weights stay where they are
     steps = run(build(dropout=0.5), [made_of(1, batch(0)), made_of(2, batch(0))], learning)
     assert steps[0].loss != steps[1].loss
     losses = [run(build(dropout=0.5), [made_of(1, *[batch(0)] * n)], learning)[0].loss for n in (1, 2)]
@@ -224,7 +224,7 @@ def test_dropout_draws_anew_for_each_update_and_micro_batch():
 
 def test_the_caller_may_judge_in_between():
     """A step puts the model back into training, and leaves no gradient behind."""
-    model, learning = build(dropout=0.5), toys.learning()
+    model, learning = build(dropout=0.5), samples.learning()
     optimizer, given = learning.optimizer.build(model), [made_of(1, batch(0)), made_of(2, batch(0))]
     steps = train(model, optimizer, given, learning, width=WIDTH, last=9, seed=1, ranks=Ranks())
     next(steps)
@@ -238,7 +238,7 @@ def test_the_caller_may_judge_in_between():
 def test_a_loss_that_is_no_number_is_named(value, said):
     model = build()
     given = [made_of(1, batch(0), batch(1)), made_of(2, batch(0), batch(3, 1, 4, 5, 9, 2))]
-    learning = toys.learning()
+    learning = samples.learning()
     steps = train(model, learning.optimizer.build(model), given, learning, width=WIDTH, last=9, seed=1, ranks=Ranks())
     next(steps)
     before = weights(model)
@@ -254,7 +254,7 @@ def test_a_loss_that_is_no_number_is_named(value, said):
 
 
 def test_the_micro_batch_is_named():
-    model, learning = build(), toys.learning()
+    model, learning = build(), samples.learning()
     with torch.no_grad():
         model.embeddings.source[LINES[7][0]] = math.nan
     fine = [pair for pair, line in enumerate(LINES) if LINES[7][0] not in line]
@@ -265,7 +265,7 @@ def test_the_micro_batch_is_named():
 
 
 def test_five_pairs_are_all_there_are():
-    model, learning = build(), toys.learning()
+    model, learning = build(), samples.learning()
     with torch.no_grad():
         model.embeddings.bias[3] = math.nan
     with pytest.raises(
@@ -277,7 +277,7 @@ def test_five_pairs_are_all_there_are():
 @pytest.mark.parametrize("value", [math.inf, math.nan])
 def test_a_gradient_that_is_no_number_is_named(value):
     """With every micro-batch, for it is the sum of theirs."""
-    model, learning = build(), toys.learning()
+    model, learning = build(), samples.learning()
     before = weights(model)
     model.embeddings.bias.register_hook(lambda gradient: torch.full_like(gradient, value))
     expected = (
@@ -297,9 +297,9 @@ def test_a_gpu_trains_as_a_cpu_does_in_fp32(request, name, precision, tolerance)
     assert where.type == "cuda"
     request.addfinalizer(lambda: torch.use_deterministic_algorithms(False))
     device.be_deterministic(1)  # so that an operation that knows no such way fails
-    plan = Plan(PART, toys.training(updates=50), toys.learning().batches)
+    plan = Plan(PART, samples.training(updates=50), samples.learning().batches)
     losses = []
-    for place, learning in ((torch.device("cpu"), toys.learning()), (where, toys.learning(precision=precision))):
+    for place, learning in ((torch.device("cpu"), samples.learning()), (where, samples.learning(precision=precision))):
         model = networks.build(name, source_size=11, target_size=11).to(place)
         updates = updates_from(plan, PART, START, 50)
         losses.append([step.loss for step in run(model, updates, learning)])
@@ -313,7 +313,7 @@ from pipeline import device
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.loop import add_gradient
 from pipeline.encoding.batching import Batch
-from tests import toys
+from tests.toys import samples
 
 class Figures(ctypes.Structure):  # of glibc's mallinfo2
     names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
@@ -323,8 +323,8 @@ libc = ctypes.CDLL(None)
 libc.mallinfo2.restype = Figures
 torch.set_num_threads(1)
 device.bound_memory()
-arch = toys.ARCH | {"width": 64, "heads": 4, "feed_forward": 128, "dropout": 0.1}
-model, learning = Model(Arch.model_validate(arch), source_size=500, target_size=500), toys.learning(precision="bf16")
+arch = samples.ARCH | {"width": 64, "heads": 4, "feed_forward": 128, "dropout": 0.1}
+model, learning = Model(Arch.model_validate(arch), source_size=500, target_size=500), samples.learning(precision="bf16")
 for update in range(400):
     torch.manual_seed(update)
     sentences, source, target = torch.randint(1, 48, (3,)).tolist()

@@ -9,13 +9,13 @@ from pipeline.encoding.batching import Batch, Plan, Position, updates_from
 from pipeline.encoding.budget import TokenBatches
 from pipeline.training import prefetch
 from pipeline.training.prefetch import prefetched
-from tests import toys
+from tests.toys import samples
 
-PART = toys.encoded(toys.sentences(30, seed=1), toys.sentences(30, seed=2))
+PART = samples.encoded(samples.sentences(30, seed=1), samples.sentences(30, seed=2))
 
 
 def updates(last=7):
-    plan = Plan(PART, toys.training(), TokenBatches(kind="tokens"))
+    plan = Plan(PART, samples.training(), TokenBatches(kind="tokens"))
     return updates_from(plan, PART, Position(1, 0, 0), last)
 
 

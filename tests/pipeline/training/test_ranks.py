@@ -10,7 +10,7 @@ import torch
 from torch import distributed, multiprocessing, nn
 
 from pipeline.training.ranks import LostRankError, Ranks, UnlikeRanksError, join, leave, losing_peers
-from tests.trainings import SYSTEM, edit, end, finish, lay_out, outs, start
+from tests.toys.trainings import SYSTEM, edit, end, finish, lay_out, outs, start
 
 EXACT = ("tokens", "padding_share", "learning_rate")  # which every number of ranks has to the bit
 

@@ -4,7 +4,7 @@ import pytest
 
 from pipeline.training.ranks import Ranks
 from pipeline.training.trial import Trial
-from tests import toys
+from tests.toys import samples
 
 
 def trial(**given):
@@ -18,5 +18,5 @@ def trial(**given):
 )
 def test_idle_ranks_by_hand(batches, matter, ranks, idle):
     """40 tokens an update in micro-batches of 24 make two; of sentences nobody knows."""
-    made = trial(training=toys.training(), learning=toys.learning(batches=batches), ranks=Ranks(0, ranks))
+    made = trial(training=samples.training(), learning=samples.learning(batches=batches), ranks=Ranks(0, ranks))
     assert made.idle_ranks == matter * idle

@@ -13,7 +13,7 @@ from pipeline.encoding.batching import collate, in_order
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.ranks import Ranks
 from pipeline.training.validation import Judge, token_scores
-from tests import toys
+from tests.toys import samples
 
 CPU = torch.device("cpu")
 SIZE = 30
@@ -66,8 +66,8 @@ def judge(tmp_path):
     def build(references=None, **changed):
         lines = [text(line) for line in LINES] if references is None else references
         files.write_lines(tmp_path / "references.txt", lines)
-        settings = toys.training(**{"validation_sentences": 100, "tokens_per_batch": 16} | changed)
-        return Judge(toys.encoded(LINES, LINES), tmp_path / "references.txt", Numbers(), settings, "fp32")
+        settings = samples.training(**{"validation_sentences": 100, "tokens_per_batch": 16} | changed)
+        return Judge(samples.encoded(LINES, LINES), tmp_path / "references.txt", Numbers(), settings, "fp32")
 
     return build
 
@@ -129,8 +129,8 @@ def test_perplexity_stays_finite(judge):
 @pytest.mark.parametrize("tokens_per_batch", [1, 20, 1000])
 def test_loss_and_accuracy_are_torchs_whatever_the_batches(tokens_per_batch):
     torch.manual_seed(1)
-    part = toys.encoded(toys.sentences(20, seed=1), toys.sentences(20, seed=2))
-    model = Model(Arch.model_validate(toys.ARCH), source_size=11, target_size=11).eval()
+    part = samples.encoded(samples.sentences(20, seed=1), samples.sentences(20, seed=2))
+    model = Model(Arch.model_validate(samples.ARCH), source_size=11, target_size=11).eval()
     batches = [collate(part, pairs) for pairs in in_order(part, tokens_per_batch)]
     total = right = tokens = 0
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""The tiny project of tests/tiny/params.yaml, built by its stages without DVC: commands, what they read and write."""
+"""The tiny project of tests/toys/params.yaml, built by its stages without DVC: commands, what they read and write."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 AXES = {"corpus": "toy", "vocabulary": "bpe", "model": "transformer_prenorm", "size": "tiny"}
 SYSTEM = "-".join(AXES.values())
 
@@ -62,7 +62,7 @@ def paths(entries: list[Any]) -> list[str]:
 def lay_out(root: Path) -> None:
     """Write params.yaml, with one system to build."""
     yaml = YAML(typ="safe")
-    params = yaml.load(ROOT / "tests/tiny/params.yaml")
+    params = yaml.load(ROOT / "tests/toys/params.yaml")
     params["build"]["models"] = [AXES["model"]]
     yaml.dump(params, root / "params.yaml")
 

@@ -12,8 +12,8 @@ from pipeline.models import interface
 from pipeline.params import flatten
 from pipeline.vocabularies import seen_words, subwords
 from pipeline.vocabularies.vocabulary import digest
-from tests.networks import ARCHS
-from tests.toys import TRAINING
+from tests.toys.networks import ARCHS
+from tests.toys.samples import TRAINING
 
 SYSTEM = "toy-bpe_toy-transformer_prenorm-tiny"
 MAX_LENGTH = 16  # of a source in training, EOS counted

@@ -15,7 +15,7 @@ from pipeline.encoding.text_to_ids import encode_part
 from pipeline.vocabularies import subwords as subword_training
 from pipeline.vocabularies.subwords import Subwords
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SYSTEM = "toy-joint-transformer_prenorm-tiny"
 SUBJECTS = {"le chat": "the cat", "le chien": "the dog", "la fille": "the girl", "un homme": "a man"}
 VERBS = {"voit": "sees", "aime": "likes", "suit": "follows"}

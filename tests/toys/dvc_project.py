@@ -1,4 +1,4 @@
-"""A copy of this project, with the systems of tests/tiny/params.yaml, in which a test runs DVC itself."""
+"""A copy of this project, with the systems of tests/toys/params.yaml, in which a test runs DVC itself."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ruamel.yaml import YAML
 
-from tests.tiny_project import ROOT
+from tests.toys.tiny_project import ROOT
 
 SECONDS = 1200  # no command of these takes as long, on the busiest machine
 
@@ -81,6 +81,6 @@ def copy(root: Path) -> Path:
         if not name.startswith(("dvc.lock", "metrics/")) and (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, root / name)
-    shutil.copyfile(ROOT / "tests/tiny/params.yaml", root / "params.yaml")
+    shutil.copyfile(ROOT / "tests/toys/params.yaml", root / "params.yaml")
     subprocess.run(["git", "init", "--quiet"], cwd=root, env=environment(), check=True)
     return root
