@@ -9,7 +9,6 @@ translation of a thousand or by more than 1e-4 of its score.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -21,6 +20,7 @@ from pipeline.corpora import parts
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding, n_best
 from pipeline.decoding.translator import Translator
+from pipeline.system import System
 
 SCORE_TOLERANCE = 1e-4  # relative
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
@@ -32,8 +32,8 @@ def main(
     sentences: Annotated[int, typer.Option(help="How many of its lines.")] = 1000,
 ) -> None:
     """Print how many translations are the same in every batching, and how far the scores of the others lie apart."""
-    translator, decoding = Translator.load(system), Decoding.load("decode")
-    path, _ = parts.paths(Path("data/split", system.partition("-")[0]), part)
+    translator, decoding = Translator.load(System.parse(system)), Decoding.load("decode")
+    path, _ = parts.paths(System.parse(system).split, part)
     sources = [source.ids for source in translator.read(list(files.read_lines(path))[:sentences])]
     sound = True
     for dtype in (torch.float64, torch.float32):

@@ -7,17 +7,17 @@ must have trained the system; as many checkpoints as `last_checkpoints` says are
 """
 
 import itertools
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from pipeline import device, files
 from pipeline.corpora import parts
-from pipeline.decoding.translate import CorpusDecoding, Decoding, translate
+from pipeline.decoding.translate import Decoding, translate
 from pipeline.evaluation.bleu import bleu
 from pipeline.models import interface
-from pipeline.training.averaging import Averaging, CorpusAveraging, average_checkpoints
+from pipeline.system import System, corpus_file
+from pipeline.training.averaging import Averaging, average_checkpoints
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 
@@ -30,16 +30,16 @@ def main(
     max_lengths: Annotated[str, typer.Option(help="Longest translations, factor+offset, commas between.")] = "",
 ) -> None:
     """Print a row for each combination; without options the one row that params.yaml asks for."""
-    corpus, vocabulary, model, size = system.split("-")
-    usual = Decoding.load("decode").changed(CorpusDecoding.load(f"corpora.{corpus}.decode"))
-    averaged = Averaging.load("average").of(size, CorpusAveraging.load(f"corpora.{corpus}.average"))
-    pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
-    source, target = parts.paths(Path("data/split", corpus), parts.VALIDATION)
+    chosen = System.parse(system)
+    usual = Decoding.load_all("decode", f"{corpus_file(chosen.corpus)}:decode")
+    averaged = Averaging.load(f"average.{chosen.size}").checkpoints
+    pieces = Vocabulary.load(chosen.vocabulary_folder)
+    source, target = parts.paths(chosen.split, parts.VALIDATION)
     sources, references = pieces.encode_source(list(files.read_lines(source))), list(files.read_lines(target))
-    found, where = interface.find(model), device.prepared()
-    arch = found.Arch.load(f"models.{model}.{size}.arch")
+    found, where = interface.find(chosen.model), device.prepared()
+    arch = found.Arch.load_own(f"models.{chosen.model}.default", f"models.{chosen.model}.{chosen.size}")
     net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size).to(where).eval()
-    folder = Path("runs", system, "train/checkpoints")
+    folder = chosen.trained / "checkpoints"
     names = files.read_json(folder / "checkpoints.json")["last"]
     print("| checkpoints | length penalty | longest translation | BLEU, validation |\n| ---: | ---: | ---: | ---: |")
     for number, penalty, longest in itertools.product(
@@ -54,7 +54,7 @@ def main(
             "max_length_factor": float(factor),
             "max_length_offset": int(offset),
         }
-        decoding = usual.changed(CorpusDecoding.model_validate(changed))
+        decoding = usual.changed(**changed)
         found_pieces = translate(net, sources, decoding, where, unknown=pieces.whole_words)
         score = bleu(pieces.decode_target(found_pieces), references)
         print(f"| {number} | {penalty} | {longest} | {score:.2f} |", flush=True)

@@ -31,6 +31,7 @@ from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu
 from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PreNorm
+from pipeline.system import System
 
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
 POSITIONS = 5000  # as many as eole has
@@ -50,8 +51,8 @@ def main(
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
 ) -> None:
     """Print a table: medians over the rounds, and the ratio to this project round by round."""
-    translator, decoding = Translator.load(system), Decoding.load("decode")
-    source, target = parts.paths(Path("data/split", system.partition("-")[0]), part)
+    translator, decoding = Translator.load(System.parse(system)), Decoding.load("decode")
+    source, target = parts.paths(System.parse(system).split, part)
     sources = [line.ids for line in translator.read(list(files.read_lines(source))[:sentences])]
     references = list(files.read_lines(target))[:sentences]
     print(f"{describe()}; {threads} threads; {len(sources):,} sentences of {system}, {part}\n")

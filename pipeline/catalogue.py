@@ -1,73 +1,94 @@
-"""The whole of `params.yaml` at once: every section by its class, and what the sections must agree on."""
+"""All of `params.yaml` and `corpora/*.yaml` at once: every section by its class, and what they must agree on."""
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, create_model
 
-from pipeline import ctranslate2_export, models
-from pipeline.build import Build, Name
+from pipeline import models
 from pipeline.corpora import local
-from pipeline.corpora.sources import Download
+from pipeline.corpora.sources import Download, Text
 from pipeline.decoding.attending import Attending
-from pipeline.decoding.translate import CorpusDecoding, Decoding
+from pipeline.decoding.translate import Decoding
 from pipeline.encoding.budget import Training
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.scores import Scoring
 from pipeline.models import interface
-from pipeline.params import PATH, ParamsError, Section, nearest, read_yaml
+from pipeline.params import DEFAULT, PATH, ParamsError, Part, Section, nearest, partial, read_yaml
 from pipeline.preparation.cleaning import Cleaning
-from pipeline.preparation.splits import Splitting, check_shares
-from pipeline.training.averaging import Averaging, CorpusAveraging
+from pipeline.preparation.splits import Decontamination, Splitting, check_shares
+from pipeline.system import Build, Name, corpus_file
+from pipeline.training.averaging import Averaging
 from pipeline.training.learning import Learning
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.words import Words
 
-
-class Corpus(Section):
-    """Section `corpora.<corpus>`."""
-
-    download: Download
-    clean: Cleaning
-    split: Splitting
-    training: Training
-    decode: CorpusDecoding
-    average: CorpusAveraging
+CORPORA = Path("corpora")
+CorpusCleaning = partial(Cleaning)
+CorpusSplitting = partial(Splitting, required=("carve_by", "validation_share", "test_share"))
+CorpusDecoding = partial(Decoding)
+CorpusTraining = partial(Training)
 
 
-class Catalogue(Section):
+class CorpusFile(Download):
+    """`corpora/<corpus>.yaml`. `clean`, `split` and `decode` hold those keys that are others than in `params.yaml`."""
+
+    licence: Text
+    clean: CorpusCleaning  # type: ignore[valid-type]
+    split: CorpusSplitting  # type: ignore[valid-type]
+    decode: CorpusDecoding  # type: ignore[valid-type]
+
+
+class Params(Section):
     """All of `params.yaml`; `whole` adds the models."""
 
     build: Build
-    corpora: dict[Name, Corpus]
+    clean: Cleaning
+    split: Decontamination
+    training: dict[Name, CorpusTraining]  # type: ignore[valid-type]
     vocabularies: dict[Name, Annotated[Subwords | Words, Field(discriminator="kind")]]
-    average: Averaging
-    attend: Attending
+    average: dict[Name, Averaging]
     decode: Decoding
     score: Scoring
+    attend: Attending
     report: Report
 
 
-def check(path: Path = PATH) -> None:
-    """Nothing, where the file at `path` is right.
+class Project(NamedTuple):
+    """What the files hold, right or wrong."""
 
-    Raises: ParamsError listing every fault of the file.
+    params: dict[str, Any]
+    corpora: dict[str, dict[str, Any]]  # of each corpus, what its file holds
+
+
+Faults = Callable[[Project], Iterator[str]]
+
+
+def check() -> None:
+    """Check all the files of the working directory.
+
+    Raises: ParamsError listing every fault of them.
     """
-    node = read_yaml(path)
-    faults = shape_faults, choice_faults, share_faults, local_faults, average_faults
-    if found := [line for faults_of in faults for line in faults_of(node, path)]:
-        raise ParamsError("\n".join(found))
+    corpora, found = {}, []
+    params = read_yaml(PATH)
+    for name in corpus_names():
+        try:
+            corpora[name] = read_yaml(corpus_file(name))
+        except ParamsError as error:
+            found.append(str(error))
+    project = Project(params, corpora)
+    kinds: tuple[Faults, ...] = shape_faults, merged_faults, choice_faults, share_faults, local_faults, average_faults
+    found += [line for faults in kinds for line in faults(project)]
+    if found:
+        raise ParamsError("\n".join(dict.fromkeys(found)))
 
 
-def shape_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
-    """Unknown, missing and wrong keys and values, each by the class of its section."""
-    sizes: dict[str, Any] = {name: (dict[Name, size(interface.find(name))], {}) for name in model_names()}  # type: ignore[misc]
-    found: type[Section] = create_model("Models", __base__=Section, **sizes)
-    whole: type[Section] = create_model("Whole", __base__=Catalogue, models=(found, ...))
-    return whole.faults(node, "", path)
+def corpus_names() -> list[str]:
+    """Every corpus that has a file, chosen or not."""
+    return sorted(path.stem for path in CORPORA.glob("*.yaml"))
 
 
 def model_names() -> list[str]:
@@ -75,99 +96,154 @@ def model_names() -> list[str]:
     return [module.name for module in pkgutil.iter_modules(models.__path__) if module.name != "interface"]
 
 
+def whole() -> type[Section]:
+    """The class of all of `params.yaml`."""
+    sizes: dict[str, Any] = {name: (dict[Name, size(interface.find(name))], {}) for name in model_names()}  # type: ignore[misc]
+    found: type[Section] = create_model("Models", __base__=Section, **sizes)
+    return create_model("Whole", __base__=Params, models=(found, ...))
+
+
 def size(model: ModuleType) -> type[Section]:
-    """The class of section `models.<model>.<size>`."""
-    return create_model("Size", __base__=Section, arch=(model.Arch, ...), learning=(Learning, ...))
+    """The class of section `models.<model>.<size>`: keys of the architecture and of how it learns."""
+    keys = {**partial(model.Arch).model_fields, **partial(Learning).model_fields}
+    given: dict[str, Any] = {name: (field.annotation, field) for name, field in keys.items()}
+    return create_model("Size", __base__=Section, **given)
 
 
-def choice_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
-    """Names of `build` that the catalogue does not hold, and systems that cannot be built."""
-    if next(Build.faults(node.get("build"), "build", path), None):
+def shape_faults(project: Project) -> Iterator[str]:
+    """Unknown, missing and wrong keys and values, each by the class of its section; and names that fit no path."""
+    yield from whole().faults(project.params, "", PATH)
+    for name, node in project.corpora.items():
+        yield from CorpusFile.faults(node, "", corpus_file(name))
+        if next(NamedFile.details({"name": name}), None):
+            yield f"{corpus_file(name)}: must be named in letters, digits and underscores, got {name!r}"
+    if DEFAULT in project.corpora:
+        yield f"{corpus_file(DEFAULT)}: no corpus can have this name, which stands for the values of all in `training`"
+
+
+class NamedFile(Section):
+    """The name of a corpus."""
+
+    name: Name
+
+
+def merged_faults(project: Project) -> Iterator[str]:
+    """What is missing or wrong once a corpus's or a size's own keys have replaced the default ones."""
+    training = mapping(project.params, "training")
+    if training and DEFAULT not in training:
+        yield f"{PATH}: training.{DEFAULT}: is missing; expected the values that a corpus may replace, {{}} for none"
+    for name in filter(DEFAULT.__ne__, training):
+        yield from Training.merged_faults(parts(project.params, f"training.{DEFAULT}", f"training.{name}"))
+    for name, node in project.corpora.items():
+        for key, kind in (("clean", Cleaning), ("split", Splitting), ("decode", Decoding)):
+            own = Part(mapping(node, key), key, corpus_file(name))
+            if key in project.params and key in node:
+                yield from kind.merged_faults([*parts(project.params, key), own])
+    for model in filter(mapping(project.params, "models").__contains__, model_names()):
+        yield from model_faults(project.params, model)
+
+
+def model_faults(params: dict[str, Any], model: str) -> Iterator[str]:
+    """The same of every size of a model."""
+    where = f"models.{model}"
+    sizes = mapping(params, "models", model)
+    if DEFAULT not in sizes:
+        yield f"{PATH}: {where}.{DEFAULT}: is missing; expected the values that a size may replace, {{}} for none"
+    for name in filter(DEFAULT.__ne__, sizes):
+        both = parts(params, f"{where}.{DEFAULT}", f"{where}.{name}")
+        for kind in (interface.find(model).Arch, Learning):
+            yield from kind.merged_faults([part.only(kind.model_fields) for part in both])
+
+
+def parts(params: dict[str, Any], *names: str) -> list[Part]:
+    """Sections of `params.yaml` by their dotted names, empty where the file has none."""
+    return [Part(mapping(params, *name.split(".")), name, PATH) for name in names]
+
+
+def choice_faults(project: Project) -> Iterator[str]:
+    """Names of `build` that there are not, and systems that cannot be built."""
+    build = chosen(project)
+    if not build:
         return
-    build = Build.model_validate(node["build"])
-    catalogue = {name: mapping(node, name) for name in ("corpora", "vocabularies", "models")}
-    for section, known in catalogue.items():
+    vocabularies, sizes_of = mapping(project.params, "vocabularies"), mapping(project.params, "models")
+    kinds = {"corpora": ("corpus", project.corpora), "vocabularies": ("vocabulary", vocabularies)}
+    for section, (one, known) in {**kinds, "models": ("model", sizes_of)}.items():
         for name in getattr(build, section):
             if name not in known:
-                one = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model"}[section]
-                yield f"{path}: build.{section}: unknown {one}, got {name!r}{nearest(name, map(str, known))}"
-    sections = "decode", *(f"corpora.{name}.decode" for name in build.corpora)
-    for section in sections:
-        if mapping(node, *section.split(".")).get("engine") == "ctranslate2":
-            yield from engine_faults(section, [name for name in build.models if name in model_names()], path)
-    for model in filter(catalogue["models"].__contains__, build.models):
-        known = mapping(catalogue["models"], model)
+                yield f"{PATH}: build.{section}: unknown {one}, got {name!r}{nearest(name, map(str, known))}"
+    training = mapping(project.params, "training")
+    for name in filter(project.corpora.__contains__, build.corpora):
+        if name not in training:
+            other = f"expected what is other than in training.{DEFAULT}, {{}} for nothing"
+            yield f"{PATH}: training.{name}: is missing; {other}"
+    for model in filter(sizes_of.__contains__, build.models):
+        known = {name: node for name, node in mapping(sizes_of, model).items() if name != DEFAULT}
         for name in build.sizes:
             if name not in known:
-                yield f"{path}: build.sizes: unknown size of {model}, got {name!r}{nearest(name, map(str, known))}"
-            elif mapping(known, name, "arch").get("tied_embeddings") == "all":
-                yield from tie_faults(f"{model} {name}", build.vocabularies, catalogue["vocabularies"], path)
+                yield f"{PATH}: build.sizes: unknown size of {model}, got {name!r}{nearest(name, map(str, known))}"
+            elif (mapping(sizes_of, model, DEFAULT) | mapping(known, name)).get("tied_embeddings") == "all":
+                yield from tie_faults(f"{model} {name}", build.vocabularies, vocabularies)
 
 
-def engine_faults(section: str, chosen: list[str], path: Path) -> Iterator[str]:
-    """Chosen models that CTranslate2 does not run."""
-    if refused := [name for name in chosen if not ctranslate2_export.is_exportable(interface.find(name).Model)]:
-        yield (
-            f"{path}: {section}.engine: ctranslate2 runs Transformers only, got {', '.join(refused)} in build.models; "
-            "expected torch, or Transformers alone"
-        )
-
-
-def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any], path: Path) -> Iterator[str]:
+def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any]) -> Iterator[str]:
     """Chosen vocabularies that have two sets of embeddings, of which `model` has one."""
     for name in chosen:
         about = mapping(vocabularies, name)
         if about.get("joint") is False or about.get("kind") == "word":
             yield (
-                f"{path}: build: {model} ties source and target embeddings, which {name} does not share; "
+                f"{PATH}: build: {model} ties source and target embeddings, which {name} does not share; "
                 "expected a joint vocabulary or tied_embeddings: none|output"
             )
 
 
-def share_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
-    """Corpora whose `split` does not carve just those parts that their `download` does not bring."""
-    for name in mapping(node, "corpora"):
-        download, split = mapping(node, "corpora", name, "download"), mapping(node, "corpora", name, "split")
-        if any((*Download.faults(download, ""), *Splitting.faults(split, ""))):
-            continue
-        try:
-            check_shares(Splitting.model_validate(split), download["parts"], f"corpora.{name}.split")
-        except ParamsError as error:
-            yield str(error)
+def share_faults(project: Project) -> Iterator[str]:
+    """Corpora whose `split` does not carve just those parts that they do not bring."""
+    for name, node in project.corpora.items():
+        both = [*parts(project.params, "split"), Part(mapping(node, "split"), "split", corpus_file(name))]
+        if downloads(node) and not any(Splitting.merged_faults(both)):
+            try:
+                check_shares(Splitting.merged(both), node["parts"], f"{corpus_file(name)}: split")
+            except ParamsError as error:
+                yield str(error)
 
 
-def local_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
+def local_faults(project: Project) -> Iterator[str]:
     """The user's own files that DVC does not watch."""
-    for name in mapping(node, "corpora"):
-        download = mapping(node, "corpora", name, "download")
-        if not any(Download.faults(download, "")):
-            found = local.faults(Download.model_validate(download))
-            yield from (f"{path}: corpora.{name}.download.{fault}" for fault in found)
+    for name, node in project.corpora.items():
+        if download := downloads(node):
+            yield from (f"{corpus_file(name)}: {fault}" for fault in local.faults(download))
 
 
-def average_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
-    """Averages of more checkpoints than a training on the corpus keeps, and of sizes that no model has."""
-    models, build = mapping(node, "models"), mapping(node, "build")
-    sizes = {str(size) for model in models for size in mapping(models, model)}
-    all_known = all(isinstance(sizes_of, dict) for sizes_of in models.values())
-    for name in mapping(node, "corpora"):
-        own = mapping(node, "corpora", name, "average")
-        for size in own:
-            if all_known and size not in sizes:
-                yield f"{path}: corpora.{name}.average: unknown size, got {size!r}{nearest(str(size), sizes)}"
-        wanted = {f"corpora.{name}.average.{size}": number for size, number in own.items()}
-        if name in sequence(build, "corpora") and set(sequence(build, "sizes")) - set(own):
-            wanted["average.checkpoints"] = mapping(node, "average").get("checkpoints")
-        kept = mapping(node, "corpora", name, "training").get("last_checkpoints")
-        for where, number in wanted.items():
+def downloads(node: dict[str, Any]) -> Download | None:
+    """What a corpus's file says about its parts; None where it has faults, which are named elsewhere."""
+    own = {key: node[key] for key in Download.model_fields if key in node}
+    return None if any(Download.faults(own, "")) else Download.model_validate(own)
+
+
+def average_faults(project: Project) -> Iterator[str]:
+    """Sizes without a number of checkpoints to average, and numbers greater than a chosen corpus's training keeps."""
+    build, average = chosen(project), mapping(project.params, "average")
+    sizes = {str(size): None for model in mapping(project.params, "models").values() for size in mapping(model)}
+    for name in filter(DEFAULT.__ne__, sizes):
+        if name not in average:
+            yield f"{PATH}: average.{name}: is missing; expected a number of checkpoints for each size"
+    for name in average:
+        if name not in sizes:
+            yield f"{PATH}: average: unknown size, got {name!r}{nearest(str(name), sizes)}"
+    for corpus in build.corpora if build else ():
+        default, own = (mapping(project.params, "training", one) for one in (DEFAULT, corpus))
+        kept = (default | own).get("last_checkpoints")
+        where = f"training.{corpus if 'last_checkpoints' in own else DEFAULT}.last_checkpoints"
+        for name in build.sizes if build else ():
+            number = mapping(average, name).get("checkpoints")
             if isinstance(number, int) and isinstance(kept, int) and number > kept:
-                yield f"{path}: {where}: must not exceed corpora.{name}.training.last_checkpoints {kept}, got {number}"
+                yield f"{PATH}: average.{name}.checkpoints: must not exceed {where} {kept}, got {number}"
 
 
-def sequence(node: dict[str, Any], name: str) -> list[str]:
-    """The names in the list at `name`, where that is one; else, and its fault is named elsewhere, none."""
-    found = node.get(name)
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+def chosen(project: Project) -> Build | None:
+    """Section `build`; None where it has faults, which are named elsewhere."""
+    node = project.params.get("build")
+    return None if any(Build.faults(node, "build")) else Build.model_validate(node)
 
 
 def mapping(node: Any, *names: str) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, Self, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
 from pydantic.fields import FieldInfo
@@ -18,6 +18,7 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 S = TypeVar("S", bound="Section")
 
 PATH = Path("params.yaml")
+DEFAULT = "default"  # of `training` and of each model: the values that a corpus or a size may replace
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
 LARGEST = 2**31 - 1  # whole number: what is larger was mistyped, and many a library stumbles over it
@@ -50,34 +51,103 @@ class Section(BaseModel):
 
         Raises: ParamsError listing every fault of the section.
         """
-        node = find(read_yaml(path), name, path)
-        faults = list(cls.faults(node, name, path))
-        if faults:
+        return cls.merged([Part(find(read_yaml(path), name, path), name, path)])
+
+    @classmethod
+    def load_all(cls, *places: str) -> Self:
+        """One section out of those at several places: a key of a later one replaces that of an earlier one.
+
+        Raises: ParamsError listing every fault, each at the place of the key.
+        """
+        return cls.merged([Part.read(place) for place in places])
+
+    @classmethod
+    def load_own(cls, *places: str) -> Self:
+        """As `load_all`, of this class's keys alone: the others at these places are for another class.
+
+        Raises: ParamsError listing every fault, each at the place of the key.
+        """
+        return cls.merged([Part.read(place).only(cls.model_fields) for place in places])
+
+    @classmethod
+    def merged(cls, parts: "Sequence[Part]") -> Self:
+        """The section that the parts make together, a later one's keys before an earlier one's.
+
+        Raises: ParamsError listing every fault, each at the place of the key.
+        """
+        if faults := list(cls.merged_faults(parts)):
             raise ParamsError("\n".join(faults))
-        return cls.model_validate(node)
+        return cls.model_validate(joined(parts))
+
+    @classmethod
+    def merged_faults(cls, parts: "Sequence[Part]") -> Iterator[str]:
+        """One line per fault of the section that the parts make together, at the part which has the key."""
+        for below, what in cls.details(joined(parts)):
+            holders = [part for part in parts if below and isinstance(part.node, Mapping) and below[0] in part.node]
+            part = (holders or parts)[-1]
+            yield f"{part.path}: {'.'.join(filter(None, (part.name, *below)))}: {what}"
 
     @classmethod
     def faults(cls, node: Any, name: str, path: Path = PATH) -> Iterator[str]:
         """One line per fault of `node`, which stands at `name` in the file at `path`, or is all of it ("")."""
+        return cls.merged_faults([Part(node, name, path)])
+
+    @classmethod
+    def details(cls, node: Any) -> Iterator[tuple[list[str], str]]:
+        """The keys that lead to each fault of `node`, and the sentence about it."""
         try:
             cls.model_validate(node)
         except ValidationError as error:
             for detail in error.errors():
-                below, what = fault(cls, detail)
-                yield f"{path}: {'.'.join(filter(None, (name, *below)))}: {what}"
+                yield fault(cls, detail)
 
-    def changed(self, changes: "Section") -> Self:
-        """This section with the keys that are given in `changes`, a section of the class `partial(type(self))`."""
-        return self.model_validate(self.model_dump() | changes.model_dump(exclude_unset=True))
+    def changed(self, **values: Any) -> Self:
+        """This section with other values of some keys."""
+        return self.model_validate(self.model_dump() | values)
 
 
-def partial(kind: type[Section]) -> type[Section]:
-    """A class with the keys of `kind`, typed alike, each of which may be left out; one that is left out stays unset."""
+class Part(NamedTuple):
+    """A node of a file, which a section is made of together with others."""
+
+    node: Any
+    name: str  # dotted, or "" for the whole file
+    path: Path
+
+    @classmethod
+    def read(cls, place: str) -> "Part":
+        """What stands at a place: `training.default` of params.yaml, `x.yaml:clean`, or all of a file, `x.yaml:`.
+
+        Raises: ParamsError where there is nothing.
+        """
+        file, colon, name = place.rpartition(":")
+        path = Path(file) if colon else PATH
+        node = read_yaml(path)
+        return cls(find(node, name, path) if name else node, name, path)
+
+    def only(self, keys: Container[str]) -> "Part":
+        """The part with these keys alone."""
+        if not isinstance(self.node, Mapping):
+            return self
+        return self._replace(node={key: value for key, value in self.node.items() if key in keys})
+
+
+def joined(parts: Sequence[Part]) -> Any:
+    """The mappings of the parts as one; the first part that is no mapping instead, so that its fault is named."""
+    whole: dict[Any, Any] = {}
+    for part in parts:
+        if not isinstance(part.node, Mapping):
+            return part.node
+        whole |= part.node
+    return whole
+
+
+def partial(kind: type[Section], required: Container[str] = ()) -> type[Section]:
+    """A class with the keys of `kind`, typed alike, each of which may be left out but for the `required` ones."""
     keys: dict[str, Any] = {
-        name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
+        name: (field.annotation, field if name in required else FieldInfo.merge_field_infos(field, default=None))
         for name, field in kind.model_fields.items()
     }
-    return create_model(f"Partial{kind.__name__}", __base__=Section, **keys)
+    return create_model(f"Partial{kind.__name__}", __base__=Section, __doc__=kind.__doc__, **keys)
 
 
 class Reader:
@@ -86,10 +156,24 @@ class Reader:
     def __init__(self, reads: tuple[str, ...], **axes: str) -> None:
         self.reads, self.axes = reads, axes
 
-    def __call__(self, kind: type[S], template: str) -> S:
-        """Load `template`, its axes filled in, as `kind`."""
-        assert template in self.reads, f"{template} is not in READS {self.reads}"
-        return kind.load(template.format(**self.axes))
+    def __call__(self, kind: type[S], *templates: str) -> S:
+        """Load the places, their axes filled in, as one `kind`: a later one's keys replace those of an earlier one."""
+        return kind.load_all(*self.places(templates))
+
+    def own(self, kind: type[S], *templates: str) -> S:
+        """The same of the keys of `kind` alone, where another class's stand beside them."""
+        return kind.load_own(*self.places(templates))
+
+    def top(self, kind: type[S], template: str) -> S:
+        """Load the keys at the top of a file, one for every field of `kind`."""
+        self.places([f"{template}:{name}" for name in kind.model_fields])
+        return kind.load_own(f"{template.format(**self.axes)}:")
+
+    def places(self, templates: Sequence[str]) -> list[str]:
+        """The templates, their axes filled in; all of them declared."""
+        for template in templates:
+            assert template in self.reads, f"{template} is not in READS {self.reads}"
+        return [template.format(**self.axes) for template in templates]
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

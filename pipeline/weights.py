@@ -1,21 +1,20 @@
 """The weights of a built system, from its file into its network."""
 
-from pathlib import Path
-
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from pipeline.files import DataError
+from pipeline.system import System
 
 
-def load(net: nn.Module, system: str) -> None:
+def load(net: nn.Module, system: System) -> None:
     """Put the weights that the stage `average` wrote for a system into its network.
 
     Raises: DataError where they are missing, broken, not finite or another network's.
     """
-    path = weights_path(system)
+    path = system.weights
     try:
         weights = load_file(path)
     except FileNotFoundError:
@@ -25,13 +24,8 @@ def load(net: nn.Module, system: str) -> None:
     else:
         what = misfit(weights, net.state_dict())
     if what:
-        raise DataError(f"{path}: {what}; expected what `dvc repro average@{system}` builds")
+        raise DataError(f"{path}: {what}; expected what `dvc repro average@{system.id}` builds")
     net.load_state_dict(weights)
-
-
-def weights_path(system: str) -> Path:
-    """The weights that a system translates with."""
-    return Path("runs", system, "average/model.safetensors")
 
 
 def misfit(weights: dict[str, Tensor], expected: dict[str, Tensor]) -> str:

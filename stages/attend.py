@@ -9,6 +9,7 @@ from pipeline.corpora import parts
 from pipeline.decoding.attending import Attending, choose
 from pipeline.decoding.translator import Translator
 from pipeline.params import Reader
+from pipeline.system import System
 from pipeline.terminal import printable
 
 READS = ("attend",)
@@ -17,9 +18,10 @@ READS = ("attend",)
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Write a list of sentences for every test part, each with its pieces, its translation and all the weights."""
     attending = Reader(READS)(Attending, "attend")
-    system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
+    system = System(corpus, vocabulary, model, size)
+    split = system.split
     translator = Translator.load(system)
-    with files.new_folder(Path("data/attend", system)) as folder:
+    with files.new_folder(system.attended) as folder:
         for part in filter(parts.is_test, parts.names(split)):
             path = parts.paths(split, part)[0]
             lines = [source for source, _ in parts.read(split, part)]

@@ -8,16 +8,15 @@ from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
 from pipeline.tracking import runs
 from pipeline.training import sealed
-from pipeline.training.averaging import Averaging, CorpusAveraging, average_checkpoints
+from pipeline.training.averaging import Averaging, average_checkpoints
 
-READS = ("average", "corpora.{corpus}.average")
+READS = ("average.{size}",)
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Average as many of the last checkpoints as the sections say, or as many as there are."""
     system = f"{corpus}-{vocabulary}-{model}-{size}"
-    read = Reader(READS, corpus=corpus)
-    number = read(Averaging, READS[0]).of(size, read(CorpusAveraging, READS[1]))
+    number = Reader(READS, size=size)(Averaging, *READS).checkpoints
     train = Path("runs", system, "train")
     names = summaries.read(train / "checkpoints/checkpoints.json", summaries.Kept)["last"][-number:]
     key = summaries.read(train / "training.json", summaries.Trained)["fingerprint"]

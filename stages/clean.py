@@ -7,12 +7,12 @@ from pipeline.corpora import parts
 from pipeline.params import Reader
 from pipeline.preparation import cleaning
 
-READS = ("corpora.{corpus}.clean",)
+READS = ("clean", "corpora/{corpus}.yaml:clean")
 
 
 def main(corpus: str) -> None:
     """Clean the training part, copy the parts that are for measuring, and write what was dropped beside them."""
-    section = Reader(READS, corpus=corpus)(cleaning.Cleaning, "corpora.{corpus}.clean")
+    section = Reader(READS, corpus=corpus)(cleaning.Cleaning, *READS)
     raw, tally = Path("data/download", corpus), cleaning.Tally(section)
     about = summaries.read(raw / "download.json", summaries.Downloaded)
     parts.check_train(about["parts"], raw / "download.json")

@@ -9,12 +9,13 @@ from typing import Any
 from pipeline import cli, ctranslate2_export, device, files, weights
 from pipeline.corpora import parts
 from pipeline.decoding import ctranslate2_search
-from pipeline.decoding.translate import CorpusDecoding, Decoding, Source, translate
+from pipeline.decoding.translate import Decoding, Source, translate
 from pipeline.models import interface
 from pipeline.params import Reader
+from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 
-READS = ("decode", "corpora.{corpus}.decode", "models.{model}.{size}.arch")
+READS = ("decode", "corpora/{corpus}.yaml:decode", "models.{model}.default", "models.{model}.{size}")
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
@@ -24,12 +25,12 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     translated a second time, into known words alone: their lines only, in `without_unknown`.
     """
     read = Reader(READS, corpus=corpus, model=model, size=size)
-    found, decoding = interface.find(model), read(Decoding, READS[0]).changed(read(CorpusDecoding, READS[1]))
-    system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
-    pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
-    net = found.Model(read(found.Arch, READS[2]), source_size=pieces.source_size, target_size=pieces.target_size)
+    found, decoding = interface.find(model), read(Decoding, *READS[:2])
+    system = System(corpus, vocabulary, model, size)
+    split, pieces = system.split, Vocabulary.load(system.vocabulary_folder)
+    net = found.Model(read.own(found.Arch, *READS[2:]), source_size=pieces.source_size, target_size=pieces.target_size)
     weights.load(net, system)
-    with files.new_folder(Path("data/decode", system)) as folder:
+    with files.new_folder(system.decoded) as folder:
         for part in filter(parts.is_test, parts.names(split)):
             pairs = list(parts.read(split, part))
             lines = [source for source, _ in pairs]

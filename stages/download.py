@@ -1,4 +1,4 @@
-"""Bring one corpus to disk: the files that params.yaml names -> data/download/<corpus>/.
+"""Bring one corpus to disk: the sources that corpora/<corpus>.yaml names -> data/download/<corpus>/.
 
 What is fetched is kept under work/downloads/ and fetched once. `CORPUS_MIRROR` (a folder or an http address) is asked
 first. A user's own files (`kind: local`) are watched by the stage `local`.
@@ -13,12 +13,16 @@ from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download
 from pipeline.params import Reader
 
-READS = ("corpora.{corpus}.download",)
+READS = (
+    "corpora/{corpus}.yaml:source_language",
+    "corpora/{corpus}.yaml:target_language",
+    "corpora/{corpus}.yaml:parts",
+)
 
 
 def main(corpus: str) -> None:
     """Write every part of `corpus` as parallel text, and download.json, which says what it was made from."""
-    download = Reader(READS, corpus=corpus)(Download, "corpora.{corpus}.download")
+    download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
     store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     with files.new_folder(Path("data/download", corpus)) as out:
         parts = {name: downloading.write_part(name, download, store, out) for name in download.parts}

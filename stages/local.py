@@ -11,12 +11,16 @@ from pipeline.corpora import local
 from pipeline.corpora.sources import Download
 from pipeline.params import Reader
 
-READS = ("corpora.{corpus}.download",)
+READS = (
+    "corpora/{corpus}.yaml:source_language",
+    "corpora/{corpus}.yaml:target_language",
+    "corpora/{corpus}.yaml:parts",
+)
 
 
 def main(corpus: str) -> None:
     """Write the checksum of each file of `kind: local`, none for a corpus without."""
-    download = Reader(READS, corpus=corpus)(Download, "corpora.{corpus}.download")
+    download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
     local.bring()
     files.write_json(Path("data/local", f"{corpus}.json"), local.checksums(download))
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import rich
 
 from pipeline import cli, files, summaries
-from pipeline.build import Build
 from pipeline.corpora import parts
 from pipeline.evaluation import attended, pages, plots, significance, tables
 from pipeline.evaluation.pages import Report
-from pipeline.evaluation.results import Corpus, System, built, read_rows
+from pipeline.evaluation.results import CorpusResults, SystemResults, built, read_rows
 from pipeline.evaluation.scores import Scoring
 from pipeline.params import Reader
+from pipeline.system import Build, System, encoded_folder, split_folder
 from pipeline.tracking import runs
 
 READS = ("build", "report", "score")
@@ -40,7 +40,7 @@ def main() -> None:
                 run.artifact(out / "attention" / system.id, f"report/attention/{system.id}")
 
 
-def compared(corpus: Corpus, report: Report, scoring: Scoring) -> Corpus:
+def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusResults:
     """The corpus with its systems compared on every test part, where `scoring` asks for BLEU."""
     if "bleu" not in scoring.metrics:
         return corpus
@@ -57,28 +57,22 @@ def compared(corpus: Corpus, report: Report, scoring: Scoring) -> Corpus:
     return replace(corpus, comparisons=comparisons)
 
 
-def read_corpus(name: str, build: Build, scoring: Scoring) -> Corpus:
+def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
     """A corpus, its systems and everything the page says about them.
 
     Raises: DataError where a file is missing, with the command that builds it.
     """
-    split = Path("data/split", name)
+    split = split_folder(name)
     splitting = summaries.read(built(Path("data/split", f"{name}.json"), f"split@{name}"), summaries.Split)
     tests = sorted(filter(parts.is_test, splitting["pairs"]), key=lambda part: (part != parts.TEST, part))
     scored = dict.fromkeys(tests, scoring.metrics)
-    encoded = {vocabulary: f"{name}-{vocabulary}" for vocabulary in build.vocabularies}
-    corpus = Corpus(
+    corpus = CorpusResults(
         name=name,
         cleaning=summaries.read(built(Path("data/clean", name, "clean.json"), f"clean@{name}"), summaries.Dropped),
         splitting=splitting,
-        tokens={
-            vocabulary: summaries.read(
-                built(Path("data/encode", both, "encode.json"), f"encode@{both}"), summaries.Encoded
-            )
-            for vocabulary, both in encoded.items()
-        },
+        tokens={vocabulary: read_counts(name, vocabulary) for vocabulary in build.vocabularies},
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
-        systems=[read_system(*axes, scored) for axes in build.combinations() if axes[0] == name],
+        systems=[read_system(system, scored) for system in build.systems() if system.corpus == name],
         comparisons={},
     )
     for system in corpus.systems:
@@ -86,49 +80,48 @@ def read_corpus(name: str, build: Build, scoring: Scoring) -> Corpus:
     return corpus
 
 
-def check_parallel(system: System, corpus: Corpus) -> None:
+def read_counts(corpus: str, vocabulary: str) -> dict[str, dict[str, int]]:
+    """How many tokens each part of a corpus has.
+
+    Raises: DataError where the file is missing, with the command that builds it.
+    """
+    path = encoded_folder(corpus, vocabulary) / "encode.json"
+    return dict(summaries.read(built(path, f"encode@{corpus}-{vocabulary}"), summaries.Encoded))
+
+
+def check_parallel(system: SystemResults, corpus: CorpusResults) -> None:
     """Check that each sentence of the test parts has its translation.
 
     Raises: DataError with both numbers where there are more or fewer.
     """
     for part, texts in corpus.texts.items():
         if len(system.translations[part]) != len(texts):
-            target = parts.paths(Path("data/split", corpus.name), part)[1]
+            target = parts.paths(split_folder(corpus.name), part)[1]
             raise files.not_parallel(Path("data/decode", system.id, f"{part}.txt"), target)
 
 
-def read_system(corpus: str, vocabulary: str, model: str, size: str, tests: Mapping[str, Sequence[str]]) -> System:
+def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemResults:
     """One system and what it scored and translated: of each test part, by these metrics.
 
     Raises: DataError where a file is missing, with the command that builds it.
     """
-    system = f"{corpus}-{vocabulary}-{model}-{size}"
-    runs, decoded = Path("runs", system), Path("data/decode", system)
+    train, decode, score, attend = (f"{stage}@{system.id}" for stage in ("train", "decode", "score", "attend"))
     keys = [f"{part}.{metric}" for part, metrics in tests.items() for metric in metrics]
-    scores = summaries.read(built(Path("metrics", f"{system}.json"), f"score@{system}"), summaries.Scores, *keys)
-    path = built(Path("data/score", system, "scores.json"), f"score@{system}")
-    details = summaries.read(path, summaries.Details, *keys)
+    scores = summaries.read(built(system.metrics, score), summaries.Scores, *keys)
+    details = summaries.read(built(system.scored / "scores.json", score), summaries.Details, *keys)
     signatures = {part: {metric: found["signature"] for metric, found in details[part].items()} for part in tests}
-    return System(
-        corpus=corpus,
-        vocabulary=vocabulary,
-        model=model,
-        size=size,
-        curves=read_rows(built(runs / "train/curves.csv", f"train@{system}"), CURVES),
-        training=summaries.read(built(runs / "train/training.json", f"train@{system}"), summaries.Summed),
-        average=summaries.read(built(runs / "average/average.json", f"average@{system}"), summaries.Averaged),
-        translations={
-            part: list(files.read_lines(built(decoded / f"{part}.txt", f"decode@{system}"))) for part in tests
-        },
+    averaged = built(system.averaged / "average.json", f"average@{system.id}")
+    return SystemResults(
+        **system._asdict(),
+        curves=read_rows(built(system.trained / "curves.csv", train), CURVES),
+        training=summaries.read(built(system.training_summary, train), summaries.Summed),
+        average=summaries.read(averaged, summaries.Averaged),
+        translations={part: list(files.read_lines(built(system.decoded / f"{part}.txt", decode))) for part in tests},
         scores={part: scores[part] | {"signatures": signatures[part]} for part in tests},
         attended=[
-            sentence
-            for part in tests
-            for sentence in attended.read(built(Path("data/attend", system, f"{part}.json"), f"attend@{system}"))
+            sentence for part in tests for sentence in attended.read(built(system.attended / f"{part}.json", attend))
         ],
-        by_length=read_rows(
-            built(Path("data/score", system, "by_length.csv"), f"score@{system}"), LENGTHS, ("part", "bucket")
-        ),
+        by_length=read_rows(built(system.scored / "by_length.csv", score), LENGTHS, ("part", "bucket")),
     )
 
 

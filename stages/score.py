@@ -12,6 +12,7 @@ from pipeline import cli, files, summaries
 from pipeline.corpora import parts
 from pipeline.evaluation.scores import Row, Scoring, corpus_details, scores_by_length, summary, without_unknown
 from pipeline.params import Reader
+from pipeline.system import System
 from pipeline.tracking import runs
 from pipeline.vocabularies.vocabulary import Vocabulary
 
@@ -21,9 +22,9 @@ READS = ("score",)
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Score every test part as a whole, by the length of the source, and without the unknown words of a word list."""
     scoring = Reader(READS)(Scoring, "score")
-    system, split = f"{corpus}-{vocabulary}-{model}-{size}", Path("data/split", corpus)
-    decoded, out = Path("data/decode", system), Path("data/score", system)
-    pieces = Vocabulary.load(Path("data/vocabulary", f"{corpus}-{vocabulary}"))
+    system = System(corpus, vocabulary, model, size)
+    split, decoded, out = system.split, system.decoded, system.scored
+    pieces = Vocabulary.load(system.vocabulary_folder)
     searched = summaries.read(decoded / "decode.json", summaries.Searched)
     details: dict[str, dict[str, dict[str, Any]]] = {}
     scores: dict[str, dict[str, float]] = {}
@@ -39,9 +40,9 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
         files.write_table(folder / "by_length.csv", rows)
-    training = summaries.read(Path("runs", system, "train/training.json"), summaries.Judged)
+    training = summaries.read(system.training_summary, summaries.Judged)
     loss = {"validation": {"loss": training["best"]["validation_loss"]}}
-    files.write_json(Path("metrics", f"{system}.json"), loss | scores)
+    files.write_json(system.metrics, loss | scores)
     params = {"score": scoring.model_dump(), "decode": searched}
     track(system, params, scores, training["fingerprint"], decoded, out)
 
@@ -89,11 +90,10 @@ def read_known(decoded: Path, part: str, number: int) -> list[str]:
 
 
 def track(
-    system: str, params: dict[str, object], scores: dict[str, dict[str, float]], fingerprint: str, *outs: Path
+    system: System, params: dict[str, object], scores: dict[str, dict[str, float]], fingerprint: str, *outs: Path
 ) -> None:
     """Log the scores and the translations as a child of the training's run."""
-    log = Path("work/logs", system, "score.jsonl")
-    with runs.scoring_run(system, stage="score", fingerprint=fingerprint, log=log) as run:
+    with runs.scoring_run(system.id, stage="score", fingerprint=fingerprint, log=system.log / "score.jsonl") as run:
         run.params(params)
         run.log(0, **{f"{part}/{metric}": value for part, found in scores.items() for metric, value in found.items()})
         for out in outs:

@@ -13,15 +13,15 @@ from pipeline.corpora.parts import TRAIN, VALIDATION, Pair
 from pipeline.params import Reader
 from pipeline.preparation import contamination, splits
 
-READS = ("corpora.{corpus}.split",)
+READS = ("split", "corpora/{corpus}.yaml:split")
 
 
 def main(corpus: str) -> None:
     """Write the parts and their languages, then the counts: pairs, leakage, and that of a split by line."""
-    splitting = Reader(READS, corpus=corpus)(splits.Splitting, "corpora.{corpus}.split")
-    clean = Path("data/clean", corpus)
+    splitting = Reader(READS, corpus=corpus)(splits.Splitting, *READS)
+    clean, where = Path("data/clean", corpus), f"corpora/{corpus}.yaml: split"
     about = summaries.read(clean / "clean.json", summaries.Cleaned)
-    splits.check_shares(splitting, about["pairs"], READS[0].format(corpus=corpus))
+    splits.check_shares(splitting, about["pairs"], where)
     with files.new_folder(Path("data/split", corpus)) as folder:
         counts = split(clean, folder, splitting, about["pairs"], corpus)
         files.write_json(folder / "languages.json", {key: about[key] for key in ("source_language", "target_language")})
@@ -38,7 +38,7 @@ def split(
         return progress.track(parts.read(clean, TRAIN), f"{what} {corpus}", total=brought[TRAIN], unit="pairs")
 
     leakage, lines = contamination.Leakage(splitting), contamination.LineSplit(splitting.seed)
-    carved = splits.hold_out(lines.watch(train("carve")), splitting, READS[0].format(corpus=corpus))
+    carved = splits.hold_out(lines.watch(train("carve")), splitting, f"corpora/{corpus}.yaml: split")
     held_out = {part: list(parts.read(clean, part)) for part in brought if part != TRAIN} | carved
     validation = held_out.pop(VALIDATION)
     pairs = {

@@ -26,7 +26,7 @@ from pipeline.training.trial import Trial
 from pipeline.training.validation import Judge
 from pipeline.vocabularies.vocabulary import Vocabulary
 
-READS = ("corpora.{corpus}.training", "models.{model}.{size}.arch", "models.{model}.{size}.learning")
+READS = ("training.default", "training.{corpus}", "models.{model}.default", "models.{model}.{size}")
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
@@ -78,7 +78,8 @@ def prepare(corpus: str, vocabulary: str, model: str, size: str, ranks: Ranks) -
     """The training as its sections and the stages before it say, before its first update."""
     read = Reader(READS, corpus=corpus, model=model, size=size)
     found = interface.find(model)
-    training, arch, learning = read(Training, READS[0]), read(found.Arch, READS[1]), read(Learning, READS[2])
+    training = read(Training, *READS[:2])
+    arch, learning = read.own(found.Arch, *READS[2:]), read.own(Learning, *READS[2:])
     sections = {"training": training, "arch": arch, "learning": learning}
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     data, pieces = Path("data/encode", f"{corpus}-{vocabulary}"), Path("data/vocabulary", f"{corpus}-{vocabulary}")

@@ -1,10 +1,9 @@
 """Train one vocabulary on a corpus's training part: data/split/ -> data/vocabulary/."""
 
-from pathlib import Path
-
 from pipeline import cli, files, summaries
 from pipeline.corpora import parts
 from pipeline.params import Reader
+from pipeline.system import split_folder, vocabulary_folder
 from pipeline.vocabularies import seen_words, subwords, words
 from pipeline.vocabularies.vocabulary import Kind
 
@@ -14,9 +13,9 @@ READS = ("vocabularies.{vocabulary}",)
 def main(corpus: str, vocabulary: str) -> None:
     """Train `vocabulary` on the training part of `corpus`, which alone it sees."""
     read, where = Reader(READS, vocabulary=vocabulary), READS[0].format(vocabulary=vocabulary)
-    split, kind = Path("data/split", corpus), read(Kind, READS[0]).kind
+    split, kind = split_folder(corpus), read(Kind, READS[0]).kind
     texts = parts.paths(split, parts.TRAIN)
-    out = Path("data/vocabulary", f"{corpus}-{vocabulary}")
+    out = vocabulary_folder(corpus, vocabulary)
     with files.new_folder(out) as folder:
         if kind == "word":
             about = summaries.read(split / "languages.json", summaries.Languages)

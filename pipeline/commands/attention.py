@@ -26,9 +26,10 @@ def attention(
     """Translate a sentence, draw the attention weights as a page (index.html, readable offline) and as PNG files."""
     project.check_here()
     check(out, "attention")
-    decoding = project.decoding(system, beam, None)
+    chosen = project.parse(system)
+    decoding = project.decoding(chosen, beam, None)
     line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
-    translator = project.load(system)
+    translator = project.load(chosen)
     [source] = translator.read([line])
     if not source.ids:
         raise DataError(f"sentence: holds no text, got {sentence!r}; expected words to translate")
@@ -37,8 +38,7 @@ def attention(
     output = written(best.ids, decoding.max_length(len(source.ids)))
     record = translator.attention(1, source, output)
     if not record["weights"]:
-        model = system.split("-")[2]
-        raise DataError(f"--system: {model} has no attention to draw, got {system!r}; expected another model")
+        raise DataError(f"--system: {chosen.model} has no attention to draw, got {system!r}; expected another model")
     with new_folder(out, Path("work/attention", system), "attention") as (folder, path):
         page = attention_pages.write(folder, f"{system}: attention", [Attended.of(record)])
     console.print(printable(record["text"]), markup=False, highlight=False)

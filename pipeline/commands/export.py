@@ -24,7 +24,7 @@ def export(
     It reads and writes the pieces of the system's vocabulary (data/vocabulary/), without BOS and EOS, which it adds.
     """
     check(out, "export")
-    translator = project.load(system)
+    translator = project.load(project.parse(system))
     with new_folder(out, Path("work/export", system), "export") as (folder, path):
         ctranslate2_export.save(
             translator.model, translator.vocabulary, folder, quantization=quantization, positions=POSITIONS

@@ -1,34 +1,42 @@
 """What stands in the folder that a command runs in: the systems that were built, and how they search."""
 
+import contextlib
 import math
-import re
 from pathlib import Path
 from typing import Any
 
-from pipeline.build import Build
-from pipeline.decoding.translate import CorpusDecoding, Decoding
-from pipeline.decoding.translator import Translator, training_path
+from pipeline import catalogue
+from pipeline.decoding.translate import Decoding
+from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
-from pipeline.params import NAME, PATH, nearest, read_yaml
-from pipeline.weights import weights_path
-
-AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size"}
+from pipeline.params import DEFAULT, PATH, nearest, read_yaml
+from pipeline.system import AXES, Build, System, corpus_file
 
 
-def load(system: str) -> Translator:
-    """The built system of this id.
+def load(system: System) -> Translator:
+    """A built system.
 
-    Raises: DataError where there is none, with the nearest name or the command that builds it.
+    Raises: DataError where it was not built, with the nearest name or the command that builds it.
     """
     check_here()
-    axes = system.split("-")
-    if len(axes) != len(AXES) or not all(re.fullmatch(NAME, name) for name in axes):
-        hint = nearest(system, built()) or "; expected a system that `dvc repro` builds"
-        raise DataError(f"--system: must be <{'>-<'.join(AXES.values())}>, got {system!r}{hint}")
     if not is_built(system):
-        check_known(axes)
-        raise DataError(f"--system: not built yet, got {system!r}; {recipe(axes)}")
+        check_known(system)
+        raise DataError(f"--system: not built yet, got {system.id!r}; {recipe(system)}")
     return Translator.load(system)
+
+
+def parse(text: str) -> System:
+    """The system that `--system` names.
+
+    Raises: DataError where it is no id, with the nearest id that was built.
+    """
+    check_here()
+    try:
+        return System.parse(text)
+    except ValueError as error:
+        raise DataError(
+            f"--system: {error}{nearest(text, built()) or '; expected a system that `dvc repro` builds'}"
+        ) from None
 
 
 def check_here() -> None:
@@ -40,31 +48,34 @@ def check_here() -> None:
         raise DataError(f"{Path.cwd()}: has no {PATH}; expected the project's folder, which nmt runs in")
 
 
-def is_built(system: str) -> bool:
+def is_built(system: System) -> bool:
     """Whether a system can translate."""
-    corpus, vocabulary, *_ = system.split("-")
-    needs = (weights_path(system), training_path(system), Path("data/vocabulary", f"{corpus}-{vocabulary}"))
-    return all(path.exists() for path in needs)
+    return all(path.exists() for path in (system.weights, system.training_summary, system.vocabulary_folder))
 
 
 def built() -> list[str]:
     """The ids of all systems that can translate, those of earlier choices too."""
-    return sorted(filter(is_built, (path.name for path in Path("runs").glob("*-*-*-*"))))
+    found = []
+    for path in sorted(Path("runs").glob("*-*-*-*")):
+        with contextlib.suppress(ValueError):
+            if is_built(System.parse(path.name)):
+                found.append(path.name)
+    return found
 
 
-def check_known(axes: list[str]) -> None:
-    """Nothing, where the catalogue holds the four names.
+def check_known(system: System) -> None:
+    """Check that the project has a corpus, a vocabulary, a model and a size of these names.
 
-    Raises: DataError with the nearest name of the first that it does not hold.
+    Raises: DataError with the nearest name of the first that it does not have.
     """
-    catalogue = read_yaml(PATH)
-    sizes = mapping(mapping(catalogue, "models"), axes[2])
-    known = [*(mapping(catalogue, section) for section in list(AXES)[:3]), sizes]
-    for axis, name, names in zip(AXES.values(), axes, known, strict=True):
+    whole = read_yaml(PATH)
+    sizes = set(mapping(mapping(whole, "models"), system.model)) - {DEFAULT}
+    known = [catalogue.corpus_names(), mapping(whole, "vocabularies"), mapping(whole, "models"), sizes]
+    for (axis, name), names in zip(system._asdict().items(), known, strict=True):
         if name not in names:
             hint = f"; built are {', '.join(built())}" if built() else ""
             raise DataError(
-                f"--system: unknown {axis} {name!r}, got {'-'.join(axes)!r}{nearest(name, map(str, names))}{hint}"
+                f"--system: unknown {axis} {name!r}, got {system.id!r}{nearest(name, map(str, names))}{hint}"
             )
 
 
@@ -74,27 +85,25 @@ def mapping(node: dict[str, Any], name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def recipe(axes: list[str]) -> str:
-    """How a system of the catalogue is built."""
-    build, command = Build.load("build"), f"run `dvc repro average@{'-'.join(axes)}`"
+def recipe(system: System) -> str:
+    """How a system is built."""
+    build, command = Build.load("build"), f"run `dvc repro average@{system.id}`"
     missing = [
-        f"{section}: {name}" for section, name in zip(AXES, axes, strict=True) if name not in getattr(build, section)
+        f"{section}: {name}" for section, name in zip(AXES, system, strict=True) if name not in getattr(build, section)
     ]
     return f"name {', '.join(missing)} in `build` of {PATH}, then {command}" if missing else command
 
 
-def decoding(system: str, beam: int | None, length_penalty: float | None) -> Decoding:
+def decoding(system: System, beam: int | None, length_penalty: float | None) -> Decoding:
     """Section `decode` as it is for the corpus of a system, with what the command line says instead.
 
-    A corpus that is not in the catalogue any more has nothing of its own.
+    A corpus whose file is gone has nothing of its own.
 
     Raises: DataError where the length penalty is no number.
     """
     if length_penalty is not None and not math.isfinite(length_penalty):
         raise DataError(f"--length-penalty: must be finite, got {length_penalty}; expected 0 or more, such as 0.6")
-    changed = {"beam_size": beam, "length_penalty": length_penalty}
-    section, corpus = Decoding.load("decode"), system.split("-")[0]
-    if corpus in mapping(read_yaml(PATH), "corpora"):
-        section = section.changed(CorpusDecoding.load(f"corpora.{corpus}.decode"))
-    given = {name: value for name, value in changed.items() if value is not None}
-    return section.changed(CorpusDecoding.model_validate(given))
+    own = [f"{corpus_file(system.corpus)}:decode"] if corpus_file(system.corpus).exists() else []
+    given = {"beam_size": beam, "length_penalty": length_penalty}
+    changed = {key: value for key, value in given.items() if value is not None}
+    return Decoding.load_all("decode", *own).changed(**changed)

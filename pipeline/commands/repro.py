@@ -5,18 +5,17 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Annotated, NoReturn
 
 import typer
 
 from pipeline import device
-from pipeline.build import Build
 from pipeline.commands import project
 from pipeline.commands.check import check
 from pipeline.encoding.budget import Training
 from pipeline.files import DataError
+from pipeline.system import AXES, Build, System
 
 DVC = (sys.executable, "-m", "dvc")
 STAGES = ("train", "average", "decode", "score", "attend")  # of one system, in an order in which they can run
@@ -62,7 +61,7 @@ def affordable(build: Build) -> int:
 
     if device.best().type == "cuda" or PROCESSES in os.environ:
         return 1
-    threads = [Training.load(f"corpora.{corpus}.training").threads for corpus in build.corpora]
+    threads = [Training.load_all("training.default", f"training.{corpus}").threads for corpus in build.corpora]
     return max(1, cores() // (max(threads) if all(threads) else cores()))
 
 
@@ -111,7 +110,7 @@ class Lanes:
         try:
             with ThreadPoolExecutor(self.number) as pool:
                 try:
-                    list(pool.map(self.build_one, self.build.combinations()))
+                    list(pool.map(self.build_one, self.build.systems()))
                 except BaseException:
                     self.ended = True
                     raise
@@ -120,11 +119,11 @@ class Lanes:
         if self.failed:
             raise DataError(f"{', '.join(self.failed)}: not built, as said above; `nmt repro` goes on from there")
 
-    def build_one(self, names: Sequence[str]) -> None:
+    def build_one(self, system: System) -> None:
         """Build one system, unless all is to end; every line of it is shown behind its name."""
-        system, label = "-".join(names), self.label(names)
+        label = self.label(system)
         # Only these stages: while one runs, DVC lets no other `dvc` look at the stages that made what it reads.
-        command = [*DVC, "--wait-for-lock", "repro", "--single-item", *(f"{stage}@{system}" for stage in STAGES)]
+        command = [*DVC, "--wait-for-lock", "repro", "--single-item", *(f"{stage}@{system.id}" for stage in STAGES)]
         with self.lock:
             if self.ended:
                 return
@@ -144,12 +143,12 @@ class Lanes:
             self.running.remove(process)
             if status:
                 self.ended = True
-                self.failed.append(system)
+                self.failed.append(system.id)
 
-    def label(self, names: Sequence[str]) -> str:
+    def label(self, system: System) -> str:
         """The names of a system that tell it from the others of the build."""
-        choices = [getattr(self.build, section) for section in project.AXES]
-        return "-".join(name for name, others in zip(names, choices, strict=True) if len(others) > 1) or names[2]
+        choices = [getattr(self.build, section) for section in AXES]
+        return "-".join(name for name, others in zip(system, choices, strict=True) if len(others) > 1) or system.model
 
     def terminate(self, *_: object) -> NoReturn:
         """Pass SIGTERM on: a terminal's Ctrl-C reaches them all, this one only us."""

@@ -68,14 +68,15 @@ def translate(
     log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
     project.check_here()
-    decoding = project.decoding(system, beam, length_penalty)
+    chosen = project.parse(system)
+    decoding = project.decoding(chosen, beam, length_penalty)
     if n_best is not None and n_best > decoding.beam_size:
         raise DataError(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
             f"expected fewer or --beam {n_best}"
         )
     given = sentences.lines(sentence, file, TOGETHER)
-    translator = project.load(system)
+    translator = project.load(chosen)
     shown = printable if sys.stdout.isatty() else str  # a file gets what was translated, byte for byte
     out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
     for rows in watched(answers(translator, given, decoding, Layout(n_best, scores, pieces)), given):

@@ -12,7 +12,7 @@ EXPERIMENTS = ".dvc/tmp/exps"  # where DVC runs queued and temporary experiments
 
 
 def paths(download: Download) -> dict[str, str]:
-    """Key in section `download` -> path of each of the user's own files, in the order in which they stand there."""
+    """Key in the corpus's file -> path of each of the user's own files, in the order in which they stand there."""
     return {
         f"parts.{name}.{key}": path
         for name, source in download.parts.items()
@@ -38,7 +38,7 @@ def checksums(download: Download) -> dict[str, str]:
     found = {}
     for path in map(Path, paths(download).values()):
         if not path.is_file():
-            raise files.DataError(f"{path}: no such file; expected the one that params.yaml names")
+            raise files.DataError(f"{path}: no such file; expected the one that corpora/<corpus>.yaml names")
         if linked := next((folder for folder in path.parents if folder.is_symlink()), None):
             raise files.DataError(
                 f"{linked}: DVC looks into no folder that is a link, got one for {path}; "

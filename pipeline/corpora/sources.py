@@ -1,4 +1,4 @@
-"""Where a corpus comes from: the classes of the `download` sections of `params.yaml`."""
+"""Where a corpus comes from: the classes of `corpora/<corpus>.yaml`."""
 
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
@@ -153,7 +153,7 @@ Source = Annotated[Phrasebook | Files | Local | Hub | Sacrebleu, Field(discrimin
 
 
 class Download(Section):
-    """Section `corpora.<corpus>.download`: the languages of a corpus and where each part comes from."""
+    """Keys at the top of `corpora/<corpus>.yaml`: the languages of a corpus and where each part comes from."""
 
     source_language: Language
     target_language: Language

@@ -14,7 +14,7 @@ from pipeline.decoding import beam, greedy
 from pipeline.decoding.search import Hypothesis, length_penalty
 from pipeline.decoding.side_by_side import searched
 from pipeline.models import interface
-from pipeline.params import Section, partial
+from pipeline.params import Section
 
 Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 DIGITS = 6  # of patience * beam_size, so that 1.1 * 10 is 11
@@ -45,10 +45,6 @@ class Decoding(Section):
     def max_length(self, source_length: int) -> int:
         """Pieces that the translation of a source may have, EOS counted; a fraction is dropped."""
         return math.floor(self.max_length_factor * source_length) + self.max_length_offset
-
-
-class CorpusDecoding(partial(Decoding)):  # type: ignore[misc]
-    """Section `corpora.<corpus>.decode`: those keys of section `decode` that are others for a corpus."""
 
 
 def translate(

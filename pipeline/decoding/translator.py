@@ -1,7 +1,6 @@
 """A system that was built, ready to translate text: its network, its vocabulary, what its training part held."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import torch
@@ -11,6 +10,7 @@ from pipeline.decoding import attending
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding, n_best
 from pipeline.models import interface
+from pipeline.system import System
 from pipeline.vocabularies.seen_words import SeenWords
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
@@ -44,22 +44,21 @@ class Translator:
         self.max_pieces, self.where = max_pieces, where
 
     @classmethod
-    def load(cls, system: str) -> Self:
-        """The built system of this id: its network as it was trained, and its vocabulary.
+    def load(cls, system: System) -> Self:
+        """A built system: its network as it was trained, and its vocabulary.
 
         Raises: DataError where its files are missing or do not fit each other or this code.
         """
-        corpus, vocabulary, model, _ = system.split("-")
-        training, folder = read_training(system), Path("data/vocabulary", f"{corpus}-{vocabulary}")
+        training, folder = read_training(system), system.vocabulary_folder
         params, pieces = nested(training["params"]), Vocabulary.load(folder)
         if digest(folder) != training["vocabulary"]:
             raise files.DataError(
-                f"{folder}: not the vocabulary that {system} was trained with; "
-                f"expected what `dvc repro average@{system}` builds"
+                f"{folder}: not the vocabulary that {system.id} was trained with; "
+                f"expected what `dvc repro average@{system.id}` builds"
             )
-        found = interface.find(model)
-        if faults := list(found.Arch.faults(params["arch"], "arch", training_path(system))):
-            raise files.DataError(f"{'; '.join(faults)}; expected what `dvc repro average@{system}` builds")
+        found = interface.find(system.model)
+        if faults := list(found.Arch.faults(params["arch"], "arch", system.training_summary)):
+            raise files.DataError(f"{'; '.join(faults)}; expected what `dvc repro average@{system.id}` builds")
         arch = found.Arch.model_validate(params["arch"])
         net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size)
         weights.load(net, system)
@@ -102,19 +101,14 @@ class Translator:
         }
 
 
-def training_path(system: str) -> Path:
-    """The summary of a system's training."""
-    return Path("runs", system, "train/training.json")
-
-
-def read_training(system: str) -> dict[str, Any]:
+def read_training(system: System) -> dict[str, Any]:
     """The summary of a system's training.
 
     Raises: DataError where it is missing or no summary.
     """
-    path = training_path(system)
+    path = system.training_summary
     if not path.exists():
-        raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system}` builds")
+        raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system.id}` builds")
     return dict(summaries.read(path, summaries.Translating))
 
 

@@ -1,4 +1,4 @@
-"""How long to train and in which portions: `corpora.<corpus>.training` and `models.<model>.<size>.learning.batches`."""
+"""How long to train and in which portions: `training.<corpus>` and `models.<model>.<size>.batches`."""
 
 import math
 from typing import Annotated, Literal, Self

@@ -8,7 +8,7 @@ from pydantic import Field, PositiveInt
 
 from pipeline.evaluation import attention_pages, charts, html_pages, panels, pictures, sections, tables
 from pipeline.evaluation.panels import Curves
-from pipeline.evaluation.results import Corpus, System
+from pipeline.evaluation.results import CorpusResults, SystemResults
 from pipeline.evaluation.tables import escape
 from pipeline.files import new_file
 from pipeline.params import Section
@@ -50,7 +50,7 @@ class Report(Section):
     seed: PositiveInt  # sacrebleu takes 0 for none
 
 
-def write(folder: Path, corpora: list[Corpus], report: Report) -> None:
+def write(folder: Path, corpora: list[CorpusResults], report: Report) -> None:
     """Write `index.md`, `index.html`, their figures and every system's page of attention into `folder`."""
     drawn: dict[str, str] = {}
     for corpus in corpora:
@@ -66,7 +66,7 @@ def write(folder: Path, corpora: list[Corpus], report: Report) -> None:
     html_pages.write(folder, TITLE, html_pages.from_markdown(text, drawn))
 
 
-def figures(corpus: Corpus) -> dict[str, list[Curves]]:
+def figures(corpus: CorpusResults) -> dict[str, list[Curves]]:
     """The figures of a corpus, by the names of their files."""
     curves = {system.name: system.curves for system in corpus.systems}
     by_length = {system.name: system.by_length for system in corpus.systems}
@@ -76,7 +76,7 @@ def figures(corpus: Corpus) -> dict[str, list[Curves]]:
     }
 
 
-def page(corpora: list[Corpus], report: Report) -> Iterator[str]:
+def page(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
     """The blocks of the page, each ending with a line end."""
     systems = [system for corpus in corpora for system in corpus.systems]
     yield f"# {TITLE}\n"
@@ -105,7 +105,7 @@ def page(corpora: list[Corpus], report: Report) -> Iterator[str]:
     yield REPEAT
 
 
-def guides(corpora: list[Corpus], report: Report) -> Iterator[str]:
+def guides(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
     """What the columns of the leaderboard say."""
     yield "".join(f"{GUIDES[metric]}\n" for metric in tables.metrics(s for corpus in corpora for s in corpus.systems))
     if any(corpus.comparisons for corpus in corpora):
@@ -114,19 +114,19 @@ def guides(corpora: list[Corpus], report: Report) -> Iterator[str]:
         yield UNKNOWN_GUIDE
 
 
-def each(corpora: list[Corpus], blocks: Callable[[Corpus], Iterator[str]]) -> Iterator[str]:
+def each(corpora: list[CorpusResults], blocks: Callable[[CorpusResults], Iterator[str]]) -> Iterator[str]:
     """The blocks for each corpus, under its name."""
     for corpus in corpora:
         yield f"### {title(corpus)}\n"
         yield from blocks(corpus)
 
 
-def title(corpus: Corpus) -> str:
+def title(corpus: CorpusResults) -> str:
     """A corpus's name and its languages."""
     source, target = (escape(corpus.cleaning[f"{side}_language"]) for side in ("source", "target"))
     return f"`{corpus.name}` ({source} → {target})"
 
 
-def number_of(things: list[System] | list[Corpus], one: str, many: str = "") -> str:
+def number_of(things: list[SystemResults] | list[CorpusResults], one: str, many: str = "") -> str:
     """How many things there are, in words."""
     return f"{len(things)} {one if len(things) == 1 else many or one + 's'}"

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from pipeline import files
-from pipeline.evaluation.results import Corpus, Rows
+from pipeline.evaluation.results import CorpusResults, Rows
 
 
-def write(folder: Path, corpora: list[Corpus]) -> None:
+def write(folder: Path, corpora: list[CorpusResults]) -> None:
     """Write the tables into `folder`/plots/, one folder for each kind of chart that dvc.yaml names."""
     for corpus in corpora:
         files.write_table(folder / f"plots/learning_curves/{corpus.name}.csv", learning_curves(corpus))
@@ -15,7 +15,7 @@ def write(folder: Path, corpora: list[Corpus]) -> None:
             files.write_table(path, scores_by_length(corpus, part))
 
 
-def learning_curves(corpus: Corpus) -> Rows:
+def learning_curves(corpus: CorpusResults) -> Rows:
     """The validation loss of each system at each of its validations."""
     return [
         {"system": system.name, "update": row["update"], "validation_loss": row["validation_loss"]}
@@ -24,7 +24,7 @@ def learning_curves(corpus: Corpus) -> Rows:
     ]
 
 
-def scores_by_length(corpus: Corpus, part: str) -> Rows:
+def scores_by_length(corpus: CorpusResults, part: str) -> Rows:
     """The scores of each system on each bucket of source lengths of one test part, the shortest first."""
     columns = "bucket", "sentences", "bleu", "chrf"
     return [

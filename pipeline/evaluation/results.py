@@ -15,7 +15,7 @@ Rows = list[dict[str, str]]
 
 
 @dataclass(frozen=True)
-class System:
+class SystemResults:
     """One system: what it scored, how it was trained, what it translated."""
 
     corpus: str
@@ -42,7 +42,7 @@ class System:
 
 
 @dataclass(frozen=True)
-class Corpus:
+class CorpusResults:
     """One corpus: its counts, the texts of its test parts, and the systems that learnt from it."""
 
     name: str
@@ -50,7 +50,7 @@ class Corpus:
     splitting: dict[str, Any]
     tokens: dict[str, dict[str, dict[str, int]]]  # vocabulary -> part -> counts
     texts: dict[str, list[tuple[str, str]]]  # test part -> source and reference of each line
-    systems: list[System]
+    systems: list[SystemResults]
     comparisons: dict[str, Comparison]  # test part -> every system against the best; none where BLEU was not measured
 
     @property

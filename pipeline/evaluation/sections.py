@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pipeline import seeding
 from pipeline.evaluation import tables
-from pipeline.evaluation.results import Corpus, System
+from pipeline.evaluation.results import CorpusResults, SystemResults
 from pipeline.evaluation.tables import TITLES, count, escape, markdown, share
 
 LEAKAGE = {
@@ -18,7 +18,7 @@ TOKENS = ("source tokens", "target tokens", "unknown in source", "unknown in tar
 ENDING = ("system", "stopped by", "updates", "best update", "validation loss", "validation BLEU", "padding", "averaged")
 
 
-def scores(corpus: Corpus) -> Iterator[str]:
+def scores(corpus: CorpusResults) -> Iterator[str]:
     """A table for each test part, and the figure over the source's length."""
     for part in corpus.test_parts:
         yield f"Test part `{part}`, {count(len(corpus.texts[part]))} sentences:\n"
@@ -26,7 +26,7 @@ def scores(corpus: Corpus) -> Iterator[str]:
     yield f"![BLEU of each system by the length of the source](scores_by_length-{corpus.name}.png)\n"
 
 
-def signatures(corpora: list[Corpus]) -> str:
+def signatures(corpora: list[CorpusResults]) -> str:
     """How sacrebleu computed the scores and compared them, each way once."""
     found = [
         (TITLES[metric], signature)
@@ -41,7 +41,7 @@ def signatures(corpora: list[Corpus]) -> str:
     return f"sacreBLEU signatures, which say exactly how the scores were computed:\n\n{''.join(lines)}"
 
 
-def training(corpus: Corpus) -> Iterator[str]:
+def training(corpus: CorpusResults) -> Iterator[str]:
     """The figure of the curves, and how each training ended."""
     yield f"![Validation loss, BLEU and accuracy of each system over its updates](learning_curves-{corpus.name}.png)\n"
     if len(corpus.tokens) > 1:
@@ -49,7 +49,7 @@ def training(corpus: Corpus) -> Iterator[str]:
     yield markdown(ENDING, [ending(system) for system in corpus.systems], numbers=6)
 
 
-def ending(system: System) -> list[str]:
+def ending(system: SystemResults) -> list[str]:
     """How the training of a system ended."""
     summary, best = system.training, system.training["best"]
     greedy = best.get("validation_bleu")
@@ -65,7 +65,7 @@ def ending(system: System) -> list[str]:
     ]
 
 
-def data(corpus: Corpus) -> Iterator[str]:
+def data(corpus: CorpusResults) -> Iterator[str]:
     """What cleaning, encoding and splitting counted."""
     cleaning, splitting = corpus.cleaning, corpus.splitting
     counts = {"read": cleaning["read"]} | {f"dropped: `{rule}`": n for rule, n in cleaning["dropped"].items() if n}
@@ -97,12 +97,12 @@ def part_row(part: str, counts: dict[str, int]) -> list[str]:
     return [f"`{part}`", count(counts["pairs"]), *tokens, *unknown]
 
 
-def attention(corpus: Corpus) -> Iterator[str]:
+def attention(corpus: CorpusResults) -> Iterator[str]:
     """A link to the page of each system."""
     yield "".join(f"- [`{system.name}`](attention/{system.id}/index.html)\n" for system in corpus.systems)
 
 
-def samples(corpus: Corpus, number: int, seed: int) -> Iterator[str]:
+def samples(corpus: CorpusResults, number: int, seed: int) -> Iterator[str]:
     """Some lines of each test part: source, reference, and every system's translation, the best system first."""
     for part, texts in corpus.texts.items():
         draw = seeding.generator(seed, f"samples {corpus.name} {part}")
@@ -115,7 +115,7 @@ def samples(corpus: Corpus, number: int, seed: int) -> Iterator[str]:
             yield markdown(header, [[name, escape(text) or "*(empty)*"] for name, text in rows.items()])
 
 
-def parameters(corpus: Corpus) -> Iterator[str]:
+def parameters(corpus: CorpusResults) -> Iterator[str]:
     """The parameters that all systems share, then those that tell them apart."""
     values = {system.name: {k: str(v) for k, v in system.training["params"].items()} for system in corpus.systems}
     names = list(dict.fromkeys(name for params in values.values() for name in params))

@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from pipeline.evaluation.results import Corpus, System
+from pipeline.evaluation.results import CorpusResults, SystemResults
 from pipeline.evaluation.significance import Standing
 from pipeline.terminal import printable
 
@@ -26,13 +26,13 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: int 
     return "".join(f"| {' | '.join(row)} |\n" for row in (header, rule, *rows))
 
 
-def metrics(systems: Iterable[System]) -> list[str]:
+def metrics(systems: Iterable[SystemResults]) -> list[str]:
     """The metrics that any part of any system was scored by, in their usual order."""
     found = {metric for system in systems for scores in system.scores.values() for metric in scores}
     return [metric for metric in TITLES if metric in found]
 
 
-def best_first(systems: Iterable[System], part: str) -> list[System]:
+def best_first(systems: Iterable[SystemResults], part: str) -> list[SystemResults]:
     """`systems` by their first metric on `part`; those that are equal stay in their order."""
     systems = list(systems)
     if not systems:
@@ -41,7 +41,7 @@ def best_first(systems: Iterable[System], part: str) -> list[System]:
     return sorted(systems, key=lambda system: system.scores[part][by], reverse=by != "ter")
 
 
-def scores(corpus: Corpus, part: str) -> str:
+def scores(corpus: CorpusResults, part: str) -> str:
     """The Markdown table of every system's scores on one test part, the best first."""
     titles = columns(corpus) + known_columns(corpus)
     rows = []
@@ -51,7 +51,7 @@ def scores(corpus: Corpus, part: str) -> str:
     return markdown(["", "system", "parameters", *titles], rows, numbers=1 + len(titles))
 
 
-def terminal(corpus: Corpus) -> list[Table]:
+def terminal(corpus: CorpusResults) -> list[Table]:
     """Every system's scores on each test part, the best first; those without unknown words in a table of their own."""
     boards = [board(corpus, f"Scores on {corpus.name}", columns(corpus), cells)]
     if titles := known_columns(corpus):
@@ -59,7 +59,12 @@ def terminal(corpus: Corpus) -> list[Table]:
     return boards
 
 
-def board(corpus: Corpus, title: str, titles: list[str], cells: Callable[[Corpus, System, str], list[str]]) -> Table:
+def board(
+    corpus: CorpusResults,
+    title: str,
+    titles: list[str],
+    cells: Callable[[CorpusResults, SystemResults, str], list[str]],
+) -> Table:
     """A table for the terminal of what `cells` says of each system and test part."""
     table = Table(title=title, title_justify="left")
     table.add_column("system", no_wrap=True)
@@ -73,13 +78,13 @@ def board(corpus: Corpus, title: str, titles: list[str], cells: Callable[[Corpus
     return table
 
 
-def columns(corpus: Corpus) -> list[str]:
+def columns(corpus: CorpusResults) -> list[str]:
     """Titles of the columns of scores: the metrics, and what resamples say of the first, which is BLEU then."""
     titles = [TITLES[name] for name in metrics(corpus.systems)]
     return [titles[0], "95 % interval", "p", *titles[1:]] if corpus.comparisons else titles
 
 
-def cells(corpus: Corpus, system: System, part: str) -> list[str]:
+def cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
     """What stands in these columns for one system and test part."""
     texts = [score(system.scores[part].get(name)) for name in metrics(corpus.systems)]
     if not corpus.comparisons:
@@ -87,13 +92,13 @@ def cells(corpus: Corpus, system: System, part: str) -> list[str]:
     return [texts[0], *standing(corpus.comparisons[part].standings.get(system.name)), *texts[1:]]
 
 
-def known_columns(corpus: Corpus) -> list[str]:
+def known_columns(corpus: CorpusResults) -> list[str]:
     """Titles of the columns of scores without unknown words; none where the vocabularies know every word."""
     titles = [f"{TITLES[name]}, no unknown" for name in metrics(corpus.systems)]
     return [*titles, "sentences, no unknown"] if knows(corpus) else []
 
 
-def known_cells(corpus: Corpus, system: System, part: str) -> list[str]:
+def known_cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
     """What stands in these columns for one system and test part."""
     if not knows(corpus):
         return []
@@ -103,7 +108,7 @@ def known_cells(corpus: Corpus, system: System, part: str) -> list[str]:
     return [*texts, NONE if number is None else count(number)]
 
 
-def knows(corpus: Corpus) -> bool:
+def knows(corpus: CorpusResults) -> bool:
     """Whether any system was scored without the unknown words of its vocabulary too."""
     return any("sentences_without_unknown" in found for system in corpus.systems for found in system.scores.values())
 

@@ -23,7 +23,7 @@ SHOWN_CHARACTERS = 200  # of a sentence in the examples
 
 
 class Cleaning(Section):
-    """Section `corpora.<corpus>.clean`. A word is what stands between two spaces."""
+    """Section `clean`, and `clean` of a corpus. A word is what stands between two spaces."""
 
     max_characters: Annotated[int, Field(ge=1)]
     max_words: Annotated[int, Field(ge=1)]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from pipeline.corpora.parts import TEST, TRAIN, VALIDATION, Pair, is_test
-from pipeline.params import PATH, ParamsError, Section
+from pipeline.params import ParamsError, Section
 from pipeline.preparation.comparison import folded
 from pipeline.preparation.duplicates import digest
 from pipeline.seeding import seed_for
@@ -15,8 +15,16 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 Policy = Literal["drop", "report", "fail"]  # what becomes of a pair that a held-out part knows
 
 
-class Splitting(Section):
-    """Section `corpora.<corpus>.split`. A share is of the clean training pairs; 0 for a part the corpus brings.
+class Decontamination(Section):
+    """Section `split`: what becomes of training pairs that a held-out part knows, and the seed of what is drawn."""
+
+    leakage: Policy  # of sentences that are the same
+    near_leakage: Policy  # of those that are nearly the same, or stand among others: see `contamination`
+    seed: Annotated[int, Field(ge=0)]
+
+
+class Splitting(Decontamination):
+    """Sections `split` and `split` of a corpus. A share is of the clean training pairs; 0 for a part the corpus brings.
 
     `carve_by: source` keeps pairs of equal source together; `line` draws each line by itself, as tutorials do, and so
     lets training see what it is judged by wherever a sentence stands twice.
@@ -25,9 +33,6 @@ class Splitting(Section):
     carve_by: Literal["source", "line"]
     validation_share: Share
     test_share: Share
-    leakage: Policy  # of sentences that are the same
-    near_leakage: Policy  # of those that are nearly the same, or stand among others: see `contamination`
-    seed: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
     def leaves_some(self) -> Self:
@@ -52,9 +57,9 @@ def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> 
     for part, there in has.items():
         share = getattr(splitting, f"{part}_share")
         if there and share:
-            faults.append(f"{PATH}: {where}.{part}_share: the corpus brings a {part} part, got {share:g}; expected 0.0")
+            faults.append(f"{where}.{part}_share: the corpus brings a {part} part, got {share:g}; expected 0.0")
         if not there and not share:
-            faults.append(f"{PATH}: {where}.{part}_share: the corpus brings no {part} part, got 0; expected above 0")
+            faults.append(f"{where}.{part}_share: the corpus brings no {part} part, got 0; expected above 0")
     if faults:
         raise ParamsError("\n".join(faults))
 
@@ -94,7 +99,7 @@ def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[st
         if part != TRAIN:
             held_out[part].append(pair)
     faults = [
-        f"{PATH}: {where}.{part}_share: carves no pair from {total}, got {getattr(splitting, f'{part}_share'):g}; "
+        f"{where}.{part}_share: carves no pair from {total}, got {getattr(splitting, f'{part}_share'):g}; "
         "expected a larger share"
         for part, found in held_out.items()
         if not found

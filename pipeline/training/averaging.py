@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated
 
 import torch
-from pydantic import ConfigDict, Field
+from pydantic import Field
 from torch import Tensor
 
 from pipeline.files import DataError
@@ -14,22 +14,10 @@ from pipeline.training import sealed
 Number = Annotated[int, Field(gt=0, le=1000)]
 
 
-class CorpusAveraging(Section):
-    """Section `corpora.<corpus>.average`: of how many of the last checkpoints a size is the average there."""
-
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, Number]
-
-
 class Averaging(Section):
-    """Section `average`: how many of the last checkpoints."""
+    """Section `average.<size>`: how many of the last checkpoints."""
 
     checkpoints: Number
-
-    def of(self, size: str, corpus: CorpusAveraging) -> int:
-        """How many are averaged of a model of this size, trained on this corpus."""
-        found: int = (corpus.model_extra or {}).get(size, self.checkpoints)
-        return found
 
 
 def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""Section `models.<model>.<size>.learning`: what a model needs to learn, besides data and time."""
+"""Keys of `models.<model>.<size>` that say how a model learns, besides data and time."""
 
 from typing import Annotated, Literal
 

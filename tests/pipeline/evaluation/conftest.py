@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from pipeline.evaluation.attended import Attended
-from pipeline.evaluation.results import Corpus, System
+from pipeline.evaluation.results import CorpusResults, SystemResults
 from pipeline.evaluation.significance import Comparison, Standing
 
 SIGNATURES = {"bleu": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0", "chrf": "nrefs:1|version:2.6.0"}
@@ -99,7 +99,7 @@ def make_system(make_attended):
             "attended": [make_attended("attention")],
             "translations": {"test": [f"{model} one", f"{model} | two", ""]},
         }
-        return System(**values | changes)
+        return SystemResults(**values | changes)
 
     return make
 
@@ -116,6 +116,6 @@ def make_corpus(make_system):
             "systems": [make_system("first_model", 50.0), make_system("second_model", 70.0)],
             "comparisons": {"test": Comparison(STANDINGS, BOOTSTRAP)},
         }
-        return Corpus(**values | changes)
+        return CorpusResults(**values | changes)
 
     return make

@@ -1,9 +1,8 @@
 """The choice in params.yaml becomes systems, in the order of the lists."""
 
 import pytest
-from pydantic import ValidationError
-
 from pipeline.build import Build
+from pydantic import ValidationError
 
 LISTS = {"corpora": ["b", "a"], "vocabularies": ["bpe_2k"], "models": ["m", "n"], "sizes": ["tiny"]}
 
