@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, create_model
 
-from pipeline import ctranslate2_export, models
+from pipeline import models
 from pipeline.build import Build, Name
 from pipeline.corpora import local
 from pipeline.corpora.sources import Download
@@ -91,10 +91,6 @@ def choice_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
             if name not in known:
                 one = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model"}[section]
                 yield f"{path}: build.{section}: unknown {one}, got {name!r}{nearest(name, map(str, known))}"
-    sections = "decode", *(f"corpora.{name}.decode" for name in build.corpora)
-    for section in sections:
-        if mapping(node, *section.split(".")).get("engine") == "ctranslate2":
-            yield from engine_faults(section, [name for name in build.models if name in model_names()], path)
     for model in filter(catalogue["models"].__contains__, build.models):
         known = mapping(catalogue["models"], model)
         for name in build.sizes:
@@ -102,15 +98,6 @@ def choice_faults(node: dict[str, Any], path: Path) -> Iterator[str]:
                 yield f"{path}: build.sizes: unknown size of {model}, got {name!r}{nearest(name, map(str, known))}"
             elif mapping(known, name, "arch").get("tied_embeddings") == "all":
                 yield from tie_faults(f"{model} {name}", build.vocabularies, catalogue["vocabularies"], path)
-
-
-def engine_faults(section: str, chosen: list[str], path: Path) -> Iterator[str]:
-    """Chosen models that CTranslate2 does not run."""
-    if refused := [name for name in chosen if not ctranslate2_export.is_exportable(interface.find(name).Model)]:
-        yield (
-            f"{path}: {section}.engine: ctranslate2 runs Transformers only, got {', '.join(refused)} in build.models; "
-            "expected torch, or Transformers alone"
-        )
 
 
 def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any], path: Path) -> Iterator[str]:
