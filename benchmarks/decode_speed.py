@@ -23,9 +23,9 @@ from contestants.machine import describe
 from contestants.turn import HERE, OURS, run
 from safetensors.torch import save_file
 
-from pipeline import ctranslate2_export, files
+from pipeline import files
+from pipeline.commands import ctranslate2_export
 from pipeline.corpora import parts
-from pipeline.decoding import ctranslate2_search
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu
@@ -83,8 +83,7 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
     for quantization in ("float32", "int8"):
         path = folder / quantization
         path.mkdir()
-        positions = ctranslate2_search.positions(sources, decoding)
-        ctranslate2_export.save(model, translator.vocabulary, path, quantization=quantization, positions=positions)
+        ctranslate2_export.save(model, translator.vocabulary, path, quantization=quantization, positions=POSITIONS)
     return {
         "folder": str(folder),
         "sources": sources,
@@ -100,11 +99,9 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
 
 def field(peers: Path | None, norm: str, beam_size: int) -> dict[str, list[str]]:
     """The command of each contestant, but for the job."""
-    found = {}
-    for name, script in ((OURS, OURS), ("pipeline, engine ctranslate2", "pipeline_ctranslate2")):
-        found[name] = [sys.executable, str(HERE / f"{script}_decoding.py")]
-        if beam_size > 1:
-            found[f"{name}, patience 1"] = [*found[name], "1"]
+    found = {OURS: [sys.executable, str(HERE / f"{OURS}_decoding.py")]}
+    if beam_size > 1:
+        found[f"{OURS}, patience 1"] = [*found[OURS], "1"]
     for quantization in ("float32", "int8"):
         found[f"ctranslate2 {quantization}"] = [sys.executable, str(HERE / "ctranslate2_decoding.py"), quantization]
     if peers:

@@ -66,7 +66,7 @@ def main(
         "vocabulary": training["vocabulary"],
         "norm": "pre",
         "sources": vocabulary.encode_source(list(files.read_lines(source))),
-        **decoding.model_dump(exclude={"engine", "patience"}),
+        **decoding.model_dump(exclude={"patience"}),
         "beam_size": 5,
         "threads": threads,
     }

@@ -2,14 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import compress
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
-from pipeline import cli, ctranslate2_export, device, files, weights
+from pipeline import cli, device, files, weights
 from pipeline.corpora import parts
-from pipeline.decoding import ctranslate2_search
-from pipeline.decoding.translate import Decoding, Source, translate
+from pipeline.decoding.translate import Decoding, translate
 from pipeline.models import interface
 from pipeline.params import Reader
 from pipeline.system import System
@@ -30,38 +26,25 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     split, pieces = system.split, Vocabulary.load(system.vocabulary_folder)
     net = found.Model(read.own(found.Arch, *READS[2:]), source_size=pieces.source_size, target_size=pieces.target_size)
     weights.load(net, system)
+    where = device.prepared()
+    net = net.to(where).eval()
+
+    def texts(lines: Sequence[str], what: str, *, unknown: bool) -> list[str]:
+        """The translation of each line; with `unknown` it may hold unknown words."""
+        sources = pieces.encode_source(lines)
+        return pieces.decode_target(translate(net, sources, decoding, where, what, unknown=unknown))
+
     with files.new_folder(system.decoded) as folder:
         for part in filter(parts.is_test, parts.names(split)):
             pairs = list(parts.read(split, part))
             lines = [source for source, _ in pairs]
-            translations = texts(net, pieces, lines, decoding, f"decode {part}", unknown=pieces.whole_words)
+            translations = texts(lines, f"decode {part}", unknown=pieces.whole_words)
             files.write_lines(folder / f"{part}.txt", translations)
             if pieces.whole_words:
                 known = list(compress(lines, pieces.known(lines, [target for _, target in pairs])))
-                translations = texts(net, pieces, known, decoding, f"decode {part}, known words", unknown=False)
+                translations = texts(known, f"decode {part}, known words", unknown=False)
                 files.write_lines(folder / "without_unknown" / f"{part}.txt", translations)
         files.write_json(folder / "decode.json", decoding.model_dump())
-
-
-def texts(
-    net: Any, pieces: Vocabulary, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool
-) -> list[str]:
-    """The translation of each line; `unknown` says whether it may hold unknown words."""
-    sources = pieces.encode_source(lines)
-    return pieces.decode_target(search(net, pieces, sources, decoding, what, unknown=unknown))
-
-
-def search(
-    net: Any, pieces: Vocabulary, sources: Sequence[Source], decoding: Decoding, what: str, *, unknown: bool
-) -> list[list[int]]:
-    """The pieces of each source's translation, found by the engine that section `decode` names."""
-    if decoding.engine == "torch":
-        where = device.prepared()
-        return translate(net.to(where).eval(), sources, decoding, where, what, unknown=unknown)
-    with TemporaryDirectory() as name:
-        number = ctranslate2_search.positions(sources, decoding)
-        ctranslate2_export.save(net, pieces, Path(name), quantization="float32", positions=number)
-        return ctranslate2_search.translate(Path(name), sources, decoding, what, unknown=unknown)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,6 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "progress",
         "terminal",
     },
-    "ctranslate2_export": {"params", "ids", "vocabularies.vocabulary", "layers"},
     "decoding": {
         *("models.interface", "vocabularies.vocabulary", "vocabularies.seen_words", "weights", "summaries", "device"),
         *("params", "files", "ids", "seeding", "progress"),
@@ -66,7 +65,6 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "training",
         "decoding",
         "evaluation",
-        "ctranslate2_export",
     },
     "summaries": {"files"},
     "weights": {"files"},
@@ -238,7 +236,7 @@ DATA = [f"pipeline/{room}" for room in ("corpora", "phrasebook", "preparation", 
 LIGHT = [p for p in modules(*DATA) if p.stem != "batching"] + [ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)]
 NUMERIC = [
     *modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers"),
-    ROOT / "pipeline/ctranslate2_export.py",
+    ROOT / "pipeline/commands/ctranslate2_export.py",
 ]
 
 

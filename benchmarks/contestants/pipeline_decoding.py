@@ -16,5 +16,5 @@ weights = load_file(Path(given.folder, "weights.safetensors"))
 del weights["sinusoids"]
 model.load_state_dict(weights)
 model.eval()
-decoding = section(given, "torch")
+decoding = section(given)
 race(given, lambda sources: translate(model, sources, decoding, torch.device("cpu")))

@@ -25,9 +25,7 @@ def network(given: Any, dropout: float) -> Any:
     return found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
 
 
-def section(given: Job, engine: str) -> Decoding:
+def section(given: Job) -> Decoding:
     """How a job searches: with the patience named before the job file on the command line, exactly where none is."""
     patience = float(sys.argv[1]) if len(sys.argv) > 2 else None
-    return Decoding.model_validate(
-        {"engine": engine, "patience": patience, **{name: getattr(given, name) for name in SEARCH}}
-    )
+    return Decoding.model_validate({"patience": patience, **{name: getattr(given, name) for name in SEARCH}})

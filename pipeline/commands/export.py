@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline import ctranslate2_export
-from pipeline.commands import project
+from pipeline.commands import ctranslate2_export, project
 from pipeline.commands.out import check, new_folder
 
 POSITIONS = 2048  # the longest source or translation that the folder is good for, EOS counted

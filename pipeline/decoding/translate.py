@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, TypeVar
 
 import numpy as np
 import torch
@@ -26,7 +26,6 @@ R = TypeVar("R")
 class Decoding(Section):
     """Section `decode`."""
 
-    engine: Literal["torch", "ctranslate2"]  # what the stage decode computes with; ctranslate2 runs Transformers only
     beam_size: Annotated[int, Field(gt=0, le=1000)]  # 1 searches greedily, where a length penalty has no say
     length_penalty: Share  # alpha: 0 compares by probability alone, more favours longer translations
     patience: Patience | None  # null searches on while a better one may follow; else patience * beam_size are enough

@@ -114,7 +114,6 @@ def test_models_are_all_that_there_are():
             WORD | {"words": 0},
             "vocabularies.toy.words: should be greater than or equal to 1, got 0",
         ),
-        ("decode.engine", "tensorflow", "decode.engine: should be 'torch' or 'ctranslate2', got 'tensorflow'"),
         ("decode.beam_size", 0, "decode.beam_size: should be greater than 0, got 0"),
         ("average.checkpoints", 2.5, "average.checkpoints: should be a valid integer, got 2.5"),
         ("score.metrics", ["bleu", "crf"], "score.metrics.1: should be 'bleu', 'chrf' or 'ter', got 'crf'"),
@@ -206,24 +205,6 @@ def test_tied_model_with_a_word_vocabulary(faults):
     assert faults({"vocabularies.toy_words": WORD, "build.vocabularies": ["bpe_2k", "toy_words"]}) == [
         "params.yaml: build: transformer_prenorm tiny ties source and target embeddings, which toy_words "
         "does not share; expected a joint vocabulary or tied_embeddings: none|output"
-    ]
-
-
-def test_models_that_the_engine_does_not_run(faults):
-    models = ["rnnsearch", "transformer_postnorm", "gru_attention", "transformer_prenorm"]
-    assert faults({"build.models": models, "decode.engine": "ctranslate2"}) == [
-        "params.yaml: decode.engine: ctranslate2 runs Transformers only, got rnnsearch, gru_attention in build.models; "
-        "expected torch, or Transformers alone"
-    ]
-    known = faults({"build.models": [models[1], "zzz"], "decode.engine": "ctranslate2"})
-    assert len(known) == 1
-    assert known[0].startswith("params.yaml: build.models: unknown model, got 'zzz'")
-
-
-def test_the_engine_of_a_corpus(faults):
-    assert faults({"build.models": ["rnnsearch"], f"{PHRASEBOOK}.decode.engine": "ctranslate2"}) == [
-        f"params.yaml: {PHRASEBOOK}.decode.engine: ctranslate2 runs Transformers only, got rnnsearch in build.models; "
-        "expected torch, or Transformers alone"
     ]
 
 

@@ -48,7 +48,7 @@ PARTS = {
 def project(tmp_path):
     """Everything the stage reads: parts, a vocabulary, random weights."""
     (tmp_path / "params.yaml").write_text(
-        "decode: {engine: torch, beam_size: 3, length_penalty: 0.6, patience: null, "
+        "decode: {beam_size: 3, length_penalty: 0.6, patience: null, "
         "max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 20}\n"
         "corpora: {toy: {decode: {}}}\n"
         f"models: {{transformer_prenorm: {{tiny: {{arch: {ARCH}}}}}}}\n"
@@ -115,16 +115,6 @@ def test_sources_are_normalised_and_their_files_stay_as_they_are(project):
     assert len(translations) == len(SPELLINGS)
     assert set(translations) == {translations[0]} != {""}
     assert path.read_bytes() == raw
-
-
-def test_both_engines_write_the_same(project):
-    texts, params = [], project / "params.yaml"
-    for engine in ("torch", "ctranslate2"):
-        params.write_text(params.read_text().replace("engine: torch", f"engine: {engine}"))
-        done = decode(project)
-        assert done.returncode == 0, done.stderr
-        texts.append([(project / "data/decode" / SYSTEM / f"{part}.txt").read_text() for part in ("test", "other")])
-    assert texts[0] == texts[1]
 
 
 def test_a_fault_is_one_line_and_leaves_nothing(project):

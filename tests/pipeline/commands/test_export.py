@@ -52,7 +52,7 @@ def test_files_of_others_are_not_replaced(fails, project, out):
 def test_a_recurrent_model_says_so_and_leaves_nothing(fails, project):
     system = systems.lay_out(project, "rnn_encdec")
     assert fails("export", "--system", system) == (
-        "ctranslate2: runs Transformers only, got rnn_encdec; expected a Transformer, or engine: torch"
+        "ctranslate2: runs Transformers only, got rnn_encdec; expected a Transformer"
     )
     assert not (project / "work").exists()
 

@@ -12,7 +12,6 @@ from pipeline.params import ParamsError
 
 CPU = torch.device("cpu")
 SECTION = {
-    "engine": "torch",
     "beam_size": 3,
     "length_penalty": 0.6,
     "patience": None,
@@ -137,14 +136,13 @@ def test_patience_reaches_the_search(drawn):
 def test_faults_of_the_section_are_named(tmp_path: Path):
     path = tmp_path / "params.yaml"
     path.write_text(
-        "decode: {engine: tensorflow, beam_size: 0, length_penalty: -1.0, patience: 0, max_length_factor: .inf, "
+        "decode: {beam_size: 0, length_penalty: -1.0, patience: 0, max_length_factor: .inf, "
         "max_length_ofset: 3, tokens_per_batch: 1.5}"
     )
     with pytest.raises(ParamsError) as caught:
         Decoding.load("decode", path)
     faults = [line.removeprefix(f"{path}: decode.") for line in str(caught.value).splitlines()]
     assert faults == [
-        "engine: should be 'torch' or 'ctranslate2', got 'tensorflow'",
         "beam_size: should be greater than 0, got 0",
         "length_penalty: should be greater than or equal to 0, got -1.0",
         "patience: should be greater than 0, got 0",

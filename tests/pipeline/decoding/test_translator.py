@@ -16,7 +16,6 @@ from pipeline.vocabularies.words import WordList
 from tests.toys import networks, systems
 
 DECODING = Decoding(
-    engine="torch",
     beam_size=3,
     length_penalty=0.6,
     patience=None,

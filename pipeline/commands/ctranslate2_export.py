@@ -26,22 +26,18 @@ class ExportError(ValueError):
     """A model cannot be written for CTranslate2."""
 
 
-def is_exportable(model: type) -> bool:
-    """Whether CTranslate2 runs networks of this class; it knows no recurrent decoder."""
-    return issubclass(model, Transformer)
-
-
 def save(model: nn.Module, vocabulary: Vocabulary, folder: Path, *, quantization: str, positions: int) -> None:
     """Write a Transformer and its pieces into `folder`; it reads sources without EOS, which CTranslate2 adds.
 
     `quantization` is the type of the weights, by CTranslate2's names. Sentences of more than `positions` pieces (EOS
     counted) are refused by CTranslate2. Its own sinusoids have no such end, but all sines stand before all cosines.
 
-    Raises: ExportError where the model is no Transformer, the type unknown or the package ctranslate2 missing.
+    Raises: ExportError if the model is no Transformer (CTranslate2 has no recurrent decoder), the type is unknown or
+        the package ctranslate2 is missing.
     """
     if not isinstance(model, Transformer):
         name = type(model).__module__.rpartition(".")[2]
-        raise ExportError(f"ctranslate2: runs Transformers only, got {name}; expected a Transformer, or engine: torch")
+        raise ExportError(f"ctranslate2: runs Transformers only, got {name}; expected a Transformer")
     known = package().specs.model_spec.ACCEPTED_MODEL_TYPES
     if quantization not in known:
         raise ExportError(f"quantization: unknown type, got {quantization!r}{nearest(quantization, known)}")
