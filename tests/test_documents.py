@@ -29,8 +29,8 @@ from markdown_it import MarkdownIt
 from ruamel.yaml import YAML
 
 from pipeline import catalogue
-from pipeline.build import Build
 from pipeline.commands import nmt as nmt_commands
+from pipeline.system import Build
 from tests.documents import Command, read
 
 ROOT = Path(__file__).parents[1]

@@ -22,7 +22,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     **{name: set() for name in BOTTOM},
     "cli": {"terminal"},
     "progress": {"terminal"},
-    "build": {"params"},
+    "system": {"params"},
     "device": set(),
     "fingerprint": {"params", "files"},
     "tracking": {"params", "files", "terminal"},
@@ -50,13 +50,21 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "terminal",
     },
     "decoding": {
-        *("models.interface", "vocabularies.vocabulary", "vocabularies.seen_words", "weights", "summaries", "device"),
+        *(
+            "models.interface",
+            "vocabularies.vocabulary",
+            "vocabularies.seen_words",
+            "weights",
+            "summaries",
+            "device",
+            "system",
+        ),
         *("params", "files", "ids", "seeding", "progress"),
     },
-    "evaluation": {"params", "files", "seeding", "build", "progress", "summaries", "terminal"},
+    "evaluation": {"params", "files", "seeding", "system", "progress", "summaries", "terminal"},
     "catalogue": {
         "params",
-        "build",
+        "system",
         "corpora",
         "preparation",
         "vocabularies",
@@ -67,7 +75,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "evaluation",
     },
     "summaries": {"files"},
-    "weights": {"files"},
+    "weights": {"files", "system"},
 }
 BELOW["commands"] = {*BELOW, "commands"}  # like a stage, a command imports anything
 
@@ -176,14 +184,19 @@ def by_room(paths: set[str]) -> set[str]:
 @pytest.mark.parametrize("stage", STAGES)
 def test_params_are_the_sections_read(stage):
     for item, built in STAGES[stage].items():
-        declared = {key for dep in built.deps if dep.def_path == "params.yaml" for key in getattr(dep, "params", ())}
+        declared = {place(dep.def_path, key) for dep in built.deps for key in getattr(dep, "params", ())}
         assert declared == {read.format(**axes(stage, item)) for read in reads(stage)}, built.addressing
 
 
-def test_check_depends_on_the_whole_file():
-    """And on no section of it, so that it runs before DVC asks for one that is not there."""
+def place(path, key):
+    """How a stage's READS names a section of a file."""
+    return key if path == "params.yaml" else f"{path}:{key}"
+
+
+def test_check_depends_on_the_whole_files():
+    """And on no section of them, so that it runs before DVC asks for one that is not there."""
     assert reads("check") == ()
-    assert "params.yaml" in WRITTEN["check"]["deps"]
+    assert {"params.yaml", "corpora"} <= set(WRITTEN["check"]["deps"])
     assert "params" not in WRITTEN["check"]
     assert "data/check/params.txt" in WRITTEN["download"]["deps"]
 

@@ -15,7 +15,7 @@ from pipeline.evaluation.anatomy import Anatomy, Mask, write
 from pipeline.evaluation.panels import Array
 from pipeline.layers.positions import sinusoids
 from pipeline.models import interface
-from pipeline.params import PATH, read_yaml
+from pipeline.params import DEFAULT, PATH, read_yaml
 from pipeline.training.learning import Learning
 from pipeline.training.loss import Spread, masses, smoothed_cross_entropy
 
@@ -61,11 +61,12 @@ def anatomy(
 
 
 def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Learning]]:
-    """Name, width and section `learning` of every model of every size."""
+    """Name, width and how it learns of every model of every size."""
     for model, sizes in models.items():
-        for size, section in sizes.items():
-            arch = interface.find(model).Arch.model_validate(section["arch"])
-            yield f"{model} {size}", arch.width, Learning.model_validate(section["learning"])
+        for size in filter(DEFAULT.__ne__, sizes):
+            places = f"models.{model}.{DEFAULT}", f"models.{model}.{size}"
+            arch = interface.find(model).Arch.load_own(*places)
+            yield f"{model} {size}", arch.width, Learning.load_own(*places)
 
 
 def name_schedule(name: str, learning: Learning) -> str:

@@ -10,6 +10,8 @@ from pipeline.commands.attention import attention
 from pipeline.commands.check import check
 from pipeline.commands.copy import copy
 from pipeline.commands.export import export
+from pipeline.commands.list_all import list_all
+from pipeline.commands.new_corpus import new_corpus
 from pipeline.commands.repro import repro
 from pipeline.commands.translate import translate
 from pipeline.files import DataError
@@ -23,6 +25,8 @@ commands = typer.Typer(
 )
 for command in (translate, attention, anatomy, copy, export, check, repro):
     commands.command()(cli.to_the_end(command))
+commands.command(name="list")(cli.to_the_end(list_all))
+commands.command(name="new-corpus")(cli.to_the_end(new_corpus))
 
 
 def app() -> None:

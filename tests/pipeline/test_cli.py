@@ -94,7 +94,7 @@ def test_a_value_error_of_ours_is_the_users_mistake(run, body, said):
         ("import json; json.loads('{')", "json.decoder.JSONDecodeError: Expecting property name"),
         ("b'\\xff'.decode()", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff"),
         (
-            "from pipeline.build import Build; Build.model_validate({})",
+            "from pipeline.system import Build; Build.model_validate({})",
             "pydantic_core._pydantic_core.ValidationError: 4 ",
         ),
     ],

@@ -1,8 +1,11 @@
 """The choice in params.yaml becomes systems, in the order of the lists."""
 
+import re
+
 import pytest
-from pipeline.build import Build
 from pydantic import ValidationError
+
+from pipeline.system import Build, System, corpus_file
 
 LISTS = {"corpora": ["b", "a"], "vocabularies": ["bpe_2k"], "models": ["m", "n"], "sizes": ["tiny"]}
 
@@ -13,8 +16,32 @@ def faults(**lists):
 
 def test_systems_are_every_combination_in_order():
     build = Build(**LISTS)
-    assert build.systems() == ["b-bpe_2k-m-tiny", "b-bpe_2k-n-tiny", "a-bpe_2k-m-tiny", "a-bpe_2k-n-tiny"]
-    assert build.combinations()[1] == ("b", "bpe_2k", "n", "tiny")
+    ids = ["b-bpe_2k-m-tiny", "b-bpe_2k-n-tiny", "a-bpe_2k-m-tiny", "a-bpe_2k-n-tiny"]
+    assert [system.id for system in build.systems()] == ids
+    assert build.systems()[1] == ("b", "bpe_2k", "n", "tiny")
+
+
+def test_an_id_is_read_back():
+    system = System("a", "bpe_2k", "rnnsearch", "tiny")
+    assert System.parse(system.id) == system
+
+
+@pytest.mark.parametrize("text", ["", "a", "a-b-c", "a-b-c-d-e", "a--c-d", "../a-b-c-d", "a-b-c-d\n"])
+def test_what_is_no_id(text):
+    with pytest.raises(ValueError, match=re.escape(f"must be <corpus>-<vocabulary>-<model>-<size>, got {text!r}")):
+        System.parse(text)
+
+
+def test_every_path_holds_the_id_or_a_part_of_it():
+    system = System("a", "b", "c", "d")
+    of_corpus = {system.split: "a", system.vocabulary_folder: "a-b", system.encoded: "a-b"}
+    built = {system.trained, system.averaged, system.decoded, system.scored, system.attended}
+    paths = built | {system.metrics, system.log}
+    assert all(path.name == name for path, name in of_corpus.items())
+    assert all("a-b-c-d" in path.as_posix() for path in paths)
+    assert len(paths) == 7
+    assert (system.weights.parent, system.training_summary.parent) == (system.averaged, system.trained)
+    assert corpus_file("a").as_posix() == "corpora/a.yaml"
 
 
 def test_name_of_other_characters():

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from pipeline.build import Build
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.results import read_rows
 from pipeline.evaluation.scores import Scoring
 from pipeline.files import DataError
+from pipeline.system import Build
 from stages.report import compared, main, read_corpus
 
 ROOT = Path(__file__).parents[2]

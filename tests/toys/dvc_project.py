@@ -41,12 +41,13 @@ class Project(NamedTuple):
         return YAML(typ="safe").load(self.root / "dvc.lock")["stages"]
 
     def edit(self, name: str, value: object) -> None:
-        """Set the value at a dotted name of params.yaml, or append a line to any other file."""
+        """Set the value at a dotted name of params.yaml or at `<file>:<name>`, or append a line to Python code."""
         if name.endswith(".py"):
             with (self.root / name).open("a", encoding="utf-8") as file:
                 file.write(str(value))
             return
-        path = self.root / "params.yaml"
+        path = self.path(name)
+        name = name.rpartition(":")[2]
         node = inner = YAML(typ="safe").load(path)
         *above, last = name.split(".")
         for key in above:
@@ -55,10 +56,14 @@ class Project(NamedTuple):
         inner[last] = value
         YAML(typ="safe").dump(node, path)
 
+    def path(self, name: str) -> Path:
+        """The file that an edit changes."""
+        return self.root / (name if name.endswith(".py") else name.rpartition(":")[0] or "params.yaml")
+
     @contextmanager
     def edited(self, name: str, value: object) -> Iterator[None]:
         """The project with an edit, which is taken back."""
-        path = self.root / (name if name.endswith(".py") else "params.yaml")
+        path = self.path(name)
         before = path.read_bytes()
         self.edit(name, value)
         try:
@@ -78,9 +83,10 @@ def copy(root: Path) -> Path:
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     found = subprocess.run(listed, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
     for name in filter(None, found.stdout.split("\0")):
-        if not name.startswith(("dvc.lock", "metrics/")) and (ROOT / name).is_file():
+        if not name.startswith(("dvc.lock", "metrics/", "corpora/")) and (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, root / name)
     shutil.copyfile(ROOT / "tests/toys/params.yaml", root / "params.yaml")
+    shutil.copytree(ROOT / "tests/toys/corpora", root / "corpora")
     subprocess.run(["git", "init", "--quiet"], cwd=root, env=environment(), check=True)
     return root

@@ -35,9 +35,10 @@ SUBWORDS: dict[str, Any] = {
 }
 PARAMS = """\
 build: {corpora: [toy], vocabularies: [bpe_toy], models: [transformer_prenorm], sizes: [tiny]}
-corpora: {toy: {decode: {}}, novel: {decode: {}}}
 vocabularies: {bpe_toy: {}}
-models: {transformer_prenorm: {tiny: {}}, rnn_encdec: {tiny: {}, small: {}}}
+models:
+  transformer_prenorm: {default: {}, tiny: {}}
+  rnn_encdec: {default: {}, tiny: {}, small: {}}
 decode:
   {beam_size: 3, length_penalty: 0.6, patience: null,
    max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 60}
@@ -48,6 +49,8 @@ attend: {sentences: 3, min_words: 2, max_words: 6, max_length_offset: 7, seed: 1
 def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     """Write params.yaml, the parts, a vocabulary and a random model of a name below `root`; the system's id."""
     (root / "params.yaml").write_text(PARAMS)
+    for corpus in ("toy", "novel"):
+        files.write_lines(root / f"corpora/{corpus}.yaml", ["decode: {}"])
     split, pieces, system = root / "data/split/toy", root / "data/vocabulary/toy-bpe_toy", f"toy-bpe_toy-{model}-tiny"
     if not split.exists():
         for part, lines in PARTS.items():

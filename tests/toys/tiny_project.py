@@ -60,11 +60,12 @@ def paths(entries: list[Any]) -> list[str]:
 
 
 def lay_out(root: Path) -> None:
-    """Write params.yaml, with one system to build."""
+    """Write params.yaml, with one system to build, and its corpus."""
     yaml = YAML(typ="safe")
     params = yaml.load(ROOT / "tests/toys/params.yaml")
     params["build"]["models"] = [AXES["model"]]
     yaml.dump(params, root / "params.yaml")
+    shutil.copytree(ROOT / "tests/toys/corpora", root / "corpora", dirs_exist_ok=True)
 
 
 def environment() -> dict[str, str]:

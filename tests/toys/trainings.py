@@ -29,25 +29,21 @@ PAIRS = [
 PARTS = {"train": PAIRS[:40], "validation": PAIRS[40:]}
 SUBWORDS = {"kind": "bpe", "size": 60, "joint": True, "byte_fallback": False, "character_coverage": 1.0}
 PARAMS = """
-corpora:
-  toy:
-    training: {updates: 24, tokens_per_update: 150, tokens_per_batch: 80, pool_pairs: 40, max_length: 60,
-      validation_interval: 8, validation_sentences: 4, patience: 0, checkpoint_interval: 4, last_checkpoints: 2,
-      best_checkpoints: 1, threads: 0, seed: 1}
+training:
+  default: {patience: 0, seed: 1}
+  toy: {updates: 24, tokens_per_update: 150, tokens_per_batch: 80, pool_pairs: 40, max_length: 60,
+    validation_interval: 8, validation_sentences: 4, checkpoint_interval: 4, last_checkpoints: 2,
+    best_checkpoints: 1, threads: 0}
 models:
   transformer_prenorm:
-    tiny:
-      arch: {encoder_layers: 1, decoder_layers: 1, width: 16, heads: 2, feed_forward: 32, dropout: 0.2,
-        attention_dropout: 0.2, feed_forward_dropout: 0.2,
-        tied_embeddings: all, initialisation: {kind: xavier, sublayer_gain: 1.0}}
-      learning:
-        batches: {kind: tokens}
-        optimizer: {kind: adam, beta1: 0.9, beta2: 0.98, epsilon: 1e-9, weight_decay: 0.0}
-        schedule: {kind: inverse_sqrt, peak_rate: 1e-2, warmup: 10}
-        label_smoothing: 0.1
-        smoothing_spread: others
-        clip: 1.0
-        precision: fp32
+    default:
+      optimizer: {kind: adam, beta1: 0.9, beta2: 0.98, epsilon: 1e-9, weight_decay: 0.0}
+      batches: {kind: tokens}
+    tiny: {encoder_layers: 1, decoder_layers: 1, width: 16, heads: 2, feed_forward: 32, dropout: 0.2,
+      attention_dropout: 0.2, feed_forward_dropout: 0.2,
+      tied_embeddings: all, initialisation: {kind: xavier, sublayer_gain: 1.0},
+      schedule: {kind: inverse_sqrt, peak_rate: 1e-2, warmup: 10},
+      label_smoothing: 0.1, smoothing_spread: others, clip: 1.0, precision: fp32}
 """
 
 

@@ -12,8 +12,8 @@ import torch
 from dvc.exceptions import DvcException
 from ruamel.yaml import YAML
 
-from pipeline.build import Build
 from pipeline.commands import repro
+from pipeline.system import Build
 from pipeline.training.launch import PROCESSES
 
 DVC = """
@@ -51,7 +51,7 @@ def folder(project_root, tmp_path, monkeypatch):
     monkeypatch.setattr(repro, "is_up_to_date", lambda: False)
     monkeypatch.delenv(PROCESSES, raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    assert Build.load("build").systems() == SYSTEMS
+    assert [system.id for system in Build.load("build").systems()] == SYSTEMS
     return tmp_path
 
 
@@ -164,9 +164,11 @@ def test_sigterm_ends_what_is_under_way(folder):
 )
 def test_as_many_trainings_as_the_cores_are_enough_for(folder, monkeypatch, threads, cores, expected):
     build = Build.load("build").model_copy(update={"corpora": [str(number) for number in threads]})
-    number = {f"corpora.{name}.training": threads[int(index)] for index, name in enumerate(build.corpora)}
-    training = repro.Training.load("corpora.phrasebook_fr_en.training")
-    monkeypatch.setattr(repro.Training, "load", lambda name: training.model_copy(update={"threads": number[name]}))
+    number = {f"training.{name}": threads[index] for index, name in enumerate(build.corpora)}
+    training = repro.Training.load_all("training.default", "training.phrasebook_fr_en")
+    monkeypatch.setattr(
+        repro.Training, "load_all", lambda _, name: training.model_copy(update={"threads": number[name]})
+    )
     monkeypatch.setattr(repro, "cores", lambda: cores)
     assert repro.affordable(build) == expected
 
@@ -188,6 +190,6 @@ def test_the_cores_of_this_process():
 def test_what_tells_systems_apart(folder):
     build = Build.load("build").model_copy(update={"sizes": ["tiny", "small"]})
     lanes = repro.Lanes(build, 2)
-    assert lanes.label(build.combinations()[0]) == "rnn_encdec-tiny"
+    assert lanes.label(build.systems()[0]) == "rnn_encdec-tiny"
     one = build.model_copy(update={"models": ["rnnsearch"], "sizes": ["tiny"]})
-    assert repro.Lanes(one, 2).label(one.combinations()[0]) == "rnnsearch"
+    assert repro.Lanes(one, 2).label(one.systems()[0]) == "rnnsearch"

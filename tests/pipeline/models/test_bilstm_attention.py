@@ -1,17 +1,13 @@
 """The attentional LSTM against its equations; the decoder starts from the means of the encoder's states."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
 from pipeline.models.bilstm_attention import Arch, Model
 from pipeline.params import ParamsError
 from tests.pipeline.models.readings import context, lstm, pieces, softmax, weights
-from tests.toys import networks
+from tests.toys import networks, published
 from tests.toys.networks import SOURCE, TARGET
-
-PARAMS = Path(__file__).parents[3] / "params.yaml"
 
 
 def reading(model, source, target):
@@ -52,7 +48,7 @@ def test_it_is_what_the_equations_say():
 
 def test_the_published_size():
     """torch's LSTMs have two biases; embeddings of 64, 128 units each way, a decoder of 256, no bias at the output."""
-    model = Model(Arch.load("models.bilstm_attention.paper.arch", PARAMS), source_size=10_000, target_size=8_000)
+    model = Model(published.arch("bilstm_attention", "paper"), source_size=10_000, target_size=8_000)
     encoder, decoder = 2 * 4 * 128 * (64 + 128 + 2), 4 * 256 * (64 + 256 + 256 + 2)
     expected = 18_000 * 64 + encoder + decoder + 8_000 * 256
     assert sum(weight.numel() for weight in model.parameters()) == expected == 3_990_528
@@ -72,7 +68,7 @@ def test_the_decoder_is_as_wide_as_both_directions(tmp_path):
 def test_the_published_initial_weights():
     """Uniform: matrices, each gate's alone, within sqrt(6 / (in + out)), embeddings sqrt(2) times that, biases 0.5."""
     torch.manual_seed(2)
-    arch = Arch.load("models.bilstm_attention.paper.arch", PARAMS)
+    arch = published.arch("bilstm_attention", "paper")
     w = weights(Model(arch, source_size=1000, target_size=800))
     for name, weight in w.items():
         if name.endswith("bias_hh"):
@@ -87,7 +83,7 @@ def test_the_published_initial_weights():
 
 def test_torchs_initial_weights():
     torch.manual_seed(2)
-    arch = Arch.load("models.bilstm_attention.small.arch", PARAMS)
+    arch = published.arch("bilstm_attention", "small")
     w = weights(Model(arch, source_size=500, target_size=500))
     assert abs(w["source_embedding"].std() - 1) < 0.02
     assert 0.9 * 512**-0.5 < w["cell.bias_hh"].abs().max() <= 512**-0.5

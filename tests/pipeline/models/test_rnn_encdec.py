@@ -1,19 +1,17 @@
 """RNNencdec against its equations, and its size against a count by hand."""
 
 import itertools
-from pathlib import Path
 
 import pytest
 import torch
 
 from pipeline import ids
-from pipeline.models.rnn_encdec import Arch, Model
+from pipeline.models.rnn_encdec import Model
 from tests.pipeline.models.readings import gru_after, gru_before, maxout, pieces, weights
-from tests.toys import networks
+from tests.toys import networks, published
 from tests.toys.networks import SOURCE, TARGET
 
-PARAMS = Path(__file__).parents[3] / "params.yaml"
-PAPER = Arch.load("models.rnn_encdec.paper.arch", PARAMS)
+PAPER = published.arch("rnn_encdec", "paper")
 
 
 def reading(model, source, target, *, before, turned, context=False, start=True, deep=True):

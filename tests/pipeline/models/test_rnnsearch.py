@@ -1,17 +1,14 @@
 """RNNsearch against its equations, its size against a count by hand, its initial weights as published."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
-from pipeline.models.rnnsearch import Arch, Model
+from pipeline.models.rnnsearch import Model
 from tests.pipeline.models.readings import additive, context, gru_after, gru_before, maxout, pieces, softmax, weights
-from tests.toys import networks
+from tests.toys import networks, published
 from tests.toys.networks import SOURCE, TARGET
 
-PARAMS = Path(__file__).parents[3] / "params.yaml"
-PAPER = Arch.load("models.rnnsearch.paper.arch", PARAMS)
+PAPER = published.arch("rnnsearch", "paper")
 
 
 def reading(model, source, target, *, before):

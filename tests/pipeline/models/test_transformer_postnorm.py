@@ -1,7 +1,5 @@
 """The post-norm model is torch's, without norms at the ends of the stacks."""
 
-from pathlib import Path
-
 import pytest
 import torch
 from torch import nn
@@ -10,7 +8,6 @@ from pipeline import ids
 from pipeline.models.transformer_postnorm import Arch, Model
 from tests.toys.samples import ARCH
 
-PARAMS = Path(__file__).parents[3] / "params.yaml"
 SOURCE = torch.tensor([[5, 6, 7, 12, ids.EOS], [8, 4, ids.EOS, ids.PAD, ids.PAD], [ids.EOS] + [ids.PAD] * 4])
 TARGET = torch.tensor([[ids.BOS, 4, 5, 6, 7, 8], [ids.BOS, 9, 4, ids.PAD, ids.PAD, ids.PAD], [ids.BOS, 9, 9, 8, 7, 6]])
 
@@ -39,9 +36,7 @@ def test_it_is_torchs_transformer(torchs, tied, training):
 def test_as_many_weights_as_published(size, width, exactly, published):
     """Table 3 of the publication, of about 37,000 pieces; they count roughly, and say nothing of biases."""
     with torch.device("meta"):
-        model = Model(
-            Arch.load(f"models.transformer_postnorm.{size}.arch", PARAMS), source_size=37_000, target_size=37_000
-        )
+        model = Model(published.arch("transformer_postnorm", size), source_size=37_000, target_size=37_000)
     attention, feed_forward, norm = 4 * (width**2 + width), 8 * width**2 + 5 * width, 2 * width
     by_hand = 6 * (3 * attention + 2 * feed_forward + 5 * norm) + 37_000 * (width + 1)
     assert sum(weight.numel() for weight in model.parameters()) == by_hand == exactly

@@ -6,7 +6,7 @@ import torch
 from pipeline.files import DataError
 from pipeline.params import ParamsError
 from pipeline.training import sealed
-from pipeline.training.averaging import Averaging, CorpusAveraging, average_checkpoints
+from pipeline.training.averaging import Averaging, average_checkpoints
 
 
 @pytest.fixture
@@ -55,26 +55,6 @@ def test_files_of_different_models_are_refused(write, other):
 
 
 def test_faults_of_the_section_are_named(tmp_path):
-    (tmp_path / "params.yaml").write_text("average: {checkpoints: 0}")
-    with pytest.raises(ParamsError, match=r"params.yaml: average.checkpoints: should be greater than 0, got 0$"):
-        Averaging.load("average", tmp_path / "params.yaml")
-
-
-def test_a_corpus_may_have_another_number_for_a_size(tmp_path):
-    path = tmp_path / "params.yaml"
-    path.write_text("average: {checkpoints: 4}\ncorpora: {wmt: {average: {base: 5, big: 20}}, toy: {average: {}}}\n")
-    averaging = Averaging.load("average", path)
-    found = {name: CorpusAveraging.load(f"corpora.{name}.average", path) for name in ("wmt", "toy")}
-    assert [averaging.of(size, found["wmt"]) for size in ("base", "big", "tiny")] == [5, 20, 4]
-    assert averaging.of("big", found["toy"]) == 4
-
-
-def test_faults_of_a_corpus_are_named(tmp_path):
-    path = tmp_path / "params.yaml"
-    path.write_text("corpora: {wmt: {average: {base: 0, big: many}}}\n")
-    with pytest.raises(ParamsError) as caught:
-        CorpusAveraging.load("corpora.wmt.average", path)
-    assert str(caught.value).splitlines() == [
-        f"{path}: corpora.wmt.average.base: should be greater than 0, got 0",
-        f"{path}: corpora.wmt.average.big: should be a valid integer, got 'many'",
-    ]
+    (tmp_path / "params.yaml").write_text("average: {tiny: {checkpoints: 0}}")
+    with pytest.raises(ParamsError, match=r"params.yaml: average.tiny.checkpoints: should be greater than 0, got 0$"):
+        Averaging.load("average.tiny", tmp_path / "params.yaml")

@@ -1,0 +1,57 @@
+"""`nmt list`: what there is to build, and what was built."""
+
+from collections.abc import Iterator
+
+from pipeline import catalogue, files
+from pipeline.commands import project
+from pipeline.params import DEFAULT, PATH, read_yaml
+from pipeline.system import Build, System
+from pipeline.terminal import printable
+
+
+def list_all() -> None:
+    """Show the corpora, vocabularies, models and sizes there are, and the systems that were built, with their scores.
+
+    What `build` of params.yaml chooses has a star.
+    """
+    project.check_here()
+    catalogue.check()
+    print("\n".join(map(printable, lines())))
+
+
+def lines() -> Iterator[str]:
+    """The lines of the list."""
+    params, build = read_yaml(PATH), Build.load("build")
+    for title, names, chosen in (
+        ("corpora", catalogue.corpus_names(), build.corpora),
+        ("vocabularies", params["vocabularies"], build.vocabularies),
+    ):
+        yield f"{title}:"
+        yield from (f"  {star(name in chosen)} {name}" for name in names)
+    yield "models and sizes:"
+    for model, sizes in params["models"].items():
+        known = ", ".join(
+            f"{name}{'*' if name in build.sizes and model in build.models else ''}" for name in sizes if name != DEFAULT
+        )
+        yield f"  {star(model in build.models)} {model}: {known}"
+    yield "systems:"
+    chosen_ids = [system.id for system in build.systems()]
+    for system in dict.fromkeys([*chosen_ids, *project.built()]):
+        yield f"  {star(system in chosen_ids)} {system}: {state(System.parse(system))}"
+
+
+def star(chosen: bool) -> str:
+    """The mark of what `build` chooses."""
+    return "*" if chosen else " "
+
+
+def state(system: System) -> str:
+    """The scores of a system, or how far it is."""
+    if not project.is_built(system):
+        return "not built"
+    if not system.metrics.exists():
+        return "built, not scored"
+    scores = {part: found for part, found in files.read_json(system.metrics).items() if part != "validation"}
+    return ", ".join(
+        f"{part} {' '.join(f'{name} {value:.1f}' for name, value in found.items())}" for part, found in scores.items()
+    )
