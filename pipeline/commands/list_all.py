@@ -1,6 +1,6 @@
 """`nmt list`: what there is to build, and what was built."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pipeline import catalogue, files
 from pipeline.commands import project
@@ -30,14 +30,17 @@ def lines() -> Iterator[str]:
         yield from (f"  {star(name in chosen)} {name}" for name in names)
     yield "models and sizes:"
     for model, sizes in params["models"].items():
-        known = ", ".join(
-            f"{name}{'*' if name in build.sizes and model in build.models else ''}" for name in sizes if name != DEFAULT
-        )
+        known = ", ".join(f"{name}{'*' * (model in build.models and name in build.sizes)}" for name in of_size(sizes))
         yield f"  {star(model in build.models)} {model}: {known}"
     yield "systems:"
     chosen_ids = [system.id for system in build.systems()]
     for system in dict.fromkeys([*chosen_ids, *project.built()]):
         yield f"  {star(system in chosen_ids)} {system}: {state(System.parse(system))}"
+
+
+def of_size(sizes: Iterable[str]) -> list[str]:
+    """The sizes of a model, without the values that they have in common."""
+    return [name for name in sizes if name != DEFAULT]
 
 
 def star(chosen: bool) -> str:
@@ -52,6 +55,5 @@ def state(system: System) -> str:
     if not system.metrics.exists():
         return "built, not scored"
     scores = {part: found for part, found in files.read_json(system.metrics).items() if part != "validation"}
-    return ", ".join(
-        f"{part} {' '.join(f'{name} {value:.1f}' for name, value in found.items())}" for part, found in scores.items()
-    )
+    shown = {part: " ".join(f"{name} {value:.1f}" for name, value in found.items()) for part, found in scores.items()}
+    return ", ".join(f"{part} {text}" for part, text in shown.items())

@@ -54,38 +54,25 @@ def new_corpus(
     project.check_here()
     catalogue.check()
     check_name(name)
-    given = {"--source and --target": source or target, "--table": table, "--hub": hub}
-    if len([one for one in given.values() if one is not None]) != 1:
-        raise DataError(f"nmt new-corpus: expected one of {', '.join(given)}")
-    languages = (
-        language("--source-language", source_language, source),
-        language("--target-language", target_language, target),
-    )
+    kinds = {"--source and --target": source or target, "--table": table, "--hub": hub}
+    if sum(one is not None for one in kinds.values()) != 1:
+        raise DataError(f"nmt new-corpus: expected one of {', '.join(kinds)}")
+    source_code = language("--source-language", source_language, source)
+    target_code = language("--target-language", target_language, target)
+    codes = source_code, target_code
     with Copies(name) as copies:
         if hub is not None:
             train = hub_part(hub, source_column, target_column)
         elif table is not None:
-            columns = [
-                number(f"--{side}-column", text, usual)
-                for side, text, usual in (("source", source_column, 1), ("target", target_column, 2))
-            ]
-            train = {
-                "kind": "local",
-                "table": copies.add(table, "train.tsv"),
-                "source_column": columns[0],
-                "target_column": columns[1],
-            }
+            train = copies.table(table, source_column, target_column)
         else:
-            train = copies.pair("train", languages, "", source, target)
-        about: dict[str, Any] = {
-            "source_language": languages[0],
-            "target_language": languages[1],
-            "parts": {"train": train},
-        }
+            train = copies.pair("train", codes, "", source, target)
+        about: dict[str, Any] = {"source_language": source_code, "target_language": target_code}
+        about["parts"] = {parts.TRAIN: train}
         if test_source or test_target:
-            about["parts"]["test"] = copies.pair("test", languages, "test-", test_source, test_target)
+            about["parts"][parts.TEST] = copies.pair("test", codes, "test-", test_source, test_target)
         if faults := list(Download.faults(about, "", corpus_file(name))):
-            raise DataError("; ".join(faults))
+            raise DataError("\n".join(faults))
         download = Download.model_validate(about)
         found = None if hub else count(download)
         write(name, download, licence, found, only=only)
@@ -113,9 +100,7 @@ def language(option: str, text: str | None, path: Path | None) -> str:
     if text is not None:
         return text
     endings = [ending.removeprefix(".") for ending in (path.suffixes if path else [])]
-    found = [
-        ending for ending in endings if re.fullmatch(r"[A-Za-z]{2,3}", ending) and ending not in ("gz", "txt", "tsv")
-    ]
+    found = [one for one in endings if re.fullmatch(r"[A-Za-z]{2,3}", one) and one not in ("gz", "txt", "tsv")]
     if not found:
         raise DataError(f"{option}: the name of the file does not end in a language; expected one, such as de")
     return found[-1]
@@ -132,7 +117,7 @@ def number(option: str, text: str | None, usual: int) -> int:
 
 
 def hub_part(dataset: str, source_column: str | None, target_column: str | None) -> dict[str, Any]:
-    """The training part of a data set: two columns if they are named, else the field `translation`, as WMT's have it."""
+    """The training part of a data set: the columns that are named, or else the field `translation`."""
     where = {"kind": "hub", "dataset": dataset, "revision": "main", "split": "train"}
     if source_column is None and target_column is None:
         return where | {"translation_field": "translation"}
@@ -170,6 +155,17 @@ class Copies:
             names = {side: f"{part}.{side}" for side in sides}
         return {"kind": "local"} | {side: self.add(path, names[side]) for side, path in sides.items() if path}
 
+    def table(self, path: Path, source_column: str | None, target_column: str | None) -> dict[str, Any]:
+        """A part of a table.
+
+        Raises: DataError where a column is no number.
+        """
+        columns = {
+            "source_column": number("--source-column", source_column, 1),
+            "target_column": number("--target-column", target_column, 2),
+        }
+        return {"kind": "local", "table": self.add(path, "train.tsv")} | columns
+
     def add(self, path: Path, name: str) -> str:
         """A file below my/: the file itself if it stands there, else a copy of it, by a path from the project's folder.
 
@@ -182,7 +178,7 @@ class Copies:
             return inside.as_posix()
         copy = local.FOLDER / f"{self.name}.{name}{'.gz' if path.suffix == '.gz' else ''}"
         if copy.exists():
-            raise DataError(f"{copy}: already there; expected a new name, or `--source {copy}` if it is the right file")
+            raise DataError(f"{copy}: already there; expected a new name, or this path in place of {path}")
         copy.parent.mkdir(exist_ok=True)
         self.made.append(copy)
         files.copy_file(path, copy)
@@ -194,11 +190,8 @@ def count(download: Download) -> Found:
 
     Raises: DataError where the files are no parallel text.
     """
-    with downloading.opened(download.parts[parts.TRAIN], download, Store(Path("work/downloads"), None)) as (
-        pairs,
-        sides,
-        _,
-    ):
+    store = Store(Path("work/downloads"), None)
+    with downloading.opened(download.parts[parts.TRAIN], download, store) as (pairs, sides, _):
         num_pairs = num_words = 0
         for num_pairs, (_, target) in enumerate(pairs, 1):  # noqa: B007 (the count is wanted)
             num_words += len(target.split())
