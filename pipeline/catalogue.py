@@ -132,12 +132,12 @@ def merged_faults(project: Project) -> Iterator[str]:
     training = mapping(project.params, "training")
     if training and DEFAULT not in training:
         yield f"{PATH}: training.{DEFAULT}: is missing; expected the values that a corpus may replace, {{}} for none"
-    for name in filter(DEFAULT.__ne__, training):
+    for name in of_mappings(training):
         yield from Training.merged_faults(parts(project.params, f"training.{DEFAULT}", f"training.{name}"))
     for name, node in project.corpora.items():
         for key, kind in (("clean", Cleaning), ("split", Splitting), ("decode", Decoding)):
             own = Part(mapping(node, key), key, corpus_file(name))
-            if key in project.params and key in node:
+            if isinstance(project.params.get(key), dict) and isinstance(node.get(key), dict):
                 yield from kind.merged_faults([*parts(project.params, key), own])
     for model in filter(mapping(project.params, "models").__contains__, model_names()):
         yield from model_faults(project.params, model)
@@ -147,12 +147,19 @@ def model_faults(params: dict[str, Any], model: str) -> Iterator[str]:
     """The same of every size of a model."""
     where = f"models.{model}"
     sizes = mapping(params, "models", model)
-    if DEFAULT not in sizes:
+    if sizes and DEFAULT not in sizes:
         yield f"{PATH}: {where}.{DEFAULT}: is missing; expected the values that a size may replace, {{}} for none"
-    for name in filter(DEFAULT.__ne__, sizes):
+    for name in of_mappings(sizes):
         both = parts(params, f"{where}.{DEFAULT}", f"{where}.{name}")
         for kind in (interface.find(model).Arch, Learning):
             yield from kind.merged_faults([part.only(kind.model_fields) for part in both])
+
+
+def of_mappings(section: dict[str, Any]) -> list[str]:
+    """The names in a section that its default belongs to; faults of what is no mapping are named elsewhere."""
+    if not isinstance(section.get(DEFAULT, {}), dict):
+        return []
+    return [name for name, node in section.items() if name != DEFAULT and isinstance(node, dict)]
 
 
 def parts(params: dict[str, Any], *names: str) -> list[Part]:

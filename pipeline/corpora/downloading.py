@@ -120,7 +120,7 @@ def text_pairs(source: TextSource, languages: tuple[str, str], store: Store) -> 
 def doubting(source: TextSource, stored: list["Stored"], store: Store) -> Iterator[None]:
     """Where what was fetched turns out to be no corpus, fetch it again next time; a user's own files stay as they are.
 
-    What has the sha256 that params.yaml gives is right, whatever it holds.
+    What has the sha256 that the corpus's file gives is right, whatever it holds.
     """
     try:
         yield
@@ -174,5 +174,5 @@ def stored_files(source: TextSource, languages: tuple[str, str], store: Store) -
             yield Stored(item.address, store.fetch(item.address, item.sha256, purpose(source)), item.member)
         elif item is not None:
             if not Path(item).is_file():
-                raise files.DataError(f"{item}: no such file; expected the one that params.yaml names")
+                raise files.DataError(f"{item}: no such file; expected the one that the corpus's file names")
             yield Stored(item, Path(item))

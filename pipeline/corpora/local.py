@@ -38,7 +38,7 @@ def checksums(download: Download) -> dict[str, str]:
     found = {}
     for path in map(Path, paths(download).values()):
         if not path.is_file():
-            raise files.DataError(f"{path}: no such file; expected the one that corpora/<corpus>.yaml names")
+            raise files.DataError(f"{path}: no such file; expected the one that the corpus's file names")
         if linked := next((folder for folder in path.parents if folder.is_symlink()), None):
             raise files.DataError(
                 f"{linked}: DVC looks into no folder that is a link, got one for {path}; "

@@ -273,17 +273,64 @@ def test_flatten():
     assert params.flatten({"a": {"b": 1, "c": {"d": [2]}}, "e": "f"}) == {"a.b": 1, "a.c.d": [2], "e": "f"}
 
 
-def test_some_keys_of_a_section_change_it(tmp_path):
-    path = tmp_path / "params.yaml"
-    path.write_text(
-        "all: {width: 4, rate: 0.5, name: null}\nsome: {rate: 0.25}\nnone: {}\nother: {name: x, width: 5}\n"
+def test_a_section_with_other_values():
+    section = Shape(width=4, rate=0.5, name="x")
+    assert section.changed() == section
+    assert section.changed(name=None, width=5) == Shape(width=5, rate=0.5, name=None)
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A params.yaml and a file of a corpus, in the folder to which the test goes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "params.yaml").write_text(
+        "default: {width: 4, rate: 0.5, name: null}\nown: {rate: 0.25}\nempty: {}\nbad: {width: 0, rat: 1}\nno: 3\n"
     )
-    section, changes = Shape.load("all", path), partial(Shape)
-    assert section.changed(changes.load("some", path)) == Shape(width=4, rate=0.25, name=None)
-    assert section.changed(changes.load("none", path)) == section
-    assert section.changed(changes.load("other", path)) == Shape(width=5, rate=0.5, name="x")
-    named = Shape(width=4, rate=0.5, name="x")
-    assert named.changed(changes.model_validate({"name": None})).name is None
+    (tmp_path / "x.yaml").write_text("width: 6\nother: {name: x, width: 5, colour: red}\nbad: {width: -1}\n")
+
+
+def test_a_later_place_replaces_the_keys_of_an_earlier_one(files):
+    assert Shape.load_all("default", "own") == Shape(width=4, rate=0.25, name=None)
+    assert Shape.load_all("default", "empty") == Shape(width=4, rate=0.5, name=None)
+    assert Shape.load_own("default", "x.yaml:other") == Shape(width=5, rate=0.5, name="x")
+    assert Shape.load_own("default", "x.yaml:") == Shape(width=6, rate=0.5, name=None)
+
+
+@pytest.mark.parametrize(
+    ("places", "said"),
+    [
+        (("default", "bad"), ["bad.width: should be greater than 0, got 0", "bad.rat: unknown key; nearest is 'rate'"]),
+        (("default", "no"), ["no: should be a mapping, got 3"]),
+        (("own", "empty"), ["empty.width: is missing", "empty.name: is missing"]),
+        (("default", "gone"), ["gone: no such section; expected one of bad, default, empty, no, own"]),
+    ],
+)
+def test_a_fault_is_named_at_the_place_of_its_key(files, places, said):
+    with pytest.raises(ParamsError) as caught:
+        Shape.load_all(*places)
+    lines = [
+        "params.yaml: no: should be a mapping, got 3" if one.startswith(":") else f"params.yaml: {one}" for one in said
+    ]
+    assert str(caught.value).splitlines() == lines
+
+
+def test_a_fault_in_another_file_names_that_file(files):
+    with pytest.raises(ParamsError, match=r"^x.yaml: bad.width: should be greater than 0, got -1$"):
+        Shape.load_all("default", "x.yaml:bad")
+
+
+def test_the_top_of_a_file_is_read_by_the_fields_of_a_class(files):
+    read = Reader(("x.yaml:width", "x.yaml:rate", "x.yaml:name"))
+    with pytest.raises(ParamsError, match=r"^x.yaml: rate: is missing\nx.yaml: name: is missing$"):
+        read.top(Shape, "x.yaml")
+    with pytest.raises(AssertionError, match=r"x.yaml:rate is not in READS"):
+        Reader(("x.yaml:width",)).top(Shape, "x.yaml")
+
+
+def test_required_keys_stay_required():
+    kind = partial(Shape, required=("width",))
+    assert list(kind.faults({}, "s")) == ["params.yaml: s.width: is missing"]
+    assert list(kind.faults({"width": 3}, "s")) == []
 
 
 def test_some_keys_of_a_section_are_typed_alike(tmp_path):

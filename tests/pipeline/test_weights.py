@@ -7,8 +7,9 @@ from torch import nn
 
 from pipeline import weights
 from pipeline.files import DataError
+from pipeline.system import System
 
-SYSTEM = "a-b-c-d"
+SYSTEM = System.parse("a-b-c-d")
 
 
 @pytest.fixture
@@ -20,7 +21,7 @@ def net():
 def save(tmp_path, monkeypatch, net):
     """Save the weights of `net`, some changed, where those of the system stand."""
     monkeypatch.chdir(tmp_path)
-    path = weights.weights_path(SYSTEM)
+    path = SYSTEM.weights
     path.parent.mkdir(parents=True)
 
     def save_changed(**changed):
@@ -55,7 +56,7 @@ def test_what_does_not_fit_is_named(save, net, changed, what):
     path = save(**changed)
     with pytest.raises(DataError) as caught:
         weights.load(net, SYSTEM)
-    assert str(caught.value) == f"{path}: {what}; expected what `dvc repro average@{SYSTEM}` builds"
+    assert str(caught.value) == f"{path}: {what}; expected what `dvc repro average@{SYSTEM.id}` builds"
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 100, None])
@@ -68,4 +69,4 @@ def test_broken_files_are_named(save, net, data):
     path.unlink()
     with pytest.raises(DataError) as caught:
         weights.load(net, SYSTEM)
-    assert str(caught.value) == f"{path}: no such file; expected what `dvc repro average@{SYSTEM}` builds"
+    assert str(caught.value) == f"{path}: no such file; expected what `dvc repro average@{SYSTEM.id}` builds"

@@ -35,9 +35,10 @@ def project(tmp_path):
 def run(project, project_root):
     """Run the stage there, to average so many checkpoints; nothing can be tracked."""
 
-    def run_there(checkpoints, corpus="{}"):
-        params = f"average: {{checkpoints: {checkpoints}}}\ncorpora: {{toy: {{average: {corpus}}}}}\n"
-        (project / "params.yaml").write_text(params)
+    def run_there(checkpoints):
+        (project / "params.yaml").write_text(
+            f"average: {{tiny: {{checkpoints: {checkpoints}}}, big: {{checkpoints: 1}}}}\n"
+        )
         uri = "sqlite:////dev/null/mlflow.db"
         environment = os.environ | {"PYTHONPATH": str(project_root), "MLFLOW_TRACKING_URI": uri}
         command = [sys.executable, "-m", "stages.average", "toy", "joint", "transformer_prenorm", "tiny"]
@@ -93,10 +94,3 @@ def test_a_checkpoint_that_is_not_what_training_wrote_is_one_line(project, run, 
         said = "bias holds a number that is not finite; expected weights that training wrote"
     done = run(2)
     assert (done.returncode, done.stderr) == (1, f"error: {path}: {said}\n")
-
-
-@pytest.mark.parametrize(("corpus", "number"), [("{tiny: 1}", 1), ("{base: 1}", 3)])
-def test_a_corpus_may_have_another_number_for_a_size(project, run, corpus, number):
-    done = run(3, corpus)
-    assert done.returncode == 0, done.stderr
-    assert files.read_json(project / "runs" / SYSTEM / "average/average.json") == {"checkpoints": NAMES[-number:]}

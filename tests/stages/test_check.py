@@ -1,6 +1,7 @@
 """The command: a constant file for a right params.yaml, one line a fault for a wrong one, and nothing written."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ def check(tmp_path, project_root):
         text = (project_root / "params.yaml").read_text(encoding="utf-8")
         assert old in text
         (tmp_path / "params.yaml").write_text(text.replace(old, new, 1) if old else text, encoding="utf-8")
+        shutil.copytree(project_root / "corpora", tmp_path / "corpora", dirs_exist_ok=True)
         command, environment = [sys.executable, *started], os.environ | {"PYTHONPATH": str(project_root)}
         return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
 
@@ -40,7 +42,7 @@ def test_every_fault_is_a_line(check, tmp_path):
         said.stderr
         == "error: params.yaml: build.speed: unknown key; expected one of corpora, models, sizes, vocabularies\n"
     )
-    assert sorted(os.listdir(tmp_path)) == ["params.yaml", "work"]
+    assert sorted(os.listdir(tmp_path)) == ["corpora", "params.yaml", "work"]
 
 
 def test_no_yaml_is_a_line(check, tmp_path):
@@ -48,7 +50,7 @@ def test_no_yaml_is_a_line(check, tmp_path):
     assert said.returncode == 1
     assert said.stderr.startswith("error: params.yaml line ")
     assert said.stderr.count("\n") == 1
-    assert sorted(os.listdir(tmp_path)) == ["params.yaml", "work"]
+    assert sorted(os.listdir(tmp_path)) == ["corpora", "params.yaml", "work"]
 
 
 @pytest.mark.skipif(not FULL.is_char_device(), reason="this system has no /dev/full")

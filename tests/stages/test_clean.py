@@ -31,11 +31,8 @@ SPOILT = [
     ("Où vas-tu ?", "Where are you going?"),
 ]
 INVALID = [(b"L'\xe9t\xe9.", b"The summer."), (b"Bonjour.", b"Hello\xff.")]
-PARAMS = """
-corpora:
-  toy:
-    clean: {max_characters: 60, max_words: 10, max_length_ratio: 2.0, examples: 1}
-"""
+PARAMS = "clean: {max_characters: 60, max_words: 100, max_length_ratio: 2.0, examples: 1}\n"
+CORPUS = "clean: {max_words: 10}\n"
 
 
 def clean(folder):
@@ -57,6 +54,8 @@ def lay(folder, **pairs):
     about = {part: {"pairs": len(found), "files": []} for part, found in pairs.items()}
     (raw / "download.json").write_text(json.dumps({"source_language": "fr", "target_language": "en", "parts": about}))
     (folder / "params.yaml").write_text(PARAMS)
+    (folder / "corpora").mkdir()
+    (folder / "corpora/toy.yaml").write_text(CORPUS)
     return raw
 
 

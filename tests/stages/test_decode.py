@@ -50,9 +50,9 @@ def project(tmp_path):
     (tmp_path / "params.yaml").write_text(
         "decode: {beam_size: 3, length_penalty: 0.6, patience: null, "
         "max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 20}\n"
-        "corpora: {toy: {decode: {}}}\n"
-        f"models: {{transformer_prenorm: {{tiny: {{arch: {ARCH}}}}}}}\n"
+        f"models: {{transformer_prenorm: {{default: {{clip: 1.0}}, tiny: {ARCH}}}}}\n"
     )
+    files.write_lines(tmp_path / "corpora/toy.yaml", ["decode: {}"])
     split, pieces, average = (
         tmp_path / f for f in ("data/split/toy", "data/vocabulary/toy-bpe_toy", f"runs/{SYSTEM}/average")
     )
@@ -130,10 +130,7 @@ def test_a_fault_is_one_line_and_leaves_nothing(project):
 
 def test_a_corpus_may_have_its_own_settings(project):
     """They are searched with and written down; what is not given is section `decode`'s."""
-    params = project / "params.yaml"
-    params.write_text(
-        params.read_text().replace("{decode: {}}", "{decode: {max_length_factor: 0.0, max_length_offset: 1}}")
-    )
+    files.write_lines(project / "corpora/toy.yaml", ["decode: {max_length_factor: 0.0, max_length_offset: 1}"])
     done = decode(project)
     assert done.returncode == 0, done.stderr
     out = project / "data/decode" / SYSTEM

@@ -18,16 +18,14 @@ from tests.server import Server, serving
 SOURCE = "".join(f"Satz {number}.\n" for number in range(40))
 TARGET = "".join(f"Sentence {number}.\n" for number in range(40))
 COMMAND = [sys.executable, "-m", "stages.download", "toy"]
-PARAMS = """
-corpora:
-  toy:
-    download:
-      source_language: de
-      target_language: en
-      parts:
-        train: {{kind: files, source: {{address: "{address}/train.de"}}, target: {{address: "{address}/train.en"}}}}
-        test: {{kind: local, source: my/test.de, target: my/test.en}}
-        news_2014: {{kind: local, table: my/news.tsv, source_column: 2, target_column: 1}}
+CORPUS = """
+licence: mine
+source_language: de
+target_language: en
+parts:
+  train: {{kind: files, source: {{address: "{address}/train.de"}}, target: {{address: "{address}/train.en"}}}}
+  test: {{kind: local, source: my/test.de, target: my/test.en}}
+  news_2014: {{kind: local, table: my/news.tsv, source_column: 2, target_column: 1}}
 """
 
 
@@ -40,7 +38,8 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture
 def project(tmp_path: Path, server: Server) -> Path:
-    (tmp_path / "params.yaml").write_text(PARAMS.format(address=server.address))
+    (tmp_path / "corpora").mkdir()
+    (tmp_path / "corpora/toy.yaml").write_text(CORPUS.format(address=server.address))
     (tmp_path / "my").mkdir()
     (tmp_path / "my/test.de").write_text("Ja.\n")
     (tmp_path / "my/test.en").write_text("Yes.\n")
@@ -117,16 +116,16 @@ def test_an_old_result_survives_a_failing_run(project: Path, project_root: Path)
     assert (project / "data/download/toy/test.source.txt").read_text() == "Ja.\n"
 
 
-def test_faults_of_params_are_named_together(project: Path, project_root: Path) -> None:
-    path = project / "params.yaml"
+def test_faults_of_the_corpus_are_named_together(project: Path, project_root: Path) -> None:
+    path = project / "corpora/toy.yaml"
     path.write_text(
         path.read_text().replace("target_column: 1", "target_column: 0").replace("kind: files", "kind: fils")
     )
     done = run(project, project_root)
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "error: params.yaml: corpora.toy.download.parts.train.kind: unknown choice, got 'fils'; nearest is 'files'",
-        "params.yaml: corpora.toy.download.parts.news_2014.target_column: should be greater than or equal to 1, got 0",
+        "error: corpora/toy.yaml: parts.train.kind: unknown choice, got 'fils'; nearest is 'files'",
+        "corpora/toy.yaml: parts.news_2014.target_column: should be greater than or equal to 1, got 0",
     ]
 
 

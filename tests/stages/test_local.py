@@ -15,8 +15,9 @@ PARTS = {"train": {"kind": "local", "source": "my/x.fr", "target": "my/x.en"}}
 
 @pytest.fixture
 def project(tmp_path):
-    corpus = {"download": {"source_language": "fr", "target_language": "en", "parts": PARTS}}
-    (tmp_path / "params.yaml").write_text(json.dumps({"corpora": {"toy": corpus}}))
+    (tmp_path / "corpora").mkdir()
+    about = {"source_language": "fr", "target_language": "en", "parts": PARTS}
+    (tmp_path / "corpora/toy.yaml").write_text(json.dumps(about))
     (tmp_path / "my").mkdir()
     (tmp_path / "my/x.fr").write_text("oui\n")
     (tmp_path / "my/x.en").write_text("yes\n")
@@ -42,5 +43,5 @@ def test_a_missing_file_ends_the_command(project):
     (project / "my/x.en").unlink()
     done = run(project)
     assert done.returncode == 1
-    assert done.stderr == "error: my/x.en: no such file; expected the one that params.yaml names\n"
+    assert done.stderr == "error: my/x.en: no such file; expected the one that the corpus's file names\n"
     assert not (project / "data/local").exists()

@@ -26,9 +26,11 @@ BROUGHT = {
 
 def split(folder, **section):
     """Run the command; its return code and what it wrote to stderr."""
-    policies = {"leakage": "drop", "near_leakage": "drop"}
-    section = {"carve_by": "source", "validation_share": 0.2, "test_share": 0.2, "seed": 3} | policies | section
-    (folder / "params.yaml").write_text(json.dumps({"corpora": {"toy": {"split": section}}}))
+    usual = {"leakage": "drop", "near_leakage": "drop", "seed": 3}
+    section = {"carve_by": "source", "validation_share": 0.2, "test_share": 0.2} | section
+    (folder / "params.yaml").write_text(json.dumps({"split": usual}))
+    (folder / "corpora").mkdir(exist_ok=True)
+    (folder / "corpora/toy.yaml").write_text(json.dumps({"split": section}))
     command = [sys.executable, "-m", "stages.split", "toy"]
     done = subprocess.run(
         command, cwd=folder, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
@@ -196,18 +198,17 @@ def test_order_and_more_pairs_move_none_and_runs_repeat(tmp_path):
         (
             BROUGHT,
             {"validation_share": 0.0},
-            "params.yaml: corpora.toy.split.test_share: the corpus brings a test part, got 0.2; expected 0.0",
+            "corpora/toy.yaml: split.test_share: the corpus brings a test part, got 0.2; expected 0.0",
         ),
         (
             {},
             {"validation_share": 0.0},
-            "params.yaml: corpora.toy.split.validation_share: the corpus brings no validation part, got 0; "
-            "expected above 0",
+            "corpora/toy.yaml: split.validation_share: the corpus brings no validation part, got 0; expected above 0",
         ),
         (
             {},
             {"test_share": 1e-9},
-            "params.yaml: corpora.toy.split.test_share: carves no pair from 40, got 1e-09; expected a larger share",
+            "corpora/toy.yaml: split.test_share: carves no pair from 40, got 1e-09; expected a larger share",
         ),
         (
             {"validation": PAIRS[:3], "test": PAIRS[:4]},

@@ -166,6 +166,6 @@ def test_a_mistake_is_one_line_and_leaves_nothing(tmp_path, prepared):
     edit(tmp_path, "heads: 2", "heads: 3")
     process = start(tmp_path)
     _, said = process.communicate(timeout=300)
-    section = "models.transformer_prenorm.tiny.arch"
+    section = "models.transformer_prenorm.tiny"
     assert (process.returncode, said) == (1, f"error: params.yaml: {section}.heads: must divide width 16, got 3\n")
     assert not (tmp_path / "runs").exists()

@@ -1,5 +1,7 @@
 """`nmt check`, which `nmt repro` begins with."""
 
+import shutil
+
 import pytest
 
 from pipeline.commands import lockfile
@@ -10,6 +12,7 @@ def folder(project_root, tmp_path, monkeypatch):
     """A folder with the project's params.yaml."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "params.yaml").write_bytes((project_root / "params.yaml").read_bytes())
+    shutil.copytree(project_root / "corpora", tmp_path / "corpora")
     return tmp_path
 
 

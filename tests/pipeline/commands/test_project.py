@@ -5,6 +5,7 @@ import pytest
 from pipeline.commands import project as here
 from pipeline.files import DataError
 from pipeline.params import ParamsError
+from pipeline.system import System
 from tests.toys import systems
 from tests.toys.systems import SYSTEM
 
@@ -12,14 +13,14 @@ from tests.toys.systems import SYSTEM
 def refused(system):
     """Why a system cannot be loaded."""
     with pytest.raises(DataError) as caught:
-        here.load(system)
+        here.load(here.parse(system))
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def test_a_built_system_is_loaded(project):
     assert here.built() == [SYSTEM]
-    assert here.load(SYSTEM).max_pieces == systems.MAX_LENGTH - 1
+    assert here.load(here.parse(SYSTEM)).max_pieces == systems.MAX_LENGTH - 1
 
 
 def test_elsewhere_is_named(project, monkeypatch):
@@ -85,19 +86,19 @@ def test_an_earlier_choice_stays_usable(project):
     """What was built is used, whatever the catalogue says now."""
     text = (project / "params.yaml").read_text()
     (project / "params.yaml").write_text(text.replace("transformer_prenorm", "transformer_postnorm"))
-    here.load(SYSTEM)
+    here.load(here.parse(SYSTEM))
 
 
 def test_section_decode_with_what_the_command_line_says(project):
-    assert here.decoding(SYSTEM, None, None).beam_size == 3
-    found = here.decoding(SYSTEM, 7, 0.0)
+    assert here.decoding(System.parse(SYSTEM), None, None).beam_size == 3
+    found = here.decoding(System.parse(SYSTEM), 7, 0.0)
     assert (found.beam_size, found.length_penalty, found.max_length_offset) == (7, 0.0, 5)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_length_penalty_that_is_no_number_is_named(project, value):
     with pytest.raises(DataError) as caught:
-        here.decoding(SYSTEM, None, value)
+        here.decoding(System.parse(SYSTEM), None, value)
     assert str(caught.value) == f"--length-penalty: must be finite, got {value}; expected 0 or more, such as 0.6"
 
 
@@ -105,16 +106,15 @@ def test_faults_of_params_yaml_are_named(project):
     text = (project / "params.yaml").read_text()
     (project / "params.yaml").write_text(text.replace("beam_size: 3", "beam_size: 0"))
     with pytest.raises(ParamsError, match=r"^params.yaml: decode.beam_size: should be greater than 0, got 0$"):
-        here.decoding(SYSTEM, None, None)
+        here.decoding(System.parse(SYSTEM), None, None)
 
 
 def test_a_corpus_may_have_its_own_settings(project):
-    text = (project / "params.yaml").read_text()
-    (project / "params.yaml").write_text(
-        text.replace("toy: {decode: {}}", "toy: {decode: {beam_size: 9, patience: 1.0}}")
-    )
-    found = here.decoding(SYSTEM, None, None)
+    (project / "corpora/toy.yaml").write_text("decode: {beam_size: 9, patience: 1.0}\n")
+    found = here.decoding(System.parse(SYSTEM), None, None)
     assert (found.beam_size, found.patience, found.length_penalty) == (9, 1.0, 0.6)
-    assert here.decoding(SYSTEM, 2, None).beam_size == 2
-    assert here.decoding(SYSTEM.replace("toy", "novel", 1), None, None).beam_size == 3
-    assert here.decoding(SYSTEM.replace("toy", "gone", 1), None, None).beam_size == 3  # built once, in no catalogue now
+    assert here.decoding(System.parse(SYSTEM), 2, None).beam_size == 2
+    assert here.decoding(System.parse(SYSTEM.replace("toy", "novel", 1)), None, None).beam_size == 3
+    assert (
+        here.decoding(System.parse(SYSTEM.replace("toy", "gone", 1)), None, None).beam_size == 3
+    )  # built once, its file is gone

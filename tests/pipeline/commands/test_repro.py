@@ -1,6 +1,7 @@
 """`nmt repro`, with a program in the place of DVC that notes how it was called; tests/test_repro.py has DVC itself."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -44,6 +45,7 @@ def folder(project_root, tmp_path, monkeypatch):
     for model in ("gru_attention", "bilstm_attention", "transformer_postnorm"):
         rest = rest.replace(f"  - {model}\n", "", 1)
     (tmp_path / "params.yaml").write_text(head + rest, encoding="utf-8")
+    shutil.copytree(project_root / "corpora", tmp_path / "corpora")
     (tmp_path / "fake_dvc.py").write_text(DVC)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(repro, "DVC", (sys.executable, str(tmp_path / "fake_dvc.py")))

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from pipeline.decoding.translator import Translator
+from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 from stages.decode import main as decode
 from tests.toys import systems
@@ -30,7 +31,7 @@ def lines(run):
 
 def test_a_sentence(project, lines):
     [line] = lines("le chat noir")
-    translator = Translator.load(SYSTEM)
+    translator = Translator.load(System.parse(SYSTEM))
     assert line != ""
     assert lines("--", "le chat noir") == [line]
     assert lines("le chat noir\ndort") == [line, *lines("dort")]

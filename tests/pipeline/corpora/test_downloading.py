@@ -121,7 +121,7 @@ def test_files_of_ones_own_are_recorded_as_they_are_named(tmp_path: Path, monkey
 
 
 def test_a_file_of_ones_own_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"^my/x.fr: no such file; expected the one that params.yaml names$"):
+    with pytest.raises(DataError, match=r"^my/x.fr: no such file; expected the one that the corpus's file names$"):
         part(tmp_path, {"kind": "local", "source": "my/x.fr", "target": "my/x.en"})
 
 
@@ -279,7 +279,7 @@ def test_a_sacrebleu_set_in_either_direction(
 @pytest.mark.skipif("CORPUS_MIRROR" not in os.environ, reason="CORPUS_MIRROR is not set: no real corpora")
 @pytest.mark.parametrize("corpus", ["multi30k_de_en", "multi30k_en_de", "multi30k_en_fr"])
 def test_the_real_multi30k_is_the_catalogues(tmp_path: Path, project_root: Path, corpus: str) -> None:
-    download = Download.load(f"corpora.{corpus}.download", project_root / "params.yaml")
+    download = Download.load_own(f"{project_root}/corpora/{corpus}.yaml:")
     store = Store(tmp_path, os.environ["CORPUS_MIRROR"])
     counts = {name: downloading.write_part(name, download, store, tmp_path)["pairs"] for name in download.parts}
     assert counts == {"train": 29000, "validation": 1014, "test": 1000}

@@ -54,7 +54,7 @@ def test_a_missing_file_is_named(project):
     (project / "my/train.en").unlink()
     with pytest.raises(DataError) as error:
         local.checksums(download())
-    assert str(error.value) == "my/train.en: no such file; expected the one that params.yaml names"
+    assert str(error.value) == "my/train.en: no such file; expected the one that the corpus's file names"
 
 
 def test_a_link_to_a_file_will_do_and_one_to_a_folder_will_not(project):

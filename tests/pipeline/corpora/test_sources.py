@@ -1,4 +1,4 @@
-"""The `download` sections of params.yaml, right and wrong."""
+"""What corpora/<corpus>.yaml says about languages and parts, right and wrong."""
 
 from typing import Any
 

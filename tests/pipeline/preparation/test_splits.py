@@ -88,11 +88,11 @@ def test_nothing_is_carved_where_the_corpus_brings_all():
 
 def test_a_share_too_small_to_carve_a_pair():
     message = (
-        "params.yaml: corpora.toy.split.validation_share: carves no pair from 10, got 1e-09; expected a larger share\n"
-        "params.yaml: corpora.toy.split.test_share: carves no pair from 10, got 1e-09; expected a larger share"
+        "corpora/toy.yaml: split.validation_share: carves no pair from 10, got 1e-09; expected a larger share\n"
+        "corpora/toy.yaml: split.test_share: carves no pair from 10, got 1e-09; expected a larger share"
     )
     with pytest.raises(ParamsError, match=f"^{re.escape(message)}$"):
-        hold_out(PAIRS[:10], section(validation_share=1e-9, test_share=1e-9), "corpora.toy.split")
+        hold_out(PAIRS[:10], section(validation_share=1e-9, test_share=1e-9), "corpora/toy.yaml: split")
 
 
 @pytest.mark.parametrize(
@@ -110,13 +110,13 @@ def test_a_share_too_small_to_carve_a_pair():
 )
 def test_shares_must_fit_what_the_corpus_brings(brought, shares, message):
     given = section(validation_share=shares[0], test_share=shares[1])
-    with pytest.raises(ParamsError, match=f"^{re.escape('params.yaml: corpora.toy.split.' + message)}$"):
-        splits.check_shares(given, ["train", *brought], "corpora.toy.split")
+    with pytest.raises(ParamsError, match=f"^{re.escape('corpora/toy.yaml: split.' + message)}$"):
+        splits.check_shares(given, ["train", *brought], "corpora/toy.yaml: split")
 
 
 def test_both_faults_of_the_shares_at_once():
     with pytest.raises(ParamsError, match=r"split\.validation_share: .*\n.*split\.test_share: "):
-        splits.check_shares(section(), ["train", "validation", "test"], "corpora.toy.split")
+        splits.check_shares(section(), ["train", "validation", "test"], "corpora/toy.yaml: split")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_both_faults_of_the_shares_at_once():
     [(["train"], (0.1, 0.1)), (["train", "news"], (0.1, 0.0)), (["train", "validation", "test"], (0.0, 0.0))],
 )
 def test_shares_that_fit(brought, shares):
-    splits.check_shares(section(validation_share=shares[0], test_share=shares[1]), brought, "corpora.toy.split")
+    splits.check_shares(section(validation_share=shares[0], test_share=shares[1]), brought, "corpora/toy.yaml: split")
 
 
 @pytest.mark.parametrize(
@@ -139,5 +139,5 @@ def test_shares_that_fit(brought, shares):
     ],
 )
 def test_the_section_says_what_is_wrong(changes, message):
-    faults = list(Splitting.faults(section().model_dump() | changes, "corpora.toy.split"))
-    assert faults == [f"params.yaml: corpora.toy.split{message}"]
+    faults = list(Splitting.faults(section().model_dump() | changes, "split"))
+    assert faults == [f"params.yaml: split{message}"]
