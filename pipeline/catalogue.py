@@ -230,11 +230,12 @@ def downloads(node: dict[str, Any]) -> Download | None:
 def average_faults(project: Project) -> Iterator[str]:
     """Sizes without a number of checkpoints to average, and numbers greater than a chosen corpus's training keeps."""
     build, average = chosen(project), mapping(project.params, "average")
-    sizes = {str(size): None for model in mapping(project.params, "models").values() for size in mapping(model)}
-    for name in filter(DEFAULT.__ne__, sizes):
+    models = mapping(project.params, "models").values()
+    sizes = list(dict.fromkeys(str(size) for model in models for size in mapping(model) if size != DEFAULT))
+    for name in sizes:
         if name not in average:
             yield f"{PATH}: average.{name}: is missing; expected a number of checkpoints for each size"
-    for name in average:
+    for name in average if all(isinstance(model, dict) for model in models) else ():
         if name not in sizes:
             yield f"{PATH}: average: unknown size, got {name!r}{nearest(str(name), sizes)}"
     for corpus in build.corpora if build else ():

@@ -15,7 +15,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from tests.documents import Command, read
-from tests.test_documents import BENCHMARKS, NAMES, PROGRAMS, ROOT
+from tests.test_documents import NAMES, PROGRAMS, ROOT
 from tests.toys.systems import SYSTEM, lay_out
 
 pytestmark = pytest.mark.slow
@@ -150,8 +150,3 @@ def commands() -> list[Command]:
 @pytest.mark.parametrize("command", commands(), ids=str)
 def test_a_command_of_the_documents_runs(command, project, built):
     RUNS[command.words[0]](list(command.words), project, built)
-
-
-def test_every_benchmark_says_what_it_can_do(project):
-    for name in sorted(BENCHMARKS):
-        run([sys.executable, f"benchmarks/{name}", "--help"], project)

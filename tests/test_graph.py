@@ -58,6 +58,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
             "summaries",
             "device",
             "system",
+            "encoding.padding",
         ),
         *("params", "files", "ids", "seeding", "progress"),
     },
@@ -246,7 +247,9 @@ def part_of_import(path: Path) -> str:
 
 
 DATA = [f"pipeline/{room}" for room in ("corpora", "phrasebook", "preparation", "vocabularies", "encoding")]
-LIGHT = [p for p in modules(*DATA) if p.stem != "batching"] + [ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)]
+LIGHT = [p for p in modules(*DATA) if p.stem not in ("batching", "padding")] + [
+    ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)
+]
 NUMERIC = [
     *modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers"),
     ROOT / "pipeline/commands/ctranslate2_export.py",

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import ctranslate2
-from translation import Job, race
+from contestants.translation import Job, race
 
 given = Job.read()
 quantization = sys.argv[1]

@@ -6,13 +6,14 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import torch
-from pieces import BOS, EOS, PAD, UNK
-from renaming import Names, renamed
+from contestants.pieces import BOS, EOS, PAD, UNK
+from contestants.renaming import Names, renamed
+from contestants.translation import EPSILON, Job, race
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from translation import EPSILON, Job, race
 
 given = Job.read()
 torch.set_num_threads(given.threads)
@@ -86,7 +87,7 @@ def write(folder: Path) -> None:
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
 
 
-def engine(folder: str):
+def engine(folder: str) -> Any:
     """eole's engine on that folder."""
     from eole.config.run import PredictConfig
     from eole.inference_engine import InferenceEnginePY

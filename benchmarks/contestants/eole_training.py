@@ -6,9 +6,10 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-from job import POOL_PAIRS, Job, answer, sentences
-from pieces import EOS
+from contestants.job import POOL_PAIRS, Job, answer, sentences
+from contestants.pieces import EOS
 
 # Of an update: its number, its target tokens, target tokens a second.
 REPORT = re.compile(r"Step +(\d+)/.*?; +bsz: +\d+/ *(\d+)/.*?; +\d+/ *(\d+) tok/s")
@@ -16,7 +17,7 @@ REPORT = re.compile(r"Step +(\d+)/.*?; +bsz: +\d+/ *(\d+)/.*?; +\d+/ *(\d+) tok/
 given = Job.read()
 
 
-def config(folder: Path) -> dict:
+def config(folder: Path) -> dict[str, Any]:
     """eole's configuration, written for the job."""
     train, dropout = given.updates + given.warm_up, [given.dropout]
     return {

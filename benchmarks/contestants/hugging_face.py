@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from pieces import BOS, EOS, PAD
-from torch import nn
+from contestants.pieces import BOS, EOS, PAD
 from transformers import M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel
 
 POSITIONS = 5000  # more than any sentence has
 
 
-def network(given: Any, dropout: float) -> nn.Module:
+def network(given: Any, dropout: float) -> Any:
     """The network of a job."""
     shape = {
         "vocab_size": given.vocabulary,

@@ -1,14 +1,15 @@
 """The same weights in Hugging Face transformers, or what it trained by itself."""
 
 from pathlib import Path
+from typing import Any
 
 import torch
-from hugging_face import network
-from pieces import EOS, PAD
-from renaming import Names, renamed
+from contestants.hugging_face import network
+from contestants.pieces import EOS, PAD
+from contestants.renaming import Names, renamed
+from contestants.translation import EPSILON, Job, cut, race_in_batches
 from safetensors.torch import load_file
 from torch import nn
-from translation import EPSILON, Job, cut, race_in_batches
 
 given = Job.read()
 torch.set_num_threads(given.threads)
@@ -23,7 +24,7 @@ NAMES = Names(
 )
 
 
-def load() -> nn.Module:
+def load() -> Any:
     """The model with our weights, or its own."""
     model = network(given, dropout=0.0)
     if TRAINED.exists():

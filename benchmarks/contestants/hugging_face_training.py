@@ -1,9 +1,9 @@
 """Hugging Face transformers from scratch: a plain loop over batches of like length."""
 
 import torch
-from hugging_face import network
-from job import Batch, Job, race_plainly
-from pieces import PAD
+from contestants.hugging_face import network
+from contestants.job import Batch, Job, race_plainly
+from contestants.pieces import PAD
 from torch import Tensor
 
 given = Job.read()

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import torch
-from pieces import BOS, EOS, PAD
+from contestants.pieces import BOS, EOS, PAD
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F

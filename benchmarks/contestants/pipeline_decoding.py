@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import torch
-from pipeline_network import network, section
+from contestants.pipeline_network import network, section
+from contestants.translation import Job, race
 from safetensors.torch import load_file
-from translation import Job, race
 
 from pipeline.decoding.translate import translate
 

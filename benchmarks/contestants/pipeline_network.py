@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from translation import Job
+from contestants.translation import Job
 
 from pipeline.decoding.translate import Decoding
 from pipeline.models import interface

@@ -3,8 +3,8 @@
 import time
 from pathlib import Path
 
-from job import POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer
-from pipeline_network import network
+from contestants.job import POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer
+from contestants.pipeline_network import network
 from safetensors.torch import save_file
 
 from pipeline import device

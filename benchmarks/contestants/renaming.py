@@ -18,7 +18,7 @@ class Names(NamedTuple):
 
 def renamed(weights: dict[str, Tensor], layers: int, names: Names) -> dict[str, Tensor]:
     """Both stacks of our `weights`."""
-    found = {}
+    found: dict[str, Tensor] = {}
     for side in ("encoder", "decoder"):
         if f"{side}_norm.weight" in weights:
             found |= pair(weights, f"{side}_norm", names.last_norm.format(side=side))
@@ -33,7 +33,7 @@ def layer(weights: dict[str, Tensor], ours: str, theirs: str, names: Names) -> d
     uses = {"self_attention": (names.self_attention, "attention_residual" if is_encoder else "self_residual")}
     if not is_encoder:
         uses["cross_attention"] = (names.cross_attention, "cross_residual")
-    found = {}
+    found: dict[str, Tensor] = {}
     *inward, outward = names.projections
     for name, ((other, norm), residual) in uses.items():
         for kind in ("weight", "bias"):

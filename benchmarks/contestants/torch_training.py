@@ -3,14 +3,16 @@
 import math
 
 import torch
-from job import POSITIONS, Job, race_plainly
-from pieces import PAD
+from contestants.job import POSITIONS, Job, race_plainly
+from contestants.pieces import PAD
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 
 class Network(nn.Module):
     """Embeddings, nn.Transformer, and the embedding matrix as the projection."""
+
+    positions: Tensor  # (POSITIONS, D)
 
     def __init__(self, given: Job) -> None:
         super().__init__()

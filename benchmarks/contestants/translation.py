@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from pieces import BOS, EOS, PAD
+from contestants.pieces import BOS, EOS, PAD
 
 EPSILON = 1e-6  # of our layer norms
 WARM_UP = 50  # sentences translated before the clock starts

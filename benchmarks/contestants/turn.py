@@ -16,7 +16,7 @@ OURS, PEERS = "pipeline", ("hugging_face", "eole")
 
 def run(command: list[str], given: dict[str, Any], threads: int) -> dict[str, Any]:
     """The last record that `command`, followed by the job's file, prints."""
-    paths = {"PYTHONPATH": str(HERE.parents[1])}
+    paths = {"PYTHONPATH": f"{HERE.parents[1]}{os.pathsep}{HERE.parent}"}  # of this project and of `contestants`
     environment = os.environ | paths | dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "job.json")

@@ -8,7 +8,7 @@ from pydantic import Field, PositiveInt, model_validator
 
 from pipeline import ids
 from pipeline.decoding import greedy
-from pipeline.decoding.translate import padded
+from pipeline.encoding.padding import pad
 from pipeline.models import interface
 from pipeline.params import Section
 from pipeline.seeding import generator
@@ -51,7 +51,7 @@ def choose(lines: Sequence[str], attending: Attending, part: str) -> list[int]:
 
 def likeliest(model: interface.Model, source: Sequence[int], max_length: int, device: torch.device) -> list[int]:
     """The greedy translation of one source, as `written` gives it. The caller has put the model into `eval()`."""
-    [pieces] = greedy.decode(model, padded([source]).to(device), [max_length])
+    [pieces] = greedy.decode(model, pad([source], after=(ids.EOS,)).to(device), [max_length])
     return written(pieces, max_length)
 
 
@@ -68,5 +68,5 @@ def weights(model: interface.Model, source: Sequence[int], output: Sequence[int]
     `device` and into `eval()`.
     """
     target_input = torch.tensor([[ids.BOS, *output[:-1]]], device=device)
-    found = model.attention(padded([source]).to(device), target_input)
+    found = model.attention(pad([source], after=(ids.EOS,)).to(device), target_input)
     return {name: torch.round(heads[0].double(), decimals=DECIMALS).tolist() for name, heads in found.items()}

@@ -7,12 +7,12 @@ from typing import Annotated, TypeVar
 import numpy as np
 import torch
 from pydantic import Field, PositiveInt
-from torch import Tensor
 
 from pipeline import ids, progress
 from pipeline.decoding import beam, greedy
 from pipeline.decoding.search import Hypothesis, length_penalty
 from pipeline.decoding.side_by_side import searched
+from pipeline.encoding.padding import cuts, pad
 from pipeline.models import interface
 from pipeline.params import Section
 
@@ -107,7 +107,7 @@ def each(
 ) -> Iterator[tuple[int, R]]:
     """What `of_batch` makes of each source that is not empty, with its index; batch after batch, the longest first."""
     lengths = [len(source) for source in sources]
-    todo = list(batches([index for index, length in enumerate(lengths) if length], lengths, decoding.tokens_per_batch))
+    todo = batches([index for index, length in enumerate(lengths) if length], lengths, decoding.tokens_per_batch)
 
     def found(net: interface.Model, batch: list[int]) -> list[R]:
         return of_batch(net, [sources[index] for index in batch])
@@ -126,7 +126,7 @@ def ranked(
     unknown: bool = False,
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source of a batch; a beam of 1 chooses by log P alone, as greedy does."""
-    source, longest = padded(sources).to(device), [decoding.max_length(len(one)) for one in sources]
+    source, longest = pad(sources, after=(ids.EOS,)).to(device), [decoding.max_length(len(one)) for one in sources]
     size, alpha = decoding.beam_size, decoding.length_penalty
     if size == 1:
         found = beam.decode(model, source, longest, beam_size=1, alpha=0.0, unknown=unknown)
@@ -144,19 +144,13 @@ def penalised(hypothesis: Hypothesis, max_length: int, alpha: float) -> Hypothes
     return Hypothesis(hypothesis.ids, hypothesis.score / float(length_penalty(torch.tensor(length), alpha)))
 
 
-def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: int) -> Iterator[list[int]]:
+def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: int) -> list[list[int]]:
     """`indices` by falling length, so that what does not fit the memory fails at once; each batch within the budget.
 
     A sentence longer than the budget is a batch of its own.
     """
-    batch: list[int] = []
-    for index in sorted(indices, key=lambda index: (-lengths[index], index)):
-        if batch and (len(batch) + 1) * (lengths[batch[0]] + 1) > tokens_per_batch:
-            yield batch
-            batch = []
-        batch.append(index)
-    if batch:
-        yield batch
+    order = sorted(indices, key=lambda index: (-lengths[index], index))
+    return [order[a:b] for a, b in cuts([lengths[index] + 1 for index in order], tokens_per_batch)]
 
 
 def search(
@@ -168,19 +162,10 @@ def search(
     unknown: bool = False,
 ) -> list[list[int]]:
     """The best translation of each source of one batch; with `unknown` UNK may be in it."""
-    source = padded(sources).to(device)
+    source = pad(sources, after=(ids.EOS,)).to(device)
     longest = [decoding.max_length(len(one)) for one in sources]
     if decoding.beam_size == 1:
         return greedy.decode(model, source, longest, unknown=unknown)
     size, alpha = decoding.beam_size, decoding.length_penalty
     found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, enough=decoding.enough, unknown=unknown)
     return [best.ids for best, *_ in found]
-
-
-def padded(sources: Sequence[Source]) -> Tensor:
-    """The sources with EOS, padded at the end: (B, S)."""
-    batch = torch.full((len(sources), max(map(len, sources)) + 1), ids.PAD, dtype=torch.int64)
-    for row, source in enumerate(sources):
-        batch[row, : len(source)] = torch.as_tensor(np.asarray(source, dtype=np.int64))
-        batch[row, len(source)] = ids.EOS
-    return batch

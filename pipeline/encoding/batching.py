@@ -9,6 +9,7 @@ from torch import Tensor
 
 from pipeline import ids
 from pipeline.encoding.budget import SentenceBatches, TokenBatches, Training
+from pipeline.encoding.padding import cuts, pad
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.files import DataError
 from pipeline.seeding import generator
@@ -142,7 +143,7 @@ class Plan:
     def cut(self, pairs: Indices) -> list[Indices]:
         """Pairs in micro-batches within `tokens_per_batch`."""
         longest = np.maximum(self.source[pairs], self.target[pairs])
-        return [pairs[begin:end] for begin, end in cuts(longest, self.training.tokens_per_batch)]
+        return [pairs[begin:end] for begin, end in cuts(longest.tolist(), self.training.tokens_per_batch)]
 
 
 def updates_from(
@@ -169,48 +170,22 @@ def by_length(source: Indices, target: Indices) -> Indices:
     return np.lexsort((np.where(target % 2, -source, source), target))
 
 
-def cuts(longest: Indices, budget: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of runs of sentences whose number times their longest stays within `budget`; at least one each."""
-    begin, length = 0, 0
-    for end, current in enumerate(longest.tolist()):
-        length = max(length, current)
-        if end > begin and (end + 1 - begin) * length > budget:
-            yield begin, end
-            begin, length = end, current
-    if begin < len(longest):
-        yield begin, len(longest)
-
-
 def in_order(encoded: Encoded, tokens_per_batch: int, *, first: int | None = None) -> list[Indices]:
     """The pairs of a part, or its `first` ones, in length-sorted micro-batches, always the same: for validation."""
     source, target = encoded.source.lengths[:first], encoded.target.lengths[:first]
     order = by_length(source, target)
-    return [order[a:b] for a, b in cuts(np.maximum(source, target)[order] + 1, tokens_per_batch)]
+    return [order[a:b] for a, b in cuts((np.maximum(source, target)[order] + 1).tolist(), tokens_per_batch)]
 
 
 def collate(encoded: Encoded, pairs: Indices) -> Batch:
     """Pad the pairs with these indices into one micro-batch."""
-    source = pad([append(row, ids.EOS) for row in rows(encoded.source, pairs)])
     target = rows(encoded.target, pairs)
-    target_input = pad([np.concatenate(([ids.BOS], row)) for row in target])
-    target_output = pad([append(row, ids.EOS) for row in target])
+    source = pad(rows(encoded.source, pairs), after=(ids.EOS,))
+    target_input, target_output = pad(target, before=(ids.BOS,)), pad(target, after=(ids.EOS,))
     real = torch.from_numpy(np.flatnonzero(target_output.numpy() != ids.PAD))  # without torch's threads
     return Batch(source, target_input, target_output, real, pairs)
 
 
-def rows(side: Ragged, pairs: Indices) -> list[Indices]:
+def rows(side: Ragged, pairs: Indices) -> list[np.ndarray]:
     """The ids of these sentences."""
-    return [side[int(pair)].astype(np.int64) for pair in pairs]
-
-
-def append(row: Indices, last: int) -> Indices:
-    """`row` with one id more."""
-    return np.concatenate((row, [last]))
-
-
-def pad(sentences: list[Indices]) -> Tensor:
-    """One row a sentence, filled up with PAD: (B, longest) int64."""
-    padded = np.full((len(sentences), max(map(len, sentences))), ids.PAD, dtype=np.int64)
-    for row, sentence in zip(padded, sentences, strict=True):
-        row[: len(sentence)] = sentence
-    return torch.from_numpy(padded)
+    return [side[int(pair)] for pair in pairs]

@@ -18,7 +18,7 @@ def whole(project_root):
 
 @pytest.fixture
 def faults(whole, tmp_path, monkeypatch):
-    """What `check` says after some edits: {dotted key: value}, None to leave it out, `<file>:` before a key elsewhere."""
+    """What `check` says after some edits: {key: value}, None to leave it out, `<file>:` before a key elsewhere."""
     monkeypatch.chdir(tmp_path)
 
     def faults_of(edits):

@@ -1,4 +1,5 @@
 import json
+import random
 import sys
 
 import ctranslate2
@@ -7,6 +8,7 @@ import torch
 
 from pipeline import cli, ids
 from pipeline.commands.ctranslate2_export import FILES, ExportError, save, tokens
+from pipeline.decoding.translate import Decoding, translate
 from pipeline.vocabularies.vocabulary import Vocabulary
 from tests.toys import networks
 
@@ -26,6 +28,14 @@ class Side:
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
 SOURCE, TARGET = ([*SPECIAL, *(f"{side}{n}" for n in range(4, size))] for side, size in (("s", 13), ("t", 11)))
 MODELS = ["transformer_prenorm", "transformer_postnorm"]
+DECODING = Decoding(
+    beam_size=3,
+    length_penalty=1.0,
+    patience=None,
+    max_length_factor=1.0,
+    max_length_offset=4,
+    tokens_per_batch=40,
+)
 
 
 def export(model, folder, quantization="float32", positions=20):
@@ -36,14 +46,22 @@ def export(model, folder, quantization="float32", positions=20):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("tied", ["none", "output"])
-def test_every_piece_of_a_translation_has_the_probability_it_has_here(tmp_path, name, tied):
-    model = networks.build(name, tied_embeddings=tied)
-    source, target = [5, 6, 7, 12, 4, 4, 9], [4, 5, ids.UNK, 10, 9, 8, 7, 6, 5, 4, 10, 10]
-    hidden = model.hidden(torch.tensor([[*source, ids.EOS]]), torch.tensor([[ids.BOS, *target]]))
-    expected = model.logits(hidden)[0].log_softmax(dim=1)[range(13), [*target, ids.EOS]]
-    translator = ctranslate2.Translator(str(export(model, tmp_path)))
-    [scored] = translator.score_batch([[SOURCE[n] for n in source]], [[TARGET[n] for n in target]])
-    assert scored.log_probs == pytest.approx(expected.tolist(), abs=1e-4)
+def test_every_piece_has_the_probability_it_has_here(tmp_path, name, tied):
+    """Those of our translations by beam search, and those of targets drawn from the whole vocabulary."""
+    model, draw = networks.build(name, tied_embeddings=tied), random.Random(1)
+    sources = [draw.choices(range(4, 13), k=1 + number % 14) for number in range(60)]
+    targets = translate(model, sources[:30], DECODING, torch.device("cpu"), unknown=True)
+    targets += [draw.choices([ids.UNK, *range(4, 11)], k=number % 17) for number in range(30)]
+    translator = ctranslate2.Translator(str(export(model, tmp_path)), compute_type="float32")
+    scored = translator.score_batch(
+        [[SOURCE[piece] for piece in source] for source in sources],
+        [[TARGET[piece] for piece in target] for target in targets],
+        max_batch_size=7,
+    )
+    for source, target, found in zip(sources, targets, scored, strict=True):
+        hidden = model.hidden(torch.tensor([[*source, ids.EOS]]), torch.tensor([[ids.BOS, *target]]))
+        expected = model.logits(hidden)[0].log_softmax(dim=1)[range(len(target) + 1), [*target, ids.EOS]]
+        assert found.log_probs == pytest.approx(expected.tolist(), abs=1e-4)
 
 
 def test_the_settings_are_ours(tmp_path):

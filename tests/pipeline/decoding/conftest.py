@@ -73,6 +73,6 @@ def told() -> type[Told]:
 def padded() -> Callable[[list[list[int]]], Tensor]:
     def pad(sources: list[list[int]]) -> Tensor:
         longest = max(map(len, sources))
-        return torch.tensor([[*one, ids.EOS] + [ids.PAD] * (longest - len(one)) for one in sources])
+        return torch.tensor([[*map(int, one), ids.EOS] + [ids.PAD] * (longest - len(one)) for one in sources])
 
     return pad

@@ -7,7 +7,7 @@ import torch
 
 from pipeline import ids
 from pipeline.decoding import beam, greedy
-from pipeline.decoding.translate import Decoding, batches, n_best, padded, translate
+from pipeline.decoding.translate import Decoding, batches, n_best, translate
 from pipeline.params import ParamsError
 
 CPU = torch.device("cpu")
@@ -42,7 +42,7 @@ def test_order_and_batch_size_change_nothing(drawn, beam_size):
     assert translate(model, SOURCES[::-1], decoding(beam_size=beam_size), CPU) == once[::-1]
 
 
-def test_each_is_what_the_search_finds_for_it_alone(drawn):
+def test_each_is_what_the_search_finds_for_it_alone(drawn, padded):
     model, steered = drawn(9), decoding()
     best = [
         beam.decode(model, padded([one]), [steered.max_length(len(one))], beam_size=3, alpha=0.6) for one in SOURCES
@@ -51,7 +51,7 @@ def test_each_is_what_the_search_finds_for_it_alone(drawn):
     assert translate(model, SOURCES, steered, CPU) == expected
 
 
-def test_beam_size_one_is_greedy_whatever_the_length_penalty(drawn):
+def test_beam_size_one_is_greedy_whatever_the_length_penalty(drawn, padded):
     model, steered = drawn(9), decoding(beam_size=1, length_penalty=5.0)
     expected = [greedy.decode(model, padded([one]), [steered.max_length(len(one))])[0] for one in SOURCES if len(one)]
     assert [
@@ -60,7 +60,7 @@ def test_beam_size_one_is_greedy_whatever_the_length_penalty(drawn):
 
 
 @pytest.mark.parametrize("tokens", [1, 7, 1000])
-def test_the_n_best_are_what_the_search_finds_for_each_alone(drawn, tokens):
+def test_the_n_best_are_what_the_search_finds_for_each_alone(drawn, padded, tokens):
     model, steered = drawn(9), decoding(tokens_per_batch=tokens)
     alone = [
         beam.decode(model, padded([one]), [steered.max_length(len(one))], beam_size=3, alpha=0.6, n_best=2)[0][:2]
@@ -102,18 +102,10 @@ def test_maximum_length_nought(drawn):
 def test_batches_are_of_like_length_and_within_the_budget():
     lengths = [3, 0, 1, 5, 2, 30, 0, 3]
     indices = [0, 2, 3, 4, 5, 7]
-    assert list(batches(indices, lengths, 12)) == [[5], [3, 0], [7, 4, 2]]
-    assert list(batches(indices, lengths, 1)) == [[5], [3], [0], [7], [4], [2]]
-    assert list(batches([0, 1, 2], [3, 3, 3], 9)) == [[0, 1], [2]]  # with EOS four each
-    assert list(batches([], [], 12)) == []
-
-
-def test_padded_ends_every_source_with_eos():
-    assert padded([[5, 6], [], np.array([7], dtype=np.uint16)]).tolist() == [
-        [5, 6, ids.EOS],
-        [ids.EOS, ids.PAD, ids.PAD],
-        [7, ids.EOS, ids.PAD],
-    ]
+    assert batches(indices, lengths, 12) == [[5], [3, 0], [7, 4, 2]]
+    assert batches(indices, lengths, 1) == [[5], [3], [0], [7], [4], [2]]
+    assert batches([0, 1, 2], [3, 3, 3], 9) == [[0, 1], [2]]  # with EOS four each
+    assert batches([], [], 12) == []
 
 
 def test_patience_times_the_beam_is_enough():

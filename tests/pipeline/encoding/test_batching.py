@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pipeline import ids
-from pipeline.encoding.batching import Batch, Plan, Position, by_length, collate, cuts, in_order, updates_from
+from pipeline.encoding.batching import Batch, Plan, Position, by_length, collate, in_order, updates_from
 from pipeline.encoding.budget import SentenceBatches, TokenBatches
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.files import DataError
@@ -256,17 +256,6 @@ def test_shares_are_the_whole(part, size):
         found = sorted((number, batch.pairs.tolist()) for other in others for number, batch in other.batches.items())
         assert found == [(number, batch.pairs.tolist()) for number, batch in whole.batches.items()]
         assert all((other.position, *other[2:]) == (whole.position, *whole[2:]) for other in others)
-
-
-def test_cuts_by_hand():
-    def cut(lengths, budget):
-        return list(cuts(np.array(lengths, dtype=np.int32), budget))
-
-    assert cut([2, 2, 2, 2], 4) == [(0, 2), (2, 4)]
-    assert cut([1, 2, 3, 3], 6) == [(0, 2), (2, 4)]  # 3 sentences of 3 would be 9
-    assert cut([3, 1, 1], 6) == [(0, 2), (2, 3)]  # the longest counts wherever it stands
-    assert cut([9, 9], 6) == [(0, 1), (1, 2)]
-    assert cut([], 6) == []
 
 
 def test_in_order_is_sorted_and_whole(part):

@@ -1,0 +1,39 @@
+"""Sentences of different lengths in one tensor: how many of them fit into a budget, and what fills the gaps."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pipeline import ids
+
+
+def cuts(longest: Sequence[int], budget: int) -> Iterator[tuple[int, int]]:
+    """Begin and end of runs of sentences whose number times their longest stays within `budget`; at least one each."""
+    begin, length = 0, 0
+    for end, current in enumerate(longest):
+        length = max(length, current)
+        if end > begin and (end + 1 - begin) * length > budget:
+            yield begin, end
+            begin, length = end, current
+    if begin < len(longest):
+        yield begin, len(longest)
+
+
+def pad(
+    sentences: Sequence[Sequence[int] | np.ndarray[Any, Any]],
+    *,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
+) -> Tensor:
+    """One row a sentence, with the pieces `before` and `after` it, filled up with PAD: (B, longest) int64."""
+    extra = len(before) + len(after)
+    table = np.full((len(sentences), max(map(len, sentences)) + extra), ids.PAD, dtype=np.int64)
+    for row, sentence in zip(table, sentences, strict=True):
+        end = len(before) + len(sentence)
+        row[: len(before)] = before
+        row[len(before) : end] = sentence
+        row[end : end + len(after)] = after
+    return torch.from_numpy(table)

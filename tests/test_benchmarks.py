@@ -1,0 +1,110 @@
+"""Every script of benchmarks/ says what it can do, and those that need no hours run on toys."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from tests.toys import systems, tiny_project, trainings
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = sorted(path.name for path in ROOT.glob("benchmarks/*.py"))
+AVERAGE = "average: {checkpoints: 2}\n"
+
+
+def run(folder: Path, name: str, *arguments: str) -> str:
+    """What a script, run in a folder to a good end, prints."""
+    said = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / name, *arguments],
+        cwd=folder,
+        env=tiny_project.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert said.returncode == 0, said.stdout + said.stderr
+    return said.stdout
+
+
+@pytest.fixture
+def encoded(tmp_path) -> Path:
+    """A folder with an encoded corpus, and what a training on it reads."""
+    trainings.lay_out(tmp_path)
+    with (tmp_path / "params.yaml").open("a", encoding="utf-8") as file:
+        file.write(AVERAGE)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    """The tiny project trained for 600 updates, up to the averaged model, and 200 test sentences."""
+    root = tmp_path_factory.mktemp("trained")
+    tiny_project.lay_out(root)
+    yaml, path = YAML(typ="safe"), root / "params.yaml"
+    params = yaml.load(path)
+    toy = params["corpora"]["toy"]
+    toy["download"]["parts"]["train"]["num_pairs"] = 3000
+    toy["download"]["parts"]["test"]["num_pairs"] = 200
+    toy["training"] |= {"updates": 600, "validation_interval": 300, "checkpoint_interval": 300}
+    yaml.dump(params, path)
+    stages = tiny_project.stages()
+    for name in ("local", "download", "clean", "split", "vocabulary", "encode", "train", "average"):
+        tiny_project.run(stages[name], root)
+    return root
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_says_what_it_can_do(name, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    monkeypatch.setattr(sys, "path", [str(ROOT / "benchmarks"), *sys.path])
+    monkeypatch.setattr(os, "environ", os.environ.copy())
+    with pytest.raises(SystemExit) as end:
+        runpy.run_path(str(ROOT / "benchmarks" / name), run_name="__main__")
+    assert end.value.code == 0
+    assert "--help" in capsys.readouterr().out
+
+
+def test_train_speed_on_a_toy(encoded):
+    said = run(
+        encoded,
+        *("train_speed.py", "--data", "data/encode/toy-joint", "--positions", "200", "--stage-updates", "0"),
+        *("--updates", "2", "--warm-up", "1", "--rounds", "1", "--threads", "1"),
+    )
+    rows = [line.split(" | ") for line in said.splitlines() if line.startswith("| fp32 | ")]
+    assert [row[1] for row in rows] == ["pipeline", "torch"]
+    assert all(int(row[2].replace(",", "")) > 0 for row in rows)
+
+
+@pytest.mark.slow
+def test_memory_on_a_toy(encoded):
+    said = run(encoded, "memory.py", trainings.SYSTEM, "--updates", "8", "--every", "4", "--table", "samples.csv")
+    assert re.search(r"^\| [\d,]+ \| \d\.\d\d \| \d\.\d\d \|$", said, re.MULTILINE)
+    assert (encoded / "samples.csv").read_text().startswith("update,gib,peak_gib\n")
+
+
+@pytest.mark.parametrize("model", ["transformer_prenorm", "transformer_postnorm"])
+def test_export_equality_on_a_toy(tmp_path, model):
+    said = run(tmp_path, "export_equality.py", systems.lay_out(tmp_path, model))
+    assert re.search(r"^\d+ log-probabilities of 6 lines differ by at most \d\.\de-0\d$", said, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_a_trained_system_is_the_same_model_in_ctranslate2(trained):
+    """On a whole test part: the script fails if a log-probability differs by more than 1e-4."""
+    said = run(trained, "export_equality.py", tiny_project.SYSTEM)
+    found = re.search(r"^([\d,]+) of ([\d,]+) lines .* equal under each engine's own search$", said, re.MULTILINE)
+    equal, lines = (int(number.replace(",", "")) for number in found.groups())
+    assert lines == 200
+    assert equal > 0.5 * lines
+
+
+@pytest.mark.slow
+def test_decode_speed_on_a_trained_system(trained):
+    options = ("--beam", "2", "--batch", "200", "--sentences", "20", "--rounds", "1", "--threads", "1")
+    said = run(trained, "decode_speed.py", tiny_project.SYSTEM, *options)
+    names = [line.split(" | ")[1] for line in said.splitlines() if line.startswith("| 2 | ")]
+    assert names == ["pipeline", "pipeline, patience 1", "ctranslate2 float32", "ctranslate2 int8"]
