@@ -137,7 +137,7 @@ def advance(beam: Beam, candidates: Continuations, rule: Rule, found: list[list[
 
 
 def continuations(
-    beam: Beam, scorer: interface.Product, hidden: Tensor, count: int, never: Sequence[int] = NEVER
+    beam: Beam, scorer: interface.LinearMap, hidden: Tensor, count: int, never: Sequence[int] = NEVER
 ) -> Continuations:
     """The `count` best of each sentence's beginnings with one more piece, the best first (C of them at most).
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.models.interface import Product
+from pipeline.models.interface import LinearMap
 
 # No search writes these, but UNK where it is asked to: text cannot hold an unknown piece (it would read ` ⁇ `), a
 # translation in whole words can. fairseq leaves it in and charges a penalty for it, 0 unless asked.
@@ -26,7 +26,7 @@ class Hypothesis(NamedTuple):
 
 
 def chosen(
-    scorer: Product,
+    scorer: LinearMap,
     hidden: Tensor,
     choose: Callable[[Tensor, slice], tuple[Tensor, ...]],
     never: Sequence[int] = NEVER,

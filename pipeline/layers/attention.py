@@ -4,11 +4,10 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from pipeline.kernels import dispatch
 from pipeline.layers.cache import Turn
-from pipeline.layers.mixing import Mixing, bias_of
-from pipeline.layers.packed import Linear
+from pipeline.layers.linear import Linear
 
 
 class MultiHeadAttention(nn.Module):
@@ -64,12 +63,9 @@ class MultiHeadAttention(nn.Module):
     def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
         """The values weighted by softmax(Q K^T / sqrt(K)): (B, H, T, K), (B, H, S, K) twice -> (B, H, T, K)."""
         if self.watched is not None:
-            self.watched.append(weights(query, key, mask, causal=causal))
+            self.watched.append(attention_weights(query, key, mask, causal=causal))
         dropout = self.dropout if self.training else 0.0
-        if dropout and query.device.type == "cpu" and query.dtype == torch.bfloat16:
-            bias = bias_of(query, mask, causal=causal)
-            return Mixing.apply(query, key, value, bias, dropout)
-        return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+        return dispatch.scaled_dot_product_attention(query, key, value, mask, dropout=dropout, causal=causal)
 
     def join(self, mixed: Tensor) -> Tensor:
         """The heads side by side, projected: (B, H, T, K) -> (B, T, D)."""
@@ -81,8 +77,9 @@ class MultiHeadAttention(nn.Module):
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
 
 
-def weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
-    """softmax(Q K^T / sqrt(K)), which the fused product keeps to itself: (B, H, T, K), (B, H, S, K) -> (B, H, T, S)."""
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+    """softmax(Q K^T / sqrt(K)), which fused kernels do not return: (B, H, T, K), (B, H, S, K) -> (B, H, T, S)."""
     scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
-    bias = bias_of(query, mask, causal=causal)
-    return (scores if bias is None else scores + bias).softmax(dim=3)
+    if causal:
+        mask = torch.ones(scores.shape[2:], dtype=torch.bool, device=scores.device).tril()
+    return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(dim=3)

@@ -6,14 +6,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.layers.packed import Packable
+from pipeline.layers.linear import Prepackable
 
 
 class SharedMatrixError(ValueError):
     """Two vocabularies of different size cannot share one matrix."""
 
 
-class Embeddings(Packable, nn.Module):
+class Embeddings(Prepackable, nn.Module):
     """Source embedding, target embedding and output projection.
 
     `tied` says which uses share a matrix: "none", "output" (target embedding and projection) or "all" (three ways).
@@ -51,4 +51,4 @@ class Embeddings(Packable, nn.Module):
 
     def logits(self, x: Tensor) -> Tensor:
         """Shapes: x (..., D) -> (..., V)."""
-        return self.product(x, self.projection, self.bias)
+        return self.linear(x, self.projection, self.bias)

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline import ids
+from pipeline.kernels.dispatch import LinearMap
 from pipeline.layers.dropout import Dropout
-from pipeline.layers.packed import Linear, Product, packing
+from pipeline.layers.linear import Linear, prepacking
 from pipeline.params import Section, Width
 
 State = dict[str, Tensor]
@@ -101,9 +102,9 @@ class Recurrent(nn.Module):
         return self.output(self.output_dropout(hidden))
 
     @contextmanager
-    def searching(self) -> Iterator[Product]:
+    def searching(self) -> Iterator[LinearMap]:
         """Gives `logits`; while open every product is by a matrix that was arranged once."""
-        with packing(self):
+        with prepacking(self):
             yield self.output
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:

@@ -9,13 +9,14 @@ from pydantic import Field, ValidationInfo, field_validator
 from torch import Tensor, nn
 
 from pipeline import ids
+from pipeline.kernels.dispatch import LinearMap
 from pipeline.layers import cache
 from pipeline.layers.attention import MultiHeadAttention
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings
 from pipeline.layers.feed_forward import FeedForward
 from pipeline.layers.initialisation import Initialisation
-from pipeline.layers.packed import Product, packing
+from pipeline.layers.linear import prepacking
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
 from pipeline.params import Depth, Section, Width
@@ -145,9 +146,9 @@ class Transformer(nn.Module):
         return self.embeddings.logits(hidden)
 
     @contextmanager
-    def searching(self) -> Iterator[Product]:
+    def searching(self) -> Iterator[LinearMap]:
         """Gives `logits`; while open every product is by a matrix that was arranged once."""
-        with packing(self):
+        with prepacking(self):
             yield self.logits
 
     def start(self, source: Tensor) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from pipeline.layers.packed import Linear
+from pipeline.layers.linear import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import LSTMEncoder
 from pipeline.layers.scope import Global

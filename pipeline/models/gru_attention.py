@@ -7,7 +7,7 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from pipeline.layers import scope, scoring
-from pipeline.layers.packed import Linear
+from pipeline.layers.linear import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import GRUEncoder
 from pipeline.params import Width

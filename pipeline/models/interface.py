@@ -8,7 +8,7 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-from pipeline.layers.packed import Product as Product
+from pipeline.kernels.dispatch import LinearMap as LinearMap
 
 # Of a search: dimension 0 of a tensor is the row, or the sentence where its name begins with `source.`. Each of the B
 # sentences has W rows, sentence by sentence, so that what it keeps of its source need not be copied for each. Where a
@@ -38,7 +38,7 @@ class Model(Protocol):
         """Scores of every target piece: (..., D) -> (..., V)."""
         ...
 
-    def searching(self) -> AbstractContextManager[Product]:
+    def searching(self) -> AbstractContextManager[LinearMap]:
         """Open around the `start` and all steps of a search; gives `logits`, of which the caller may change the scores.
 
         Meanwhile no weight changes, nothing is autocast and no other search of the model is under way. It may be open

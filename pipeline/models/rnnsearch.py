@@ -4,8 +4,8 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
+from pipeline.layers.linear import Linear
 from pipeline.layers.maxout import Maxout
-from pipeline.layers.packed import Linear
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
 from pipeline.layers.recurrent_encoder import GRUEncoder
 from pipeline.layers.scope import Global

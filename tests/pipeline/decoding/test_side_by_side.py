@@ -63,7 +63,7 @@ def test_networks_are_searching_all_the_while(model, threads, device, number):
 
 
 def products(net):
-    return [layer.products for layer in net.modules() if hasattr(layer, "products")]
+    return [layer.prepacked for layer in net.modules() if hasattr(layer, "prepacked")]
 
 
 def test_one_batch_or_a_gpu_needs_no_thread(model, threads):

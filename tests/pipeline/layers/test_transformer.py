@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.layers import dropout
+from pipeline.kernels import dispatch
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import Transformer, TransformerArch
 from pipeline.params import ParamsError
@@ -90,7 +90,7 @@ def test_dropout_is_drawn_place_by_place(residual, rates, monkeypatch):
         drawn.append(dropout_p)
         return attend(*args, dropout_p=0.0, **settings)
 
-    monkeypatch.setattr(dropout, "draw", draw)
+    monkeypatch.setattr(dispatch, "draw_mask", draw)
     monkeypatch.setattr(F, "scaled_dot_product_attention", attended)
     build(residual, **dict(zip(DROPOUTS, rates, strict=True))).hidden(SOURCE, TARGET)
     added, attention, inside = rates
