@@ -107,7 +107,7 @@ def ends_itself(decoding: Decoding) -> bool:
 
 def enough(decoding: Decoding, limit: int) -> int:
     """How many translations end a search; where it is to be exact as many as it has room for: beam_size a step."""
-    return int(min(decoding.enough, decoding.beam_size * limit)) if decoding.beam_size > 1 else 1
+    return int(min(decoding.max_finished, decoding.beam_size * limit)) if decoding.beam_size > 1 else 1
 
 
 def translate(

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 from torch import Tensor, nn
 
@@ -32,8 +33,14 @@ class Linear(Prepackable, nn.Linear):
         return self.linear(x, self.weight[begin:end], self.bias[begin:end], (begin, end))
 
 
+class Network(Protocol):
+    """A torch module, or what lists the modules of one."""
+
+    def modules(self) -> Iterator[nn.Module]: ...
+
+
 @contextmanager
-def prepacking(network: nn.Module) -> Iterator[None]:
+def prepacking(network: Network) -> Iterator[None]:
     """Every `Prepackable` of a network prepacks each matrix at its first use: no gradient, and no weight may change.
 
     It may be entered again inside: layers already prepared by an outer caller stay under its control.

@@ -1,6 +1,6 @@
 """How well each source position fits the decoder's state: the attention scoring functions.
 
-Each has `remember`, what is computed of the source once a sentence, and `forward`, the scores at one step.
+Each has `project_memory`, computed once per sentence, and `forward`, the scores of one step.
 """
 
 import math
@@ -47,7 +47,7 @@ class Additive(nn.Module):
         self.v = nn.Parameter(torch.empty(size))
         nn.init.uniform_(self.v, -1 / math.sqrt(size), 1 / math.sqrt(size))
 
-    def remember(self, memory: Tensor) -> Tensor:
+    def project_memory(self, memory: Tensor) -> Tensor:
         """Shapes: memory (B, S, C) -> (B, S, A)."""
         return self.key(memory)
 
@@ -68,7 +68,7 @@ class Product(nn.Module):
         self.key = nn.Linear(memory_size, state_size, bias=False) if kind == "general" else nn.Identity()
         self.scale = state_size**-0.5 if kind == "scaled_dot" else 1.0
 
-    def remember(self, memory: Tensor) -> Tensor:
+    def project_memory(self, memory: Tensor) -> Tensor:
         """Shapes: memory (B, S, C) -> (B, S, D)."""
         return self.key(memory)
 
@@ -87,7 +87,7 @@ class Location(nn.Module):
         super().__init__()
         self.query = nn.Linear(state_size, positions)
 
-    def remember(self, memory: Tensor) -> Tensor:
+    def project_memory(self, memory: Tensor) -> Tensor:
         """Only how many positions there are: (B, S, C) -> (B, S, 0)."""
         return memory[:, :, :0]
 

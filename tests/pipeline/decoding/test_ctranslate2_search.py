@@ -9,7 +9,7 @@ import torch
 
 from pipeline import ctranslate2_export, ids
 from pipeline.decoding.ctranslate2_search import Engine, Found, first_limit, positions, search, together, translate
-from pipeline.decoding.search import NEVER
+from pipeline.decoding.search import FORBIDDEN
 from pipeline.decoding.translate import Decoding, n_best
 from pipeline.decoding.translate import translate as translate_by_torch
 from pipeline.vocabularies.vocabulary import Vocabulary
@@ -119,12 +119,12 @@ def test_same_lines_where_the_vocabulary_is_smaller_than_the_beam(tmp_path):
 
 def test_padding_unknown_and_bos_are_never_written(tmp_path):
     model = network()
-    model.embeddings.bias.data[list(NEVER)] += 50
+    model.embeddings.bias.data[list(FORBIDDEN)] += 50
     for beam_size in (1, 5):
         steered = decoding(beam_size=beam_size)
         found = translate(export(model, tmp_path), SOURCES, steered)
         assert found == translate_by_torch(model, SOURCES, steered, CPU)
-        assert not {*NEVER, ids.EOS} & {piece for pieces in found for piece in pieces}
+        assert not {*FORBIDDEN, ids.EOS} & {piece for pieces in found for piece in pieces}
 
 
 def test_nothing_and_empty_sources_and_no_room(tmp_path):
