@@ -1,4 +1,4 @@
-"""The Transformer's two stacks; how a sub-layer is wrapped (`PostNorm` or `PreNorm`) is the model's choice."""
+"""The Transformer's two stacks; a model chooses how sub-layers are wrapped, by `PostNorm` or `PreNorm`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,10 +24,11 @@ DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
 
 
 class TransformerArch(Section):
-    """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too.
+    """The keys of `arch` of both Transformers.
 
-    `dropout` is on the sums of embeddings and positions and on what each sub-layer adds, `attention_dropout` on the
-    weights of attention, `feed_forward_dropout` on the hidden units of the feed-forward networks.
+    `tied_embeddings`: which uses share a matrix, see `Embeddings`. `dropout` is on the sums of embeddings and positions
+    and on what each sub-layer adds, `attention_dropout` on the weights of attention, `feed_forward_dropout` on the
+    hidden units of the feed-forward networks.
     """
 
     encoder_layers: Depth
@@ -44,7 +45,7 @@ class TransformerArch(Section):
     @field_validator("heads")
     @classmethod
     def divide_width(cls, heads: int, info: ValidationInfo) -> int:
-        """The heads share the width equally."""
+        """The width must split into heads."""
         width = info.data.get("width", heads)
         if width % heads:
             raise ValueError(f"must divide width {width}, got {heads}")
@@ -68,7 +69,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention to the past, attention to the source, then feed-forward."""
+    """Causal self-attention, attention to the source, then feed-forward."""
 
     def __init__(self, residual: Residual, arch: TransformerArch) -> None:
         super().__init__()
@@ -82,7 +83,7 @@ class DecoderLayer(nn.Module):
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Shapes: x (B, T, D), memory (B, S, D), mask (B, 1, 1, S) -> (B, T, D).
 
-        The padding of x needs no mask: it stands at the end, where no real position looks.
+        The padding of x needs no mask: it comes last, and no real position attends to what comes after it.
         """
         x = self.self_residual(x, lambda y: self.self_attention(y, None, causal=True))
         return self.read_source(x, self.cross_attention.project_memory(memory), mask)
@@ -131,7 +132,7 @@ class TransformerState(DecoderState):
 
 
 class Transformer(nn.Module):
-    """Encoder and decoder over embeddings; answers everything that `models.interface.Model` asks.
+    """Encoder and decoder over embeddings: everything that `models.interface.Model` asks.
 
     Shapes: source (B, S) with EOS at each row's end and then padding, target_input (B, T) that begins with BOS.
     """
@@ -144,10 +145,10 @@ class Transformer(nn.Module):
         self.dropout = Dropout(arch.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(residual, arch) for _ in range(arch.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(residual, arch) for _ in range(arch.decoder_layers))
-        ends = residual is PreNorm  # a pre-norm stack's sum has not been normalised yet
-        self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
-        arch.initialisation.start(self)
+        has_final_norm = residual is PreNorm  # whose sums have not been normalised yet
+        self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
+        arch.initialisation.initialise(self)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """The encoded source and the mask of its real positions: (B, S, D) and (B, 1, 1, S)."""

@@ -28,7 +28,7 @@ class Arch(RecurrentArch):
 
     @model_validator(mode="after")
     def match_widths(self) -> Self:
-        """The decoder starts from the encoder's mean states and is compared with them."""
+        """The decoder starts from the means of the encoder's states and is multiplied with them."""
         if self.width != 2 * self.encoder_width:
             raise ValueError(f"width: must be twice encoder_width {self.encoder_width}, got {self.width}")
         return self
@@ -44,7 +44,7 @@ class State(AttentionState):
 class Model(Recurrent[State]):
     """a = softmax(s_{t-1}^T h_j / sqrt(D)); c = sum_j a_j h_j; s_t = LSTM([E y_{t-1}; c], s_{t-1}); W s_t without bias.
 
-    The decoder starts from the means over the real positions of the encoder's hidden and of its cell states.
+    The decoder starts from the means over the real positions of the encoder's hidden and cell states.
     """
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
@@ -64,7 +64,7 @@ class Model(Recurrent[State]):
         """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
         x, real, lengths = self.embed_source(source)
         hiddens, cells = self.encoder(x, lengths)
-        share = (real / lengths[:, None])[:, :, None].to(x.dtype)  # (B, S, 1), 0 where there is padding
+        share = (real / lengths[:, None])[:, :, None].to(x.dtype)  # (B, S, 1), 0 at padding
         memory = Annotations(hiddens, self.scoring.project_memory(hiddens), real)
         return State(source=memory, s=(hiddens * share).sum(dim=1), cell=(cells * share).sum(dim=1))
 
@@ -84,8 +84,8 @@ class Model(Recurrent[State]):
 def initialise_as_published(model: nn.Module) -> None:
     """Embeddings Xavier-uniform of gain sqrt(2), other matrices Xavier-uniform, biases U(-0.5, 0.5), in place.
 
-    Each gate of an LSTM is a matrix of its own. torch's LSTMs have two biases where the published ones have one: the
-    second starts at 0.
+    Each gate of an LSTM counts as a matrix. torch's LSTMs have two biases, the published ones one: the second starts
+    at 0.
     """
     for name, weight in model.named_parameters():
         if name.endswith("embedding"):

@@ -30,7 +30,7 @@ class Arch(RecurrentArch):
 
     @model_validator(mode="after")
     def match_widths(self) -> Self:
-        """A product of two vectors needs them equally long."""
+        """The product of two vectors needs equal widths."""
         if self.attention.kind in ("dot", "scaled_dot") and self.memory_width != self.width:
             raise ValueError(
                 f"attention.kind: {self.attention.kind} needs states of equal width, got {self.memory_width} in the "
@@ -42,7 +42,7 @@ class Arch(RecurrentArch):
 class Model(Recurrent[AttentionState]):
     """a = attend(s_{t-1}, h); c = sum_j a_j h_j; s_t = GRU([E y_{t-1}; c], s_{t-1}); W [s_t; c; E y_{t-1}] + b.
 
-    s_0 is the encoder's last state, through a linear layer where widths differ or it has two directions.
+    s_0 is the encoder's last state, through a linear layer if widths differ or the encoder has two directions.
     All weights start as torch's layers do, embeddings from N(0, 1): from N(0, 1 / E) it learnt half as fast.
     Source: Bahdanau et al. 2015, simplified as in the tutorials on Multi30k; Luong et al. 2015 for the choices.
     """

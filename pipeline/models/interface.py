@@ -1,4 +1,4 @@
-"""What every model answers, and how one is found: `pipeline/models/<name>.py` defines `Arch` and `Model`."""
+"""What every model offers, and how to find one: `pipeline/models/<name>.py` defines `Arch` and `Model`."""
 
 from collections.abc import Iterator
 from importlib import import_module
