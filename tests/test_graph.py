@@ -37,7 +37,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "encoding": {"vocabularies.vocabulary", "params", "files", "ids", "seeding", "progress"},
     "kernels": set(),
     "layers": {"kernels.dispatch", "params", "ids"},
-    "models": {"models.interface", "layers", "kernels.dispatch", "params", "ids"},
+    "models": {"models.interface", "layers", "params", "ids"},
     "training": {
         "models.interface",
         "encoding.batching",

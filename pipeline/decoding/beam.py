@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import FORBIDDEN, Hypothesis, choose, forbidden, length_penalty
+from pipeline.decoding.search import FORBIDDEN, Hypothesis, choose_pieces, forbidden, length_penalty
 from pipeline.models import interface
 
 
@@ -113,7 +113,7 @@ def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[li
     length, width = beam.length + 1, beam.log_p.shape[1]
     is_last_step = beam.max_lengths == length
     ends = pieces[:, :, -1] == ids.EOS
-    # No prefix has two candidates that end, so all but `width` of them go on at least.
+    # Of each prefix one candidate at most ends, so at least C - W of them go on.
     going_on = ends.byte().argsort(dim=1, stable=True)[:, : min(beam_size, ends.shape[1] - width)]  # (B, W)
 
     is_finished = ends & (torch.arange(ends.shape[1], device=ends.device) < beam_size)
@@ -155,7 +155,7 @@ def candidates(
         log_p = torch.log_softmax(logits, dim=1).add_(beam.log_p.flatten()[rows, None])
         return stable_topk(log_p, min(count, logits.shape[1]))
 
-    log_p, last = choose(model, hidden, best_of_each, never)
+    log_p, last = choose_pieces(model, hidden, best_of_each, never)
     each = log_p.shape[1]
     best, index = stable_topk(log_p.view(sentences, -1), min(count, width * each))
     parents, last = index // each, last.view(sentences, -1).gather(1, index)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import choose, forbidden
+from pipeline.decoding.search import choose_pieces, forbidden
 from pipeline.models import interface
 
 
@@ -31,7 +31,7 @@ def decode(
         state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
         while len(sentence):
             hidden, state = model.step(state, tokens)
-            [tokens] = choose(model, hidden, likeliest, never)
+            [tokens] = choose_pieces(model, hidden, argmax, never)
             written[sentence, length] = tokens
             length += 1
             alive = ((tokens != ids.EOS) & (length < limits[sentence])).nonzero().flatten()
@@ -40,6 +40,6 @@ def decode(
     return [line[: line.index(ids.EOS)] if ids.EOS in line else line for line in written.tolist()]
 
 
-def likeliest(logits: Tensor, _: slice) -> tuple[Tensor]:
+def argmax(logits: Tensor, _: slice) -> tuple[Tensor]:
     """The first of the highest of each row: (N, V) -> (N,). `max` takes a third of the time of `argmax`."""
     return (logits.max(dim=1).indices,)

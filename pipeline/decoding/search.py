@@ -23,7 +23,7 @@ class Hypothesis(NamedTuple):
     score: float
 
 
-def choose(
+def choose_pieces(
     model: interface.Model,
     hidden: Tensor,
     chooser: Callable[[Tensor, slice], tuple[Tensor, ...]],

@@ -32,7 +32,7 @@ class Arch(RecurrentArch):
 
 
 @dataclass(frozen=True)
-class EncodedSource(Rows):
+class Context(Rows):
     """All that the decoder knows of the source."""
 
     context: Tensor  # (B, D)
@@ -42,7 +42,7 @@ class EncodedSource(Rows):
 class State(RecurrentState):
     """The state of a decoder that reads the same context at every step."""
 
-    source: EncodedSource
+    source: Context
 
 
 class Model(Recurrent[State]):
@@ -74,7 +74,7 @@ class Model(Recurrent[State]):
         context = self.encoder.final(self.encoder(x, lengths), lengths)
         context = torch.tanh(self.context(context)) if self.context else context
         s = torch.tanh(self.begin(context)) if self.begin else context
-        return State(source=EncodedSource(context), s=s)
+        return State(source=Context(context), s=s)
 
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
         """[s_t; E y_{t-1}; c] and the next state: (N, E) -> (N, D + E + D)."""

@@ -12,7 +12,7 @@ SOURCES = [[5, 4, 6], [4], [], [6, 6, 5, 4, 7], [7, 5]]
 
 
 def every_hypothesis(model, source, longest, alpha):
-    """(score, pieces) of all there is, the best first: the definition written down, one prefix after the other."""
+    """(score, pieces) of every possible hypothesis, the best first, by enumeration."""
     found = []
 
     def grow(prefix, log_p):
@@ -62,7 +62,7 @@ def test_the_n_best_are_different_ordered_and_truly_scored(drawn, padded, beam_s
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_as_many_as_asked_for_and_the_same_best(drawn, padded, alpha):
+def test_n_best_gives_as_many_and_the_same_best(drawn, padded, alpha):
     for seed in range(5):
         model = drawn(8, seed=seed, spread=2.0)
         one = beam.decode(model, padded(SOURCES), [5] * 5, beam_size=4, alpha=alpha)
@@ -81,7 +81,7 @@ def test_the_n_best_of_a_beam_wide_enough_are_exact(drawn, padded):
         assert [one.ids for one in hypotheses[:5]] == [pieces for _, pieces in expected]
 
 
-def test_a_beam_wider_than_what_there_is_finds_no_more_than_there_is(scripted, padded):
+def test_a_beam_wider_than_all_hypotheses_finds_them_all(scripted, padded):
     model = scripted({(): {4: 0.7, ids.EOS: 0.3}, (4,): {4: 0.9, ids.EOS: 0.1}})
     [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=6, alpha=0.0)
     assert [one.ids for one in hypotheses] == [[4, 4], [], [4]]
@@ -252,7 +252,7 @@ def test_a_transformers_beam_one_is_greedy(transformer, padded):
 
 
 @pytest.mark.parametrize("unknown", [True, False])
-def test_unknown_pieces_are_written_where_they_are_allowed(scripted, padded, unknown):
+def test_unknown_pieces_are_written_on_demand(scripted, padded, unknown):
     model = scripted({(): {ids.UNK: 0.9, 4: 0.1}, (ids.UNK,): {ids.EOS: 1.0}, (4,): {ids.EOS: 1.0}})
     [found] = beam.decode(model, padded([[5]]), [10], beam_size=2, alpha=0.0, unknown=unknown)
     assert [one.ids for one in found] == ([[ids.UNK], [4]] if unknown else [[4]])

@@ -14,7 +14,7 @@ def test_takes_the_likeliest_piece_and_stops_at_eos(scripted, padded):
     assert model.rows == [1, 1, 1]
 
 
-def test_never_writes_what_is_no_piece(scripted, padded):
+def test_forbidden_pieces_are_never_written(scripted, padded):
     model = scripted({(): {ids.PAD: 0.3, ids.UNK: 0.3, ids.BOS: 0.3, 4: 0.1}, (4,): {ids.UNK: 0.9, ids.EOS: 0.1}})
     assert greedy.decode(model, padded([[4]]), [10]) == [[4]]
 
@@ -28,7 +28,7 @@ def test_of_equally_likely_pieces_the_lower(scripted, padded):
 @pytest.mark.parametrize("vocabulary", [31, 8000])
 def test_the_first_of_many_equals(device, vocabulary):
     logits = np.random.default_rng(1).integers(0, 5, (300, vocabulary)).astype(np.float32)
-    (found,) = greedy.likeliest(torch.from_numpy(logits).to(device), slice(None))
+    (found,) = greedy.argmax(torch.from_numpy(logits).to(device), slice(None))
     assert found.tolist() == logits.argmax(axis=1).tolist()
 
 
@@ -55,6 +55,6 @@ def test_batch_mates_change_nothing(drawn, padded, seed):
     assert together == alone == backwards[::-1]
 
 
-def test_writes_unknown_pieces_where_they_are_allowed(scripted, padded):
+def test_unknown_pieces_are_written_on_demand(scripted, padded):
     model = scripted({(): {ids.PAD: 0.3, ids.UNK: 0.3, ids.BOS: 0.3, 4: 0.1}, (ids.UNK,): {ids.UNK: 0.4, ids.EOS: 0.6}})
     assert greedy.decode(model, padded([[4]]), [10], unknown=True) == [[ids.UNK]]

@@ -76,7 +76,7 @@ def test_one_batch_or_a_gpu_needs_no_thread(model, threads):
     assert list(search_batches(search, model, [], CPU)) == []
 
 
-def test_no_more_than_most(model, monkeypatch):
+def test_at_most_max_searches_at_once(model, monkeypatch):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 3 * MAX_SEARCHES + 1)
     given = []
     monkeypatch.setattr(torch, "set_num_threads", given.append)
@@ -86,7 +86,7 @@ def test_no_more_than_most(model, monkeypatch):
     assert given[-1] == 3 * MAX_SEARCHES + 1
 
 
-def test_what_goes_wrong_ends_the_rest(model, threads):
+def test_an_error_ends_the_other_searches(model, threads):
     begun = []
 
     def search(net, batch):

@@ -123,7 +123,7 @@ def test_heads_must_divide_the_width():
 
 @torch.no_grad()
 @pytest.mark.parametrize("mask", ["nothing", "the future", "padding"])
-def test_who_watches_sees_torchs_weights(ours, theirs, mask):
+def test_watched_weights_are_torchs(ours, theirs, mask):
     x = torch.randn(B, S, D)
     future = torch.ones(S, S, dtype=torch.bool).triu(1) if mask == "the future" else None
     hidden = ~PADDED if mask == "padding" else None

@@ -1,4 +1,4 @@
-"""Scoring functions against a product a position; the equations in a model are tested with the models."""
+"""Scoring functions by hand; their equations within a model are tested with the models."""
 
 import math
 
@@ -18,7 +18,7 @@ SECTIONS = [
 
 @torch.no_grad()
 @pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.kind)
-def test_a_position_is_scored_whatever_stands_beside_it(section):
+def test_the_score_of_a_position_does_not_depend_on_others(section):
     torch.manual_seed(1)
     scoring = build(section, 4, 4)
     memory, state = torch.randn(2, 3, 4), torch.randn(2, 4)
@@ -52,7 +52,7 @@ def test_additive_by_hand():
 
 
 @torch.no_grad()
-def test_positions_that_location_does_not_know_are_never_attended_to():
+def test_location_never_attends_beyond_its_positions():
     scoring = Location(3, 2)
     scores = scoring(torch.randn(1, 3), scoring.project_memory(torch.randn(1, 4, 3)))
     assert torch.isfinite(scores).tolist() == [[True, True, False, False]]

@@ -1,4 +1,4 @@
-"""What must hold of both Transformers, whichever way their sub-layers are wrapped."""
+"""What must hold of both Transformers, however their sub-layers are wrapped."""
 
 import pytest
 import torch
@@ -78,8 +78,8 @@ def test_dropout_is_on_in_training_only(residual):
 
 
 @pytest.mark.parametrize("rates", [(0.1, 0.2, 0.3), (0.1, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.3), (0.1, 0.1, 0.1)])
-def test_dropout_is_drawn_place_by_place(residual, rates, monkeypatch):
-    """Masks come from one stream of numbers: who draws, with which rate and in which order, is what a training is."""
+def test_dropout_masks_are_drawn_in_a_fixed_order(residual, rates, monkeypatch):
+    """All masks come from one stream of numbers, so their rates and order decide what a training gives."""
     drawn, attend = [], F.scaled_dot_product_attention
 
     def draw(shape, rate, dtype):

@@ -1,4 +1,4 @@
-"""What must hold of every model, whatever it computes."""
+"""What must hold of every model."""
 
 from importlib import import_module
 from pathlib import Path
@@ -39,7 +39,7 @@ def close(left, right):
     torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-5)
 
 
-def test_every_model_there_is_has_a_network_here():
+def test_every_model_has_a_toy_network():
     names = {path.stem for path in Path(interface.__file__).parent.glob("*.py")}
     assert names == {"__init__", "interface", *networks.ARCHS}
 
@@ -53,7 +53,7 @@ def test_a_model_is_found_by_name(name):
 
 
 @torch.no_grad()
-def test_every_model_answers(model):
+def test_shapes(model):
     hidden = model.hidden(SOURCE, TARGET)
     assert hidden.shape[:2] == TARGET.shape
     assert model.logits(hidden).shape == (*TARGET.shape, networks.TARGET_SIZE)
@@ -131,7 +131,7 @@ def test_no_position_sees_its_future(model):
 @torch.no_grad()
 @pytest.mark.parametrize("sentences", [[0, 1, 2], [2, 0], [2, 1, 0], [1]])
 @pytest.mark.parametrize("width", [1, 2, 3])
-def test_rows_selected_go_on_as_they_would_have(model, sentences, width):
+def test_selected_hypotheses_continue_unchanged(model, sentences, width):
     """Some sentences have `width` hypotheses each, which differ from the first piece on and then change places."""
     rows = torch.tensor(sentences).repeat_interleave(width)
     first = torch.arange(len(rows)) % 3 + 7
@@ -149,7 +149,7 @@ def test_rows_selected_go_on_as_they_would_have(model, sentences, width):
 
 
 @torch.no_grad()
-def test_those_that_stay_go_on_as_they_would_have(model):
+def test_sentences_that_stay_continue_unchanged(model):
     """Of 18 sentences with one hypothesis each two leave, and later all but three."""
     source, target = SOURCE.repeat(6, 1), TARGET[[0, 2, 0]].repeat(6, 1)
     whole, state, here = model.hidden(source, target), model.start(source), torch.arange(18)
@@ -169,7 +169,7 @@ def test_gradients_flow_to_every_parameter(model):
 
 
 def test_bf16_is_near(model):
-    """Products in bf16, as training has them where `precision` says so, gradients included."""
+    """Under autocast to bf16, as in training with that `precision`; gradients too."""
     expected = model.hidden(SOURCE, TARGET)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         hidden = model.train().hidden(SOURCE, TARGET)
