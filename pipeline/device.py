@@ -51,7 +51,7 @@ def bound_memory() -> None:
     """Few of oneDNN's compiled products kept, to be called before any arithmetic.
 
     Its default of 1,024, one for each size of product, held 2.08 GiB after 100 updates of a small Transformer in bf16
-    and grew to 5.6 GiB. With `layers/product.py` 128 is about as quick as more, 64 loses 10 to 25 %.
+    and grew to 5.6 GiB. With `kernels/linear.py` 128 is about as quick as more, 64 loses 10 to 25 %.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")
 

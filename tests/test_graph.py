@@ -16,7 +16,11 @@ from pipeline import fingerprint
 ROOT = Path(__file__).parents[1]
 TRACKING = (f"tracking/{name}" for name in ("database", "location", "patience", "runs", "server", "store"))
 NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", "terminal", *TRACKING)}  # change no result
-ROOMS = {"pipeline/layers", "pipeline/phrasebook"}  # a stage that imports a file of these imports them all
+ROOMS = {
+    "pipeline/kernels",
+    "pipeline/layers",
+    "pipeline/phrasebook",
+}  # a stage that imports a file of these imports them all
 BOTTOM = {"params", "files", "ids", "seeding", "terminal"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
@@ -31,7 +35,8 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "preparation": {"corpora.parts", "params", "files", "seeding", "progress", "summaries", "terminal"},
     "vocabularies": {"preparation.normalisation", "params", "files", "ids", "seeding", "progress", "summaries"},
     "encoding": {"vocabularies.vocabulary", "params", "files", "ids", "seeding", "progress"},
-    "layers": {"params", "ids"},
+    "kernels": set(),
+    "layers": {"kernels.dispatch", "params", "ids"},
     "models": {"models.interface", "layers", "params", "ids"},
     "training": {
         "models.interface",
@@ -251,7 +256,7 @@ LIGHT = [p for p in modules(*DATA) if p.stem not in ("batching", "padding")] + [
     ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)
 ]
 NUMERIC = [
-    *modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers"),
+    *modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers", "pipeline/kernels"),
     ROOT / "pipeline/commands/ctranslate2_export.py",
 ]
 

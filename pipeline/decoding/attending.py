@@ -1,4 +1,4 @@
-"""What a model looks at while it translates: which sentences to show, and the weights of its attention."""
+"""What a model attends to while it translates: which sentences to show, and their attention weights."""
 
 from collections.abc import Sequence
 from typing import Annotated, Self, TypeAlias
@@ -22,14 +22,14 @@ class Attending(Section):
     """Section `attend`: how many sentences of each test part, and which."""
 
     sentences: PositiveInt
-    min_words: PositiveInt  # of a source, at spaces; others are taken
-    max_words: PositiveInt  # only where these are too few
+    min_words: PositiveInt  # of a source, split at spaces
+    max_words: PositiveInt  # shorter and longer sources are shown only if there are too few others
     max_length_offset: PositiveInt  # the longest translation, EOS counted, is source pieces + offset
     seed: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
     def leave_some_lengths(self) -> Self:
-        """A sentence that is too short is not too long."""
+        """Some number of words must be allowed."""
         if self.max_words < self.min_words:
             raise ValueError(f"max_words must be at least min_words {self.min_words}, got {self.max_words}")
         return self
@@ -38,7 +38,7 @@ class Attending(Section):
 def choose(lines: Sequence[str], attending: Attending, part: str) -> list[int]:
     """Indices of the lines to show, rising; every system of a corpus shows the same.
 
-    Lines without a word are never among them, so there may be fewer than asked for.
+    Lines without a word are never shown, so there may be fewer than asked for.
     """
     words = [len(line.split()) for line in lines]
     fits = [attending.min_words <= count <= attending.max_words for count in words]
@@ -56,17 +56,17 @@ def likeliest(model: interface.Model, source: Sequence[int], max_length: int, de
 
 
 def written(pieces: Sequence[int], max_length: int) -> list[int]:
-    """All that the model wrote of a translation: its pieces, and EOS where it came to its end by itself."""
+    """The pieces of a translation, and EOS unless the maximum length cut it off."""
     return [*pieces, ids.EOS] if len(pieces) < max_length or not pieces else [*pieces]
 
 
 @torch.inference_mode()
 def weights(model: interface.Model, source: Sequence[int], output: Sequence[int], device: torch.device) -> Weights:
-    """The model's attention while it reads `source` (without EOS) and writes `output` (as `written` gives it), rounded.
+    """The model's attention, rounded, over `source` (without EOS) while it writes `output` (as `written` returns it).
 
-    Row t of a target-side picture is the step that writes piece t of `output`. The caller has put the model on
+    Row t of a decoder's matrix belongs to the step that writes piece t of `output`. The caller has put the model on
     `device` and into `eval()`.
     """
     target_input = torch.tensor([[ids.BOS, *output[:-1]]], device=device)
-    found = model.attention(pad([source], after=(ids.EOS,)).to(device), target_input)
-    return {name: torch.round(heads[0].double(), decimals=DECIMALS).tolist() for name, heads in found.items()}
+    by_name = model.attention(pad([source], after=(ids.EOS,)).to(device), target_input)
+    return {name: torch.round(heads[0].double(), decimals=DECIMALS).tolist() for name, heads in by_name.items()}

@@ -1,4 +1,4 @@
-"""Beam search: at every step the few likeliest beginnings of each sentence, all sentences of the batch at once."""
+"""Beam search: at every step the few likeliest prefixes of each sentence, all sentences of the batch at once."""
 
 import math
 from collections.abc import Sequence
@@ -9,43 +9,44 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import NEVER, Hypothesis, chosen, forbidden, length_penalty
+from pipeline.decoding.search import FORBIDDEN, Hypothesis, choose_pieces, forbidden, length_penalty
 from pipeline.models import interface
 
 
 @dataclass
 class Beam:
-    """The beginnings under way after `length` pieces: W of each of the B sentences not yet done, the best first.
+    """The prefixes under way, W for each of the B sentences not yet done, the best first.
 
-    A slot for which there was no beginning left (a vocabulary smaller than the beam) has log P of minus infinity.
+    A slot without a prefix (if the vocabulary is smaller than the beam) has log P of minus infinity.
     """
 
-    state: interface.State  # of B * W rows, sentence by sentence
+    state: interface.DecoderState  # of B * W hypotheses, sentence by sentence
     pieces: Tensor  # (B, W, length)
     log_p: Tensor  # (B, W)
-    sentence: Tensor  # (B,) which sentence of the source
-    longest: Tensor  # (B,) maximum lengths
-    best: Tensor  # (B, n_best) best scores of what is finished, falling, minus infinity where there is less
-    ended: Tensor  # (B,) how many translations are finished
+    sentence: Tensor  # (B,) its row in the source
+    max_lengths: Tensor  # (B,)
+    best_scores: Tensor  # (B, n_best) of the finished hypotheses, falling; minus infinity if there are fewer
+    num_finished: Tensor  # (B,)
 
     @property
     def length(self) -> int:
+        """How many pieces each prefix has."""
         return self.pieces.shape[2]
 
 
-class Rule(NamedTuple):
-    """How a search goes."""
+class Settings(NamedTuple):
+    """What steers a search."""
 
     beam_size: int
-    alpha: float
-    enough: float  # finished translations of a sentence, after which it is done
+    alpha: float  # of the length penalty
+    max_finished: float  # hypotheses after which a sentence is done
 
 
-class Continuations(NamedTuple):
-    """The C best of each sentence's beginnings with one more piece, the best first."""
+class Candidates(NamedTuple):
+    """The C best prefixes of each sentence with one more piece, the best first."""
 
     pieces: Tensor  # (B, C, length + 1)
-    parents: Tensor  # (B, C) slots of the beginnings they extend
+    parents: Tensor  # (B, C) slots of the prefixes they extend
     log_p: Tensor  # (B, C)
 
 
@@ -58,90 +59,93 @@ def decode(
     beam_size: int,
     alpha: float,
     n_best: int = 1,
-    enough: float = math.inf,
+    max_finished: float = math.inf,
     unknown: bool = False,
 ) -> list[list[Hypothesis]]:
-    """The translations found of each sentence, the best first, `beam_size` of them at most; UNK with `unknown` only.
+    """The finished hypotheses of each sentence, the best first, `beam_size` of them at most; UNK only with `unknown`.
 
-    Of the 2 * beam_size best continuations of a sentence's beginnings, those that end (EOS) and rank among the first
-    beam_size are finished; the best beam_size that do not end go on, so that what is finished takes nobody's place.
-    At its maximum length (pieces, EOS counted) a beginning is finished as it stands, without EOS. A sentence is done,
-    and its rows leave the batch, once no beginning can still beat its best score (the last of its `n_best` scores), not
-    even at maximum length without losing any more probability: the best is the same for any `n_best`, and there are
-    fewer than that only where the model has no more to say. With `enough` it is done as soon as so many of its
-    translations are finished, though a better one might follow. Of equals the higher-ranked beginning, then the lower
-    piece, comes first. The caller has put the model into `eval()`.
+    Of a sentence's 2 * beam_size best candidates, those that end with EOS and rank among the first beam_size are
+    finished. The best beam_size of the others go on: finished hypotheses do not occupy beam slots. At its maximum
+    length (in pieces, EOS counted) a prefix is finished as it is, without EOS.
+
+    A sentence is done, and its rows leave the batch, once no prefix can still beat its `n_best`-th best score, not even
+    by reaching the maximum length without losing any more probability. So the best hypothesis is the same for any
+    `n_best`. A sentence with `max_finished` finished hypotheses is done too, even if a better one might follow. Of
+    equal scores the higher-ranked prefix comes first, then the lower piece. The caller has put the model into `eval()`.
 
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
-    Source: Wu et al. 2016, section 7 for the score. fairseq takes 2 * beam_size candidates likewise, but stops at
-        beam_size finished hypotheses, here `enough`; sockeye lets a finished one keep its place in the beam.
+    Source: Wu et al. 2016, section 7 for the score. fairseq takes 2 * beam_size candidates too, but stops at
+        beam_size finished hypotheses (here `max_finished`); sockeye's finished hypotheses stay in the beam.
     """
-    longest = torch.as_tensor(max_lengths, device=source.device)
-    found: list[list[Hypothesis]] = [[] if length > 0 else [Hypothesis([], 0.0)] for length in longest.tolist()]
-    rule, never = Rule(beam_size, alpha, enough), forbidden(unknown=unknown)
-    with model.searching() as scorer:
-        beam = first(model, source, longest, n_best)
+    limits = torch.as_tensor(max_lengths, device=source.device)
+    finished: list[list[Hypothesis]] = [[] if limit > 0 else [Hypothesis([], 0.0)] for limit in limits.tolist()]
+    if not bool((limits > 0).any()):
+        return finished
+    settings, never = Settings(beam_size, alpha, max_finished), forbidden(unknown=unknown)
+    with interface.prepacking(model):
+        beam = empty_prefixes(model, source, limits, n_best)
         while len(beam.sentence):
             tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
             hidden, beam.state = model.step(beam.state, tokens.flatten())
-            beam = advance(beam, continuations(beam, scorer, hidden, 2 * beam_size, never), rule, found)
-    return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in found]
+            beam = advance(beam, candidates(beam, model, hidden, 2 * beam_size, never), settings, finished)
+    return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in finished]
 
 
-def first(model: interface.Model, source: Tensor, longest: Tensor, n_best: int) -> Beam:
-    """One empty beginning of every sentence that may have any piece."""
-    sentence = (longest > 0).nonzero().flatten()
+def empty_prefixes(model: interface.Model, source: Tensor, max_lengths: Tensor, n_best: int) -> Beam:
+    """One empty prefix for each sentence that may have any piece."""
+    sentence = (max_lengths > 0).nonzero().flatten()
     rows, device = len(sentence), source.device
     return Beam(
-        state=model.start(source[sentence]) if rows else {},
+        state=model.start(source[sentence]),
         pieces=torch.empty(rows, 1, 0, dtype=torch.int64, device=device),
         log_p=torch.zeros(rows, 1, device=device),
         sentence=sentence,
-        longest=longest[sentence],
-        best=torch.full((rows, n_best), -math.inf, dtype=torch.float64, device=device),
-        ended=torch.zeros(rows, dtype=torch.int64, device=device),
+        max_lengths=max_lengths[sentence],
+        best_scores=torch.full((rows, n_best), -math.inf, dtype=torch.float64, device=device),
+        num_finished=torch.zeros(rows, dtype=torch.int64, device=device),
     )
 
 
-def advance(beam: Beam, candidates: Continuations, rule: Rule, found: list[list[Hypothesis]]) -> Beam:
-    """The beginnings one piece longer; what is finished goes to `found`, sentences that are done drop out."""
-    pieces, parents, log_p = candidates
-    beam_size, alpha, enough = rule
+def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[list[Hypothesis]]) -> Beam:
+    """The prefixes one piece longer; hypotheses that end are added to `finished`, sentences that are done drop out."""
+    pieces, parents, log_p = found
+    beam_size, alpha, max_finished = settings
     length, width = beam.length + 1, beam.log_p.shape[1]
-    full = beam.longest == length
+    is_last_step = beam.max_lengths == length
     ends = pieces[:, :, -1] == ids.EOS
-    # No beginning has two continuations that end, so all candidates but `width` at most go on.
+    # Of each prefix one candidate at most ends, so at least C - W of them go on.
     going_on = ends.byte().argsort(dim=1, stable=True)[:, : min(beam_size, ends.shape[1] - width)]  # (B, W)
 
-    finished = ends & (torch.arange(ends.shape[1], device=ends.device) < beam_size)
-    finished |= torch.zeros_like(ends).scatter(1, going_on, ~ends.gather(1, going_on)) & full[:, None]
-    finished &= log_p > -math.inf
+    is_finished = ends & (torch.arange(ends.shape[1], device=ends.device) < beam_size)
+    is_finished |= torch.zeros_like(ends).scatter(1, going_on, ~ends.gather(1, going_on)) & is_last_step[:, None]
+    is_finished &= log_p > -math.inf
     scores = log_p / length_penalty(torch.tensor(length, device=ends.device), alpha)
-    collect(found, beam.sentence, finished, pieces, scores)
+    collect(finished, beam.sentence, is_finished, pieces, scores)
 
-    best = torch.cat((beam.best, scores.masked_fill(~finished, -math.inf)), dim=1).topk(beam.best.shape[1]).values
+    every_score = torch.cat((beam.best_scores, scores.masked_fill(~is_finished, -math.inf)), dim=1)
+    best_scores = every_score.topk(beam.best_scores.shape[1]).values
+    num_finished = beam.num_finished + is_finished.sum(dim=1)
     log_p, parents = log_p.gather(1, going_on), parents.gather(1, going_on)
-    ended = beam.ended + finished.sum(dim=1)
-    alive = ~full & (ended < enough) & (log_p[:, 0] / length_penalty(beam.longest, alpha) > best[:, -1])
+    may_improve = log_p[:, 0] / length_penalty(beam.max_lengths, alpha) > best_scores[:, -1]
+    alive = ~is_last_step & (num_finished < max_finished) & may_improve
     rows = parents + width * torch.arange(len(parents), device=parents.device)[:, None]
-    sentences = None if bool(alive.all()) else alive.nonzero().flatten()
     return Beam(
-        state=interface.select(beam.state, rows[alive].flatten(), sentences),
+        state=beam.state.select(rows[alive].flatten(), None if bool(alive.all()) else alive.nonzero().flatten()),
         pieces=take(pieces, going_on)[alive],
         log_p=log_p[alive],
         sentence=beam.sentence[alive],
-        longest=beam.longest[alive],
-        best=best[alive],
-        ended=ended[alive],
+        max_lengths=beam.max_lengths[alive],
+        best_scores=best_scores[alive],
+        num_finished=num_finished[alive],
     )
 
 
-def continuations(
-    beam: Beam, scorer: interface.Product, hidden: Tensor, count: int, never: Sequence[int] = NEVER
-) -> Continuations:
-    """The `count` best of each sentence's beginnings with one more piece, the best first (C of them at most).
+def candidates(
+    beam: Beam, model: interface.Model, hidden: Tensor, count: int, never: Sequence[int] = FORBIDDEN
+) -> Candidates:
+    """The `count` best prefixes of each sentence with one more piece, the best first; fewer if there are fewer.
 
-    They are among the `count` best of each beginning, which are found first.
+    They are among the `count` best of each prefix, which are found first.
 
     Shapes: hidden (N, D).
     """
@@ -149,20 +153,20 @@ def continuations(
 
     def best_of_each(logits: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
         log_p = torch.log_softmax(logits, dim=1).add_(beam.log_p.flatten()[rows, None])
-        return highest(log_p, min(count, logits.shape[1]))
+        return stable_topk(log_p, min(count, logits.shape[1]))
 
-    log_p, last = chosen(scorer, hidden, best_of_each, never)
+    log_p, last = choose_pieces(model, hidden, best_of_each, never)
     each = log_p.shape[1]
-    best, index = highest(log_p.view(sentences, -1), min(count, width * each))
+    best, index = stable_topk(log_p.view(sentences, -1), min(count, width * each))
     parents, last = index // each, last.view(sentences, -1).gather(1, index)
-    return Continuations(torch.cat((take(beam.pieces, parents), last[:, :, None]), dim=2), parents, best)
+    return Candidates(torch.cat((take(beam.pieces, parents), last[:, :, None]), dim=2), parents, best)
 
 
-def highest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` highest values of each row, highest first, and where they stand; of equal ones the first.
+def stable_topk(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` highest values of each row and their indices, highest first; of equal values the first.
 
     `torch.topk` takes any of equal values. Sorting whole rows would settle it at thirty times the cost, so that is
-    done only for rows where the last one taken equals the first one left.
+    done only for rows whose last value taken equals the first value left.
 
     Shapes: values (B, K) -> (B, count), (B, count).
     """
@@ -175,15 +179,17 @@ def highest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def take(pieces: Tensor, slots: Tensor) -> Tensor:
-    """The sequences in `slots` of each sentence: (B, W, T), (B, C) -> (B, C, T)."""
+    """The prefixes in `slots` of each sentence: (B, W, T), (B, C) -> (B, C, T)."""
     return pieces.gather(1, slots[:, :, None].expand(-1, -1, pieces.shape[2]))
 
 
-def collect(found: list[list[Hypothesis]], sentence: Tensor, finished: Tensor, pieces: Tensor, scores: Tensor) -> None:
-    """Append what is finished to its sentence's list, without EOS.
+def collect(
+    finished: list[list[Hypothesis]], sentence: Tensor, is_finished: Tensor, pieces: Tensor, scores: Tensor
+) -> None:
+    """Append the finished hypotheses to the lists of their sentences, without EOS.
 
-    Shapes: sentence (B,), finished (B, C), pieces (B, C, T), scores (B, C).
+    Shapes: sentence (B,), is_finished (B, C), pieces (B, C, T), scores (B, C).
     """
-    owners = sentence[:, None].expand_as(finished)[finished].tolist()
-    for owner, text, score in zip(owners, pieces[finished].tolist(), scores[finished].tolist(), strict=True):
-        found[owner].append(Hypothesis(text[:-1] if text[-1] == ids.EOS else text, score))
+    owners = sentence[:, None].expand_as(is_finished)[is_finished].tolist()
+    for owner, text, score in zip(owners, pieces[is_finished].tolist(), scores[is_finished].tolist(), strict=True):
+        finished[owner].append(Hypothesis(text[:-1] if text[-1] == ids.EOS else text, score))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import chosen, forbidden
+from pipeline.decoding.search import choose_pieces, forbidden
 from pipeline.models import interface
 
 
@@ -16,30 +16,30 @@ def decode(
 ) -> list[list[int]]:
     """The pieces of each translation, without BOS and EOS; with `unknown` UNK may be among them.
 
-    A sentence ends at its EOS, or at its maximum length (pieces, EOS counted) as it then stands; its row leaves the
-    batch. Of pieces equally likely the lower id is taken. The caller has put the model into `eval()`.
+    A sentence ends at its EOS, or as it is at its maximum length (in pieces, EOS counted); its row then leaves the
+    batch. Of equally likely pieces the lower id is taken. The caller has put the model into `eval()`.
 
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
     """
-    longest = torch.as_tensor(max_lengths, device=source.device)
-    sentence = (longest > 0).nonzero().flatten()  # (N,) which sentence a row belongs to
+    limits = torch.as_tensor(max_lengths, device=source.device)
+    sentence = (limits > 0).nonzero().flatten()  # (N,) the sentence of each row
     if len(sentence) == 0:
         return [[] for _ in range(len(source))]
     never = forbidden(unknown=unknown)
-    written = torch.full((len(source), int(longest.max())), ids.EOS, device=source.device)
-    with model.searching() as scorer:
+    written = torch.full((len(source), int(limits.max())), ids.EOS, device=source.device)
+    with interface.prepacking(model):
         state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
         while len(sentence):
             hidden, state = model.step(state, tokens)
-            [tokens] = chosen(scorer, hidden, likeliest, never)
+            [tokens] = choose_pieces(model, hidden, argmax, never)
             written[sentence, length] = tokens
             length += 1
-            alive = ((tokens != ids.EOS) & (length < longest[sentence])).nonzero().flatten()
+            alive = ((tokens != ids.EOS) & (length < limits[sentence])).nonzero().flatten()
             if len(alive) < len(sentence):
-                state, tokens, sentence = interface.select(state, alive, alive), tokens[alive], sentence[alive]
+                state, tokens, sentence = state.select(alive, alive), tokens[alive], sentence[alive]
     return [line[: line.index(ids.EOS)] if ids.EOS in line else line for line in written.tolist()]
 
 
-def likeliest(logits: Tensor, _: slice) -> tuple[Tensor]:
-    """The first of the highest of each row: (N, V) -> (N,). torch's `max` takes a third of its `argmax`'s time."""
+def argmax(logits: Tensor, _: slice) -> tuple[Tensor]:
+    """The first of the highest of each row: (N, V) -> (N,). `max` takes a third of the time of `argmax`."""
     return (logits.max(dim=1).indices,)

@@ -1,4 +1,4 @@
-"""What greedy and beam search share: which pieces may follow, what a hypothesis is and what it is worth."""
+"""What greedy and beam search share: which pieces may follow, hypotheses and their scores."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,14 +8,12 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.models.interface import Product
+from pipeline.models import interface
 
-# No search writes these, but UNK where it is asked to: text cannot hold an unknown piece (it would read ` ⁇ `), a
-# translation in whole words can. fairseq leaves it in and charges a penalty for it, 0 unless asked.
-NEVER = (ids.PAD, ids.UNK, ids.BOS)
-
-
-ROWS = 256  # that a CPU scores at a time: 256 rows of 8,000 pieces in fp32 are 8 MB, which its cache holds
+# No search writes these, except UNK on demand: text cannot hold an unknown piece (it would read ` ⁇ `), a translation
+# in whole words can. fairseq allows UNK and charges a penalty for it, by default 0.
+FORBIDDEN = (ids.PAD, ids.UNK, ids.BOS)
+ROWS = 256  # scored at a time on a CPU: 256 rows of 8,000 pieces in fp32 are 8 MB, which its cache holds
 
 
 class Hypothesis(NamedTuple):
@@ -25,32 +23,33 @@ class Hypothesis(NamedTuple):
     score: float
 
 
-def chosen(
-    scorer: Product,
+def choose_pieces(
+    model: interface.Model,
     hidden: Tensor,
-    choose: Callable[[Tensor, slice], tuple[Tensor, ...]],
-    never: Sequence[int] = NEVER,
+    chooser: Callable[[Tensor, slice], tuple[Tensor, ...]],
+    never: Sequence[int] = FORBIDDEN,
 ) -> list[Tensor]:
-    """What `choose` makes of the logits of possible pieces and the rows they are of; a CPU takes some rows at a time.
+    """The results of `chooser(logits, rows)` for all rows of `hidden`, on a CPU computed a block of rows at a time.
 
-    `scorer` is a model's, `never` which pieces are not possible. Shapes: hidden (N, D); `choose` gives tensors of as
-    many rows as its logits have, which are joined.
+    Logits of the pieces in `never` are minus infinity.
+
+    Shapes: hidden (N, D); `chooser` returns tensors with as many rows as its logits, which are joined.
     """
     size = ROWS if hidden.device.type == "cpu" else len(hidden)
     every = [slice(begin, begin + size) for begin in range(0, len(hidden), size)]
-    found = [choose(possible(scorer(hidden[rows]), never), rows) for rows in every]
-    return [torch.cat(tensors) for tensors in zip(*found, strict=True)]
+    blocks = [chooser(mask_pieces(model.logits(hidden[rows]), never), rows) for rows in every]
+    return [torch.cat(tensors) for tensors in zip(*blocks, strict=True)]
 
 
 def forbidden(*, unknown: bool) -> tuple[int, ...]:
-    """The pieces that a search never writes; UNK is not among them where `unknown` allows it."""
-    return tuple(piece for piece in NEVER if piece != ids.UNK or not unknown)
+    """The pieces that a search never writes, with `unknown` all but UNK."""
+    return tuple(piece for piece in FORBIDDEN if piece != ids.UNK or not unknown)
 
 
-def possible(logits: Tensor, never: Sequence[int] = NEVER) -> Tensor:
-    """The logits, in fp32 at least, those of pieces that may never be written at minus infinity.
+def mask_pieces(logits: Tensor, never: Sequence[int] = FORBIDDEN) -> Tensor:
+    """The logits, in fp32 at least, with those of the pieces in `never` set to minus infinity.
 
-    They are changed in place unless they are of less than fp32: a copy of them costs as much as finding the best.
+    In place, unless they come in less than fp32: a copy costs as much as finding the best.
 
     Shapes: logits (N, V) -> (N, V).
     """
@@ -59,8 +58,8 @@ def possible(logits: Tensor, never: Sequence[int] = NEVER) -> Tensor:
 
 
 def length_penalty(lengths: Tensor, alpha: float) -> Tensor:
-    """What log P of a hypothesis is divided by: ((5 + |Y|) / 6) ^ alpha, where |Y| counts EOS.
+    """The divisor of a hypothesis's log P: ((5 + |Y|) / 6) ^ alpha, where |Y| counts EOS.
 
-    Source: Wu et al. 2016, eq. 14, without their coverage penalty. alpha 0 compares by probability alone.
+    Source: Wu et al. 2016, eq. 14, without their coverage penalty. With alpha 0 probability alone counts.
     """
     return ((5 + lengths.double()) / 6) ** alpha

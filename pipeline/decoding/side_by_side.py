@@ -1,4 +1,4 @@
-"""Searches side by side: on a CPU each has a batch, and some of the threads."""
+"""Several searches at once on a CPU, each with its own batch and its share of the threads."""
 
 import copy
 import threading
@@ -9,45 +9,47 @@ from typing import TypeVar
 
 import torch
 
-from pipeline.models.interface import Model
+from pipeline.models.interface import Model, prepacking
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-MOST = 4  # at once: each holds a batch, and between two products they wait for each other
+MAX_SEARCHES = 4  # at once: each holds a batch in memory
 
 
-def searched(search: Callable[[Model, T], R], model: Model, batches: Sequence[T], device: torch.device) -> Iterator[R]:
-    """`search(model, batch)` of each batch, in their order; as many at once as torch has threads, `MOST` at most.
+def search_batches(
+    search: Callable[[Model, T], R], model: Model, batches: Sequence[T], device: torch.device
+) -> Iterator[R]:
+    """`search(model, batch)` of each batch, in the order of `batches`.
 
-    Where several are under way each has a network of its own, with the weights of `model`; one alone has `model`
-    itself. A network is `searching` all the while, and no weight may change until the last result is taken. What goes
-    wrong in one is raised in its place, and those not begun then are left out.
+    On a CPU as many run at once as torch has threads, `MAX_SEARCHES` at most. Then each has a network of its own, which
+    shares the weights of `model`. All networks are prepacked, so no weight may change until the last result is taken.
+    An error is raised in place of its result, and searches not yet started are dropped.
     """
     threads = torch.get_num_threads()
-    number = min(threads, MOST, len(batches)) if device.type == "cpu" else 1
+    number = min(threads, MAX_SEARCHES, len(batches)) if device.type == "cpu" else 1
     if number <= 1:
-        with model.searching():
+        with prepacking(model):
             yield from (search(model, batch) for batch in batches)
         return
-    own = threading.local()
+    local = threading.local()
     with ExitStack() as stack:
-        idle = [twin(model) for _ in range(number)]
-        for net in idle:
-            stack.enter_context(net.searching())
+        networks = [share_weights(model) for _ in range(number)]
+        for network in networks:
+            stack.enter_context(prepacking(network))
 
-        def begin() -> None:
+        def set_up() -> None:
             torch.set_num_threads(threads // number)  # of this thread's products
-            own.model = idle.pop()
+            local.model = networks.pop()
 
-        pool = ThreadPoolExecutor(number, "search", begin)
+        pool = ThreadPoolExecutor(number, "search", set_up)
         try:
-            yield from pool.map(lambda batch: search(own.model, batch), batches)
+            yield from pool.map(lambda batch: search(local.model, batch), batches)
         finally:
             pool.shutdown(cancel_futures=True)
-            torch.set_num_threads(threads)  # of threads that begin later
+            torch.set_num_threads(threads)  # of threads that start later
 
 
-def twin(model: Model) -> Model:
-    """Another network with the very weights of this one: what a search keeps in its layers is the search's own."""
+def share_weights(model: Model) -> Model:
+    """Another network with the same weight tensors, but layers of its own, which keep what they prepack."""
     return copy.deepcopy(model, {id(weight): weight for weight in (*model.parameters(), *model.buffers())})

@@ -11,13 +11,13 @@ from pydantic import Field, PositiveInt
 from pipeline import ids, progress
 from pipeline.decoding import beam, greedy
 from pipeline.decoding.search import Hypothesis, length_penalty
-from pipeline.decoding.side_by_side import searched
+from pipeline.decoding.side_by_side import search_batches
 from pipeline.encoding.padding import cuts, pad
 from pipeline.models import interface
 from pipeline.params import Section
 
-Share = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-DIGITS = 6  # of patience * beam_size, so that 1.1 * 10 is 11
+NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+DIGITS = 6  # to which patience * beam_size is rounded, so that 1.1 * 10 is 11
 Patience = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Source = Sequence[int] | np.ndarray
 R = TypeVar("R")
@@ -26,16 +26,16 @@ R = TypeVar("R")
 class Decoding(Section):
     """Section `decode`."""
 
-    beam_size: Annotated[int, Field(gt=0, le=1000)]  # 1 searches greedily, where a length penalty has no say
-    length_penalty: Share  # alpha: 0 compares by probability alone, more favours longer translations
-    patience: Patience | None  # null searches on while a better one may follow; else patience * beam_size are enough
-    max_length_factor: Share  # the longest translation, EOS counted, is
-    max_length_offset: Annotated[int, Field(ge=0)]  # factor * source pieces (without EOS) + offset
+    beam_size: Annotated[int, Field(gt=0, le=1000)]  # 1 searches greedily, without length penalty
+    length_penalty: NonNegative  # alpha: 0 compares by probability alone, more favours longer translations
+    patience: Patience | None  # null: until no better one can follow; else until patience * beam_size are finished
+    max_length_factor: NonNegative  # the longest translation (EOS counted) has
+    max_length_offset: Annotated[int, Field(ge=0)]  # factor * source pieces (without EOS) + offset pieces
     tokens_per_batch: PositiveInt  # sentences * longest source, EOS counted; the search holds beam_size rows of each
 
     @property
-    def enough(self) -> float:
-        """How many finished translations end the search of a sentence; infinity where it is to be exact.
+    def max_finished(self) -> float:
+        """How many finished hypotheses end the search of a sentence; infinity if the search is exact.
 
         Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what fairseq does.
         """
@@ -55,20 +55,19 @@ def translate(
     *,
     unknown: bool = False,
 ) -> list[list[int]]:
-    """The pieces of each source's best translation, without BOS and EOS; an empty source gives an empty one.
+    """The pieces of each source's best translation, without BOS and EOS; that of an empty source is empty.
 
-    With `unknown` UNK may be among them. `what` names the work on the progress bar.
+    With `unknown` UNK may be among them. `what` is the label of the progress bar.
     The caller has put the model on `device` and into `eval()`.
     """
     results: list[list[int]] = [[] for _ in sources]
 
     def best(net: interface.Model, batch: list[Source]) -> list[list[int]]:
-        return search(net, batch, decoding, device, unknown=unknown)
+        return translate_batch(net, batch, decoding, device, unknown=unknown)
 
-    found = each(best, model, sources, decoding, device)
-    for index, pieces in progress.track(
-        found, what, total=sum(len(source) > 0 for source in sources), unit="sentences"
-    ):
+    translated = by_batch(best, model, sources, decoding, device)
+    total = sum(len(source) > 0 for source in sources)
+    for index, pieces in progress.track(translated, what, total=total, unit="sentences"):
         results[index] = pieces
     return results
 
@@ -82,41 +81,40 @@ def n_best(
     *,
     unknown: bool = False,
 ) -> list[list[Hypothesis]]:
-    """The `number` best translations of each source, the best first; of an empty source an empty one.
+    """The `number` best translations of each source, the best first; an empty one for an empty source.
 
-    Fewer only where the model has no more to say, or `patience` ends the search before. With `unknown` UNK may be among
-    their pieces. The caller has put the model on `device` and into `eval()`.
+    There are fewer only if no more are possible, or if `patience` ends the search earlier. With `unknown` UNK may be
+    among their pieces. The caller has put the model on `device` and into `eval()`.
     """
     results = [[Hypothesis([], 0.0)] for _ in sources]
 
     def best(net: interface.Model, batch: list[Source]) -> list[list[Hypothesis]]:
-        return ranked(net, batch, decoding, device, number, unknown=unknown)
+        return n_best_batch(net, batch, decoding, device, number, unknown=unknown)
 
-    found = each(best, model, sources, decoding, device)
-    for index, hypotheses in found:
+    for index, hypotheses in by_batch(best, model, sources, decoding, device):
         results[index] = hypotheses
     return results
 
 
-def each(
-    of_batch: Callable[[interface.Model, list[Source]], list[R]],
+def by_batch(
+    search: Callable[[interface.Model, list[Source]], list[R]],
     model: interface.Model,
     sources: Sequence[Source],
     decoding: Decoding,
     device: torch.device,
 ) -> Iterator[tuple[int, R]]:
-    """What `of_batch` makes of each source that is not empty, with its index; batch after batch, the longest first."""
+    """Index and result of each source that is not empty, searched batch after batch, the longest first."""
     lengths = [len(source) for source in sources]
     todo = batches([index for index, length in enumerate(lengths) if length], lengths, decoding.tokens_per_batch)
 
-    def found(net: interface.Model, batch: list[int]) -> list[R]:
-        return of_batch(net, [sources[index] for index in batch])
+    def search_indices(net: interface.Model, batch: list[int]) -> list[R]:
+        return search(net, [sources[index] for index in batch])
 
-    for batch, results in zip(todo, searched(found, model, todo, device), strict=True):
+    for batch, results in zip(todo, search_batches(search_indices, model, todo, device), strict=True):
         yield from zip(batch, results, strict=True)
 
 
-def ranked(
+def n_best_batch(
     model: interface.Model,
     sources: Sequence[Source],
     decoding: Decoding,
@@ -126,16 +124,22 @@ def ranked(
     unknown: bool = False,
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source of a batch; a beam of 1 chooses by log P alone, as greedy does."""
-    source, longest = pad(sources, after=(ids.EOS,)).to(device), [decoding.max_length(len(one)) for one in sources]
+    source, max_lengths = pad(sources, after=(ids.EOS,)).to(device), [decoding.max_length(len(one)) for one in sources]
     size, alpha = decoding.beam_size, decoding.length_penalty
     if size == 1:
-        found = beam.decode(model, source, longest, beam_size=1, alpha=0.0, unknown=unknown)
-        return [[penalised(best[0], most, alpha)] for best, most in zip(found, longest, strict=True)]
-    enough = decoding.enough
-    found = beam.decode(
-        model, source, longest, beam_size=size, alpha=alpha, n_best=number, enough=enough, unknown=unknown
+        greedily = beam.decode(model, source, max_lengths, beam_size=1, alpha=0.0, unknown=unknown)
+        return [[penalised(best, limit, alpha)] for [best, *_], limit in zip(greedily, max_lengths, strict=True)]
+    finished = beam.decode(
+        model,
+        source,
+        max_lengths,
+        beam_size=size,
+        alpha=alpha,
+        n_best=number,
+        max_finished=decoding.max_finished,
+        unknown=unknown,
     )
-    return [hypotheses[:number] for hypotheses in found]
+    return [hypotheses[:number] for hypotheses in finished]
 
 
 def penalised(hypothesis: Hypothesis, max_length: int, alpha: float) -> Hypothesis:
@@ -145,7 +149,7 @@ def penalised(hypothesis: Hypothesis, max_length: int, alpha: float) -> Hypothes
 
 
 def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: int) -> list[list[int]]:
-    """`indices` by falling length, so that what does not fit the memory fails at once; each batch within the budget.
+    """Batches of `indices` within the budget, the longest sentences first: a batch too large for memory fails at once.
 
     A sentence longer than the budget is a batch of its own.
     """
@@ -153,7 +157,7 @@ def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: in
     return [order[a:b] for a, b in cuts([lengths[index] + 1 for index in order], tokens_per_batch)]
 
 
-def search(
+def translate_batch(
     model: interface.Model,
     sources: Sequence[Source],
     decoding: Decoding,
@@ -161,11 +165,18 @@ def search(
     *,
     unknown: bool = False,
 ) -> list[list[int]]:
-    """The best translation of each source of one batch; with `unknown` UNK may be in it."""
+    """The best translation of each source of one batch; with `unknown` UNK may be among its pieces."""
     source = pad(sources, after=(ids.EOS,)).to(device)
-    longest = [decoding.max_length(len(one)) for one in sources]
+    max_lengths = [decoding.max_length(len(one)) for one in sources]
     if decoding.beam_size == 1:
-        return greedy.decode(model, source, longest, unknown=unknown)
-    size, alpha = decoding.beam_size, decoding.length_penalty
-    found = beam.decode(model, source, longest, beam_size=size, alpha=alpha, enough=decoding.enough, unknown=unknown)
-    return [best.ids for best, *_ in found]
+        return greedy.decode(model, source, max_lengths, unknown=unknown)
+    finished = beam.decode(
+        model,
+        source,
+        max_lengths,
+        beam_size=decoding.beam_size,
+        alpha=decoding.length_penalty,
+        max_finished=decoding.max_finished,
+        unknown=unknown,
+    )
+    return [best.ids for best, *_ in finished]

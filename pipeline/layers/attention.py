@@ -1,14 +1,27 @@
-"""Multi-head attention, the same numbers whether a sentence is read whole or step by step."""
+"""Multi-head attention over a whole sentence, or step by step with the same results."""
 
 import math
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from pipeline.layers.cache import Turn
-from pipeline.layers.mixing import Mixing, bias_of
-from pipeline.layers.packed import Linear
+from pipeline.kernels import dispatch
+from pipeline.layers.decoder_state import Rows
+from pipeline.layers.linear import Linear
+
+
+@dataclass(frozen=True)
+class KeysValues(Rows):
+    """Projected keys and values of some positions, for all heads."""
+
+    keys: Tensor  # (N, H, T, K)
+    values: Tensor  # (N, H, T, K)
+
+    def append(self, keys: Tensor, values: Tensor) -> Self:
+        """With those of further positions behind."""
+        return replace(self, keys=torch.cat((self.keys, keys), dim=2), values=torch.cat((self.values, values), dim=2))
 
 
 class MultiHeadAttention(nn.Module):
@@ -22,7 +35,7 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         assert width % heads == 0, f"{heads} heads do not divide width {width}"
         self.width, self.heads, self.dropout = width, heads, dropout
-        self.watched: list[Tensor] | None = None  # where the weights of each use go, while someone watches
+        self.watched: list[Tensor] | None = None  # collects the weights of every call unless None
         self.project_in = Linear(width, 3 * width)
         self.project_out = Linear(width, width)
 
@@ -31,58 +44,53 @@ class MultiHeadAttention(nn.Module):
 
         Shapes: x (B, T, D), mask (B, 1, 1 or T, T) with True where a position may be seen -> (B, T, D).
         """
-        query, key, value = self.split(self.project_in(x))
-        return self.join(self.mix(query, key, value, mask, causal=causal))
+        query, key, value = self.split_heads(self.project_in(x))
+        return self.merge_heads(self.attend(query, key, value, mask, causal=causal))
 
-    def extend(self, x: Tensor, keys: Tensor, values: Tensor, turn: Turn) -> Tensor:
-        """Self-attention of one new position to itself and all before it; its keys and values are written. No gradient.
+    def self_attend_step(self, x: Tensor, past: KeysValues) -> tuple[Tensor, KeysValues]:
+        """Self-attention of one new position to itself and to all before it, whose keys and values are `past`.
 
-        Shapes: x (N, 1, D), keys and values (P, H, C, K), the buffers of a search -> (N, 1, D).
+        Shapes: x (N, 1, D), past (N, H, T, K) -> (N, 1, D) and the past of the next step (N, H, T + 1, K).
         """
-        query, key, value = self.split(self.project_in(x))
-        turn.write(keys, key)
-        turn.write(values, value)
-        mixed = self.mix(turn.spread(query), turn.written(keys), turn.written(values), None)
-        return self.join(turn.gathered(mixed))
+        query, key, value = self.split_heads(self.project_in(x))
+        past = past.append(key, value)
+        return self.merge_heads(self.attend(query, past.keys, past.values, None)), past
 
-    def remember(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of an encoded source, computed once a sentence.
+    def project_memory(self, memory: Tensor) -> KeysValues:
+        """Keys and values of an encoded source, computed once per sentence.
 
-        Shapes: memory (B, S, D) -> (B, H, S, K) twice.
+        Shapes: memory (B, S, D) -> (B, H, S, K).
         """
-        key, value = self.split(self.project_in(memory, self.width))
-        return key, value
+        return KeysValues(*self.split_heads(self.project_in(memory, self.width)))
 
-    def look(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-        """Cross-attention to what `remember` gave.
+    def cross_attend(self, x: Tensor, memory: KeysValues, mask: Tensor | None) -> Tensor:
+        """Attention to a source that `project_memory` has projected.
 
-        Shapes: x (B, T, D), keys and values (B, H, S, K), mask (B, 1, 1, S) -> (B, T, D).
+        Shapes: x (B, T, D), memory (B, H, S, K), mask (B, 1, 1, S) -> (B, T, D).
         """
-        (query,) = self.split(self.project_in(x, 0, self.width))
-        return self.join(self.mix(query, keys, values, mask))
+        (query,) = self.split_heads(self.project_in(x, 0, self.width))
+        return self.merge_heads(self.attend(query, memory.keys, memory.values, mask))
 
-    def mix(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
-        """The values weighted by softmax(Q K^T / sqrt(K)): (B, H, T, K), (B, H, S, K) twice -> (B, H, T, K)."""
+    def attend(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
+        """softmax(Q K^T / sqrt(K)) V: (B, H, T, K), (B, H, S, K) twice -> (B, H, T, K)."""
         if self.watched is not None:
-            self.watched.append(weights(query, key, mask, causal=causal))
+            self.watched.append(attention_weights(query, key, mask, causal=causal))
         dropout = self.dropout if self.training else 0.0
-        if dropout and query.device.type == "cpu" and query.dtype == torch.bfloat16:
-            bias = bias_of(query, mask, causal=causal)
-            return Mixing.apply(query, key, value, bias, dropout)
-        return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+        return dispatch.scaled_dot_product_attention(query, key, value, mask, dropout=dropout, causal=causal)
 
-    def join(self, mixed: Tensor) -> Tensor:
+    def merge_heads(self, x: Tensor) -> Tensor:
         """The heads side by side, projected: (B, H, T, K) -> (B, T, D)."""
-        return self.project_out(mixed.transpose(1, 2).flatten(2))
+        return self.project_out(x.transpose(1, 2).flatten(2))
 
-    def split(self, x: Tensor) -> tuple[Tensor, ...]:
-        """The n parts of width D along the last dimension, heads in front: (B, T, nD) -> n of (B, H, T, K)."""
+    def split_heads(self, x: Tensor) -> tuple[Tensor, ...]:
+        """n projections side by side, apart and by heads: (B, T, nD) -> n of (B, H, T, K)."""
         parts = x.view(*x.shape[:2], -1, self.heads, self.width // self.heads)  # (B, T, n, H, K)
         return parts.permute(2, 0, 3, 1, 4).unbind(0)
 
 
-def weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
-    """softmax(Q K^T / sqrt(K)), which the fused product keeps to itself: (B, H, T, K), (B, H, S, K) -> (B, H, T, S)."""
+def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None, *, causal: bool) -> Tensor:
+    """softmax(Q K^T / sqrt(K)), which fused kernels do not return: (B, H, T, K), (B, H, S, K) -> (B, H, T, S)."""
     scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
-    bias = bias_of(query, mask, causal=causal)
-    return (scores if bias is None else scores + bias).softmax(dim=3)
+    if causal:
+        mask = torch.ones(scores.shape[2:], dtype=torch.bool, device=scores.device).tril()
+    return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(dim=3)

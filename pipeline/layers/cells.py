@@ -1,4 +1,4 @@
-"""Recurrent cells: what one step makes of its input and the state before it."""
+"""Recurrent cells, which make the next state of an input and the state before, and how their weights start."""
 
 from typing import Literal
 
@@ -28,22 +28,24 @@ class ResetBeforeCell(nn.Module):
         """Shapes: x (N, I), state (N, D) -> (N, D)."""
         return self.advance(self.input(x), state)
 
-    def advance(self, product: Tensor, state: Tensor) -> Tensor:
-        """The state after an input whose product is known: (N, 3D), (N, D) -> (N, D)."""
-        gates, candidate = product.tensor_split((2 * self.width,), dim=1)
+    def advance(self, projected: Tensor, state: Tensor) -> Tensor:
+        """The next state, given W x + b of all inputs at once: (N, 3D), (N, D) -> (N, D)."""
+        gates, candidate = projected.tensor_split((2 * self.width,), dim=1)
         reset, update = torch.sigmoid(gates + self.gates(state)).chunk(2, dim=1)
         return state + update * (torch.tanh(candidate + self.candidate(reset * state)) - state)
 
 
 def gru_cell(reset_gate: ResetGate, input_size: int, width: int) -> nn.Module:
-    """A GRU cell: torch's own where the reset gate acts after the recurrent product."""
+    """A GRU cell: torch's own if the reset gate acts after the recurrent product."""
     return ResetBeforeCell(input_size, width) if reset_gate == "before" else nn.GRUCell(input_size, width)
 
 
 def initialise(model: nn.Module) -> None:
-    """Recurrent matrices orthogonal, those of a `scoring` N(0, 0.001^2), vectors 0, the rest N(0, 0.01^2), in place.
+    """Start weights in place: recurrent matrices orthogonal, matrices of `scoring` N(0, 0.001^2), others N(0, 0.01^2).
 
-    Source: Bahdanau et al. 2015, appendix B.1, whose vector of the scoring starts at 0 as well.
+    Vectors start at 0.
+
+    Source: Bahdanau et al. 2015, appendix B.1, where the vector v of the scoring starts at 0 too.
     """
     for name, weight in model.named_parameters():
         if is_recurrent(name):
@@ -55,11 +57,11 @@ def initialise(model: nn.Module) -> None:
 
 
 def orthogonal_blocks_(matrix: Tensor) -> None:
-    """Make each square block of a stack of recurrent matrices orthogonal, in place: (n * D, D)."""
+    """Make each square block of stacked recurrent matrices orthogonal, in place: (n * D, D)."""
     for block in matrix.data.chunk(len(matrix) // matrix.shape[1]):
         nn.init.orthogonal_(block)
 
 
 def is_recurrent(name: str) -> bool:
-    """Whether the weight called `name` is a stack of recurrent matrices, of one of these cells or of torch's."""
+    """Whether the weight called `name` holds stacked recurrent matrices, of one of these cells or of torch's."""
     return "weight_hh" in name or name.endswith(("cell.gates.weight", "cell.candidate.weight"))

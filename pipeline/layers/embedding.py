@@ -1,4 +1,4 @@
-"""Scaled embeddings and the output projection, each its own matrix or one shared by two or three uses."""
+"""Scaled embeddings and the output projection, with a matrix each or with shared ones."""
 
 import math
 
@@ -6,19 +6,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.layers.packed import Packable
+from pipeline.layers.linear import Prepackable
 
 
 class SharedMatrixError(ValueError):
-    """Two vocabularies of different size cannot share one matrix."""
+    """Two vocabularies of different sizes cannot share one matrix."""
 
 
-class Embeddings(Packable, nn.Module):
+class Embeddings(Prepackable, nn.Module):
     """Source embedding, target embedding and output projection.
 
     `tied` says which uses share a matrix: "none", "output" (target embedding and projection) or "all" (three ways).
+
     Source: Press and Wolf 2017; embeddings are scaled by sqrt(D) as in Vaswani et al. 2017, section 3.4.
-    Raises: SharedMatrixError if "all" is asked of two vocabularies of different size.
+    Raises: SharedMatrixError for "all" with two vocabularies of different sizes.
     """
 
     def __init__(self, source_size: int, target_size: int, width: int, *, tied: str) -> None:
@@ -51,4 +52,4 @@ class Embeddings(Packable, nn.Module):
 
     def logits(self, x: Tensor) -> Tensor:
         """Shapes: x (..., D) -> (..., V)."""
-        return self.product(x, self.projection, self.bias)
+        return self.linear(x, self.projection, self.bias)

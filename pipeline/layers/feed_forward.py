@@ -2,8 +2,8 @@
 
 from torch import Tensor, nn
 
-from pipeline.layers.dropout import Dropout
-from pipeline.layers.packed import Linear
+from pipeline.kernels import dispatch
+from pipeline.layers.linear import Linear
 
 
 class FeedForward(nn.Module):
@@ -16,8 +16,9 @@ class FeedForward(nn.Module):
         super().__init__()
         self.widen = Linear(width, hidden)
         self.narrow = Linear(hidden, width)
-        self.dropout = Dropout(dropout)
+        self.dropout = dropout
 
     def forward(self, x: Tensor) -> Tensor:
         """Shapes: x (B, T, D) -> (B, T, D), (B, T, F) between."""
-        return self.narrow(self.dropout.rectified(self.widen(x)))
+        hidden = dispatch.relu_dropout(self.widen(x), self.dropout, training=self.training)  # (B, T, F)
+        return self.narrow(hidden)

@@ -1,4 +1,4 @@
-"""How the weights of a Transformer start; biases from 0 and norms from 1 in every way."""
+"""How the weights of a Transformer start; biases always start at 0 and norms at 1."""
 
 from abc import abstractmethod
 from typing import Annotated, Literal, TypeAlias
@@ -11,10 +11,10 @@ from pipeline.params import Section
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Start(Section):
-    """What every way of starting shares; each says how it draws a matrix."""
+class Scheme(Section):
+    """What all schemes share; each says how it draws a matrix."""
 
-    def start(self, network: nn.Module) -> None:
+    def initialise(self, network: nn.Module) -> None:
         """Draw the matrices of a Transformer, and set its biases to 0."""
         for name, parameter in network.named_parameters():
             if parameter.dim() > 1:
@@ -27,16 +27,16 @@ class Start(Section):
         """Draw the matrix called `name`, in place."""
 
 
-class Xavier(Start):
-    """Embeddings N(0, 1 / D), Xavier-uniform on every other matrix, query, key and value each.
+class Xavier(Scheme):
+    """Embeddings from N(0, 1 / D), all other matrices Xavier-uniform; query, key and value are a matrix each.
 
-    `sublayer_gain`: how wide the matrices of what a sub-layer adds (values, attention's output, feed-forward) start,
-    1 as published. Less lets a post-norm stack learn sooner: one number for DeepNet's two betas (Wang et al. 2022),
-    without its alpha.
+    `sublayer_gain`: the gain of the matrices inside a sub-layer's residual branch (values, attention's output,
+    feed-forward), 1 as published. With less a post-norm stack learns sooner: it is one number for DeepNet's two betas
+    (Wang et al. 2022), without its alpha.
 
     Source: tensor2tensor for the embeddings. The Annotated Transformer draws them Xavier-uniform as well
         (`XavierEverywhere`), which makes them smaller than the positions: at update 200 of Multi30k the validation
-        loss was 4.64, not 4.01.
+        loss was 4.64 instead of 4.01.
     """
 
     kind: Literal["xavier"]
@@ -53,8 +53,11 @@ class Xavier(Start):
             nn.init.xavier_uniform_(matrix, self.sublayer_gain)
 
 
-class XavierEverywhere(Start):
-    """Xavier-uniform on every matrix, embeddings too, query, key and value each: the Annotated Transformer."""
+class XavierEverywhere(Scheme):
+    """Every matrix Xavier-uniform, embeddings too; query, key and value are a matrix each.
+
+    Source: the Annotated Transformer.
+    """
 
     kind: Literal["xavier_everywhere"]
 
@@ -64,7 +67,7 @@ class XavierEverywhere(Start):
             nn.init.xavier_uniform_(part)
 
 
-class Normal(Start):
+class Normal(Scheme):
     """Every matrix, embeddings too, from N(0, std^2).
 
     Source: Devlin et al. 2019 (their code) and Radford et al. 2019, with a `std` of 0.02.

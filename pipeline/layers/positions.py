@@ -10,8 +10,8 @@ def sinusoids(length: int, width: int) -> Tensor:
     """PE[p, 2i] = sin(p / 10000^(2i / D)) and PE[p, 2i + 1] = cos of the same angle.
 
     Shapes: -> (length, width), fp32.
-    Source: Vaswani et al. 2017, section 3.5. tensor2tensor puts all sines before all cosines, which is the same model
-        after a permutation of the width.
+    Source: Vaswani et al. 2017, section 3.5. tensor2tensor puts all sines before all cosines: the same model, with its
+        width permuted.
     """
     position = torch.arange(length, dtype=torch.float64)[:, None]
     frequency = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10000.0) / width))
@@ -22,7 +22,7 @@ def sinusoids(length: int, width: int) -> Tensor:
 
 
 class Positions(nn.Module):
-    """Adds sinusoids to embeddings; the table grows to the longest sentence met and is no part of the weights."""
+    """Adds sinusoids to embeddings; the table grows with the longest sentence and is not among the weights."""
 
     table: Tensor
 
@@ -31,7 +31,7 @@ class Positions(nn.Module):
         self.register_buffer("table", sinusoids(256, width), persistent=False)
 
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
-        """Shapes: x (B, T, D), its first position being `start` -> (B, T, D)."""
+        """Shapes: x (B, T, D), whose first position is `start` -> (B, T, D)."""
         end = start + x.shape[1]
         if end > len(self.table):
             self.table = sinusoids(2 * end, x.shape[2]).to(self.table.device)

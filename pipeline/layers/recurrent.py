@@ -1,9 +1,8 @@
-"""What the recurrent models share: embeddings, the way through the target, scheduled teacher forcing."""
+"""What the recurrent models share: embeddings, decoder states, the loop over the target, teacher forcing."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated
+from dataclasses import dataclass, replace
+from typing import Annotated, Generic, TypeVar
 
 import torch
 from pydantic import Field
@@ -11,15 +10,41 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from pipeline import ids
+from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.layers.dropout import Dropout
-from pipeline.layers.packed import Linear, Product, packing
+from pipeline.layers.linear import Linear
 from pipeline.params import Section, Width
 
-State = dict[str, Tensor]
+
+@dataclass(frozen=True, kw_only=True)
+class RecurrentState(DecoderState):
+    """The state of a decoder without attention, or the part of it that all recurrent decoders share."""
+
+    s: Tensor  # (N, D), the hidden state s_t of the papers
+    weights: Tensor | None = None  # (N, S), attention of the last step; None before the first one and without attention
+
+
+@dataclass(frozen=True)
+class Annotations(Rows):
+    """The source as attention reads it."""
+
+    memory: Tensor  # (B, S, C), the encoder's states
+    keys: Tensor  # (B, S, A), what the scoring function makes of them
+    real: Tensor  # (B, S), True where there is no padding
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttentionState(RecurrentState):
+    """The state of a decoder with attention."""
+
+    source: Annotations
+
+
+State = TypeVar("State", bound=RecurrentState)
 
 
 class RecurrentArch(Section):
-    """What the `arch` of every recurrent model says, beside what is its own.
+    """The keys of `arch` that all recurrent models share.
 
     `dropout` is on the embeddings, `output_dropout` on what the output projection reads.
     """
@@ -30,15 +55,14 @@ class RecurrentArch(Section):
     teacher_forcing: Annotated[float, Field(ge=0, le=1)]
 
 
-class Recurrent(nn.Module):
-    """A recurrent encoder-decoder; answers everything that `models.interface.Model` asks, given four things.
+class Recurrent(nn.Module, Generic[State]):
+    """A recurrent encoder-decoder: everything that `models.interface.Model` asks, given four things.
 
-    A model says how it begins (`start`), what one step reads and becomes (`advance`), what the output projection reads
-    of that (`read_out`), and has an `output` projection. `advance` leaves a step's attention in the state, as
-    "weights" (N, S), where there is any.
+    A model defines its first state (`start`), one step (`advance`), what the output projection reads of a step
+    (`read_out`), and the `output` projection itself.
 
-    While training, each step but the first reads the true piece with probability `teacher_forcing`, and else the one
-    that the model itself, dropout included, finds likeliest (Bengio et al. 2015; one draw a step and micro-batch).
+    In training each step but the first reads the true piece with probability `teacher_forcing`, otherwise the one that
+    the model itself, dropout included, finds likeliest (Bengio et al. 2015; one draw per step and micro-batch).
     """
 
     output: Linear
@@ -53,21 +77,23 @@ class Recurrent(nn.Module):
 
     @abstractmethod
     def start(self, source: Tensor) -> State:
-        """Encode once: the state before the first decode step, a row a sentence of (B, S)."""
+        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
 
     @abstractmethod
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
-        """What the output is made of after one more piece, and the state after it: (N, E) -> (N, O).
+        """One step, given the embedding of the piece before: what the output is made of, and the next state.
 
-        What the state holds of the source has a row for each of y's.
+        Here the state's `source` has one row per hypothesis too.
+
+        Shapes: y (N, E) -> (N, O).
         """
 
     @abstractmethod
     def read_out(self, x: Tensor) -> Tensor:
         """What the output projection reads: (..., O) -> (..., D)."""
 
-    def read(self, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The source's embeddings, which positions are real, and how many: (B, S, E), (B, S), (B,)."""
+    def embed_source(self, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The source's embeddings, which positions are real, how many are: (B, S, E), (B, S), (B,)."""
         real = source != ids.PAD
         return self.dropout(F.embedding(source, self.source_embedding)), real, real.sum(dim=1)
 
@@ -78,53 +104,48 @@ class Recurrent(nn.Module):
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
         """What the output projection reads, at every target position: (B, S), (B, T) -> (B, T, D)."""
         state = self.start(source)
-        found: list[Tensor] = []
+        outputs: list[Tensor] = []
         if self.training and self.teacher_forcing < 1:
             forced = (torch.rand(target_input.shape[1]) < self.teacher_forcing).tolist()
             for index, true in enumerate(target_input.unbind(1)):
-                pieces = true if index == 0 or forced[index] else self.likeliest(found[-1])
+                pieces = true if index == 0 or forced[index] else self.likeliest(outputs[-1])
                 out, state = self.advance(self.embed_target(pieces), state)
-                found.append(out)
+                outputs.append(out)
         else:
             for y in self.embed_target(target_input).unbind(1):
                 out, state = self.advance(y, state)
-                found.append(out)
-        return self.read_out(torch.stack(found, dim=1))
+                outputs.append(out)
+        return self.read_out(torch.stack(outputs, dim=1))
 
     @torch.no_grad()
     def likeliest(self, out: Tensor) -> Tensor:
-        """The piece that the model itself would write: (N, O) -> (N,)."""
+        """The piece that the model itself finds likeliest: (N, O) -> (N,)."""
         return self.logits(self.read_out(out)).argmax(dim=1)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of every target piece: (..., D) -> (..., V)."""
         return self.output(self.output_dropout(hidden))
 
-    @contextmanager
-    def searching(self) -> Iterator[Product]:
-        """Gives `logits`; while open every product is by a matrix that was arranged once."""
-        with packing(self):
-            yield self.output
-
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """What the output projection reads for the piece after `tokens`: (B * W,) -> (B * W, D), and the state."""
-        source = {name: tensor for name, tensor in state.items() if name.startswith("source.")}
-        width = len(tokens) // len(next(iter(source.values())))
-        spread = {name: tensor.repeat_interleave(width, dim=0) for name, tensor in source.items()} if width > 1 else {}
-        out, after = self.advance(self.embed_target(tokens), state | spread)
-        return self.read_out(out), after | source
+        """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
+        width, each = len(tokens) // len(state.source), state
+        if width > 1:
+            sentence = torch.arange(len(tokens), device=tokens.device) // width  # of each hypothesis
+            each = replace(state, source=state.source.select(sentence))
+        out, after = self.advance(self.embed_target(tokens), each)
+        return self.read_out(out), replace(after, source=state.source)
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
-        """How much each step looked at each source position: {"attention": (B, 1, T, S)}, or {} where none looks."""
+        """The attention of each step: {"attention": (B, 1, T, S)}, or {} of a model without attention."""
         state = self.start(source)
-        found: list[Tensor] = []
+        weights: list[Tensor] = []
         for y in self.embed_target(target_input).unbind(1):
             _, state = self.advance(y, state)
-            found += [state["weights"]] if "weights" in state else []
-        return {"attention": torch.stack(found, dim=1)[:, None]} if found else {}
+            weights += [] if state.weights is None else [state.weights]
+        return {"attention": torch.stack(weights, dim=1)[:, None]} if weights else {}
 
 
-def mix(weights: Tensor, memory: Tensor) -> Tensor:
-    """The context, a sum of source positions: (N, S), (N, S, C) -> (N, C)."""
+def context_vector(weights: Tensor, memory: Tensor) -> Tensor:
+    """c = sum_j a_j h_j: (N, S), (N, S, C) -> (N, C)."""
     return torch.bmm(weights[:, None], memory).squeeze(1)

@@ -1,7 +1,7 @@
-"""Recurrent encoders of padded sentences: each row is read as if it stood alone.
+"""Recurrent encoders of padded sentences, which encode each row as if it were alone.
 
-A row's real positions come first. Reading from left to right, a real state never sees the padding behind it; reading
-from right to left, the row's real positions are turned round first, so that the last real token is read first.
+A row's real positions come first. From left to right a state at a real position never sees the padding behind it. From
+right to left a row's real positions are reversed before, so that the last real token is read first.
 """
 
 import torch
@@ -11,22 +11,22 @@ from pipeline.layers.cells import ResetBeforeCell, ResetGate
 
 
 def reverse(x: Tensor, lengths: Tensor) -> Tensor:
-    """Each row with its first `lengths` positions in reverse order, the others where they are.
+    """Each row with its first `lengths` positions reversed and the others unchanged.
 
     Shapes: x (B, S) or (B, S, D), lengths (B,) -> as x.
     """
-    places = torch.arange(x.shape[1], device=x.device)  # (S,)
-    turned = torch.where(places < lengths[:, None], lengths[:, None] - 1 - places, places)  # (B, S)
-    return x.gather(1, turned if x.dim() == 2 else turned[:, :, None].expand_as(x))
+    positions = torch.arange(x.shape[1], device=x.device)  # (S,)
+    index = torch.where(positions < lengths[:, None], lengths[:, None] - 1 - positions, positions)  # (B, S)
+    return x.gather(1, index if x.dim() == 2 else index[:, :, None].expand_as(x))
 
 
-def last(x: Tensor, lengths: Tensor) -> Tensor:
-    """The last real position of each row: (B, S, D), (B,) -> (B, D)."""
+def last_real(x: Tensor, lengths: Tensor) -> Tensor:
+    """x at the last real position of each row: (B, S, D), (B,) -> (B, D)."""
     return x[torch.arange(len(x), device=x.device), lengths - 1]
 
 
-class GRUReader(nn.Module):
-    """One GRU from left to right; torch's fused one where the reset gate acts after the recurrent product."""
+class ForwardGRU(nn.Module):
+    """A GRU from left to right; torch's fused one if the reset gate acts after the recurrent product."""
 
     def __init__(self, input_size: int, width: int, reset_gate: ResetGate) -> None:
         super().__init__()
@@ -37,41 +37,41 @@ class GRUReader(nn.Module):
         """The state at every position: (B, S, E) -> (B, S, D)."""
         if self.cell is None:
             assert self.fused is not None
-            if x.device.type == "cuda":  # whose autocast takes fp16 for it, whatever type is asked for
+            if x.device.type == "cuda":  # where autocast runs a GRU in fp16, whatever dtype is asked for
                 with torch.autocast("cuda", enabled=False):
                     return self.fused(x.to(next(self.fused.parameters()).dtype))[0]
             return self.fused(x)[0]
         state, states = x.new_zeros(len(x), self.cell.width), []
-        for product in self.cell.input(x).unbind(1):
-            state = self.cell.advance(product, state)
+        for projected in self.cell.input(x).unbind(1):
+            state = self.cell.advance(projected, state)
             states.append(state)
         return torch.stack(states, dim=1)
 
 
 class GRUEncoder(nn.Module):
-    """A GRU over the source, or one in each direction, their states side by side (D = width or 2 * width)."""
+    """A GRU over the source, or one per direction with concatenated states (D = width or 2 * width)."""
 
     def __init__(self, input_size: int, width: int, *, reset_gate: ResetGate, bidirectional: bool) -> None:
         super().__init__()
         self.width = width
-        self.forwards = GRUReader(input_size, width, reset_gate)
-        self.backwards = GRUReader(input_size, width, reset_gate) if bidirectional else None
+        self.forwards = ForwardGRU(input_size, width, reset_gate)
+        self.backwards = ForwardGRU(input_size, width, reset_gate) if bidirectional else None
 
     def forward(self, x: Tensor, lengths: Tensor) -> Tensor:
-        """The states of every position, of no meaning where there is padding: (B, S, E), (B,) -> (B, S, D)."""
+        """The states at all positions, meaningless at padding: (B, S, E), (B,) -> (B, S, D)."""
         states: Tensor = self.forwards(x)
         if self.backwards is None:
             return states
         return torch.cat((states, reverse(self.backwards(reverse(x, lengths)), lengths)), dim=2)
 
     def final(self, states: Tensor, lengths: Tensor) -> Tensor:
-        """What each direction had read at its end: (B, S, D), (B,) -> (B, D)."""
-        final = last(states[:, :, : self.width], lengths)
+        """The last state of each direction: (B, S, D), (B,) -> (B, D)."""
+        final = last_real(states[:, :, : self.width], lengths)
         return final if self.backwards is None else torch.cat((final, states[:, 0, self.width :]), dim=1)
 
 
-class LSTMReader(nn.Module):
-    """One LSTM from left to right that gives its cell states too, which torch's fused one keeps to itself.
+class ForwardLSTM(nn.Module):
+    """An LSTM from left to right that also returns all its cell states, as torch's fused one does not.
 
     Source: Hochreiter and Schmidhuber 1997 with forget gates, in the order and with the weights of `nn.LSTM`.
     """
@@ -83,30 +83,30 @@ class LSTMReader(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Hidden and cell state at every position: (B, S, E) -> (B, S, D) twice."""
         cell = self.cell
-        products = nn.functional.linear(x, cell.weight_ih, cell.bias_ih + cell.bias_hh)  # (B, S, 4D)
-        hidden = memory = x.new_zeros(len(x), cell.hidden_size)
+        inputs = nn.functional.linear(x, cell.weight_ih, cell.bias_ih + cell.bias_hh)  # (B, S, 4D)
+        h = c = x.new_zeros(len(x), cell.hidden_size)
         states: list[tuple[Tensor, Tensor]] = []
-        for product in products.unbind(1):
-            gates = torch.addmm(product, hidden, cell.weight_hh.t())
-            take, keep, new, show = gates.chunk(4, dim=1)
-            memory = torch.sigmoid(keep) * memory + torch.sigmoid(take) * torch.tanh(new)
-            hidden = torch.sigmoid(show) * torch.tanh(memory)
-            states.append((hidden, memory))
-        hiddens, memories = zip(*states, strict=True)
-        return torch.stack(hiddens, dim=1), torch.stack(memories, dim=1)
+        for projected in inputs.unbind(1):
+            gates = torch.addmm(projected, h, cell.weight_hh.t())
+            i, f, g, o = gates.chunk(4, dim=1)  # input, forget, candidate, output
+            c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+            h = torch.sigmoid(o) * torch.tanh(c)
+            states.append((h, c))
+        hidden_states, cell_states = zip(*states, strict=True)
+        return torch.stack(hidden_states, dim=1), torch.stack(cell_states, dim=1)
 
 
 class LSTMEncoder(nn.Module):
-    """An LSTM in each direction, their states side by side."""
+    """An LSTM per direction, with concatenated states."""
 
     def __init__(self, input_size: int, width: int) -> None:
         super().__init__()
-        self.forwards = LSTMReader(input_size, width)
-        self.backwards = LSTMReader(input_size, width)
+        self.forwards = ForwardLSTM(input_size, width)
+        self.backwards = ForwardLSTM(input_size, width)
 
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-        """Hidden and cell states of every position: (B, S, E), (B,) -> (B, S, 2 * width) twice."""
-        ahead = self.forwards(x)
-        back = (reverse(states, lengths) for states in self.backwards(reverse(x, lengths)))
-        hiddens, memories = (torch.cat(pair, dim=2) for pair in zip(ahead, back, strict=True))
-        return hiddens, memories
+        """Hidden and cell states at all positions: (B, S, E), (B,) -> (B, S, 2 * width) twice."""
+        forwards = self.forwards(x)
+        backwards = (reverse(states, lengths) for states in self.backwards(reverse(x, lengths)))
+        hidden_states, cell_states = (torch.cat(pair, dim=2) for pair in zip(forwards, backwards, strict=True))
+        return hidden_states, cell_states

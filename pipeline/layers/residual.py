@@ -1,4 +1,4 @@
-"""The two ways a sub-layer is wrapped: normalised after the sum, or before the sub-layer."""
+"""Two ways to wrap a sub-layer: LayerNorm after the sum, or before the sub-layer."""
 
 from collections.abc import Callable
 

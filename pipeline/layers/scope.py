@@ -1,4 +1,4 @@
-"""From scores to attention weights: over the whole source, or around a centre that the state predicts."""
+"""From scores to attention weights, over the whole source or around a position that the state predicts."""
 
 import math
 from typing import Annotated, Literal
@@ -17,7 +17,7 @@ class GlobalScope(Section):
 
 
 class LocalScope(Section):
-    """Positions within `window` of the centre, weighed by a Gaussian of standard deviation `deviation` around it."""
+    """Positions within `window` of the centre, weighted by a Gaussian around it with standard deviation `deviation`."""
 
     kind: Literal["local_p"]
     window: PositiveInt
@@ -38,9 +38,10 @@ class Global(nn.Module):
 class LocalP(nn.Module):
     """softmax within p +- window, times exp(-(j - p)^2 / (2 deviation^2)), not renormalised.
 
-    The centre is p = S sigmoid(v^T tanh(W s)); j counts from 0 and S is the sentence's real length, EOS included,
-    as far as the scores know its positions.
-    Source: Luong et al. 2015, section 3.2, local-p, with the state before the step.
+    The centre is p = S sigmoid(v^T tanh(W s)); j counts from 0, and S is how many real positions of the sentence (EOS
+    included) have a score.
+
+    Source: Luong et al. 2015, section 3.2, local-p, but with the state before the step.
     """
 
     def __init__(self, state_size: int, window: int, deviation: float) -> None:
@@ -51,16 +52,16 @@ class LocalP(nn.Module):
 
     def forward(self, scores: Tensor, state: Tensor, real: Tensor) -> Tensor:
         """Shapes: scores (N, S), state (N, D), real (N, S) -> (N, S)."""
-        known = real & (scores > -math.inf)  # location knows only so many positions
+        known = real & (scores > -math.inf)  # location scoring knows a fixed number of positions
         lengths = known.sum(dim=1, keepdim=True)
-        # In fp32 where products are in bf16, which knows no position between 128 and 129.
+        # fp32 even under autocast: bf16 has no number between 128 and 129.
         centre = lengths * torch.sigmoid(self.centre_out(torch.tanh(self.centre_in(state))).float())  # (N, 1)
-        away = torch.arange(scores.shape[1], device=scores.device) - centre  # (N, S)
-        near = known & (away.abs() <= self.window)
+        distance = torch.arange(scores.shape[1], device=scores.device) - centre  # (N, S)
+        near = known & (distance.abs() <= self.window)
         weights = scores.masked_fill(~near, -math.inf).softmax(dim=1)
-        return weights * torch.exp(-(away**2) / (2 * self.deviation**2))
+        return weights * torch.exp(-(distance**2) / (2 * self.deviation**2))
 
 
 def build(scope: Scope, state_size: int) -> Global | LocalP:
-    """The scope of a section, for states of this width."""
+    """The module for a section, given the width of states."""
     return LocalP(state_size, scope.window, scope.deviation) if isinstance(scope, LocalScope) else Global()

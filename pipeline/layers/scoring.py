@@ -1,6 +1,6 @@
-"""How well each source position fits the decoder's state: the attention scoring functions.
+"""Attention scoring functions: how well each source position fits the decoder's state.
 
-Each has `remember`, what is computed of the source once a sentence, and `forward`, the scores at one step.
+Each has `project_memory`, computed once per sentence, and `forward`, the scores of one step.
 """
 
 import math
@@ -22,13 +22,13 @@ class AdditiveScoring(Section):
 
 
 class ProductScoring(Section):
-    """A product of state and source position, which needs no number."""
+    """Products of the state and a source position."""
 
     kind: Literal["general", "dot", "scaled_dot"]
 
 
 class LocationScoring(Section):
-    """`positions` is how many source positions can be attended to."""
+    """`positions` is how many source positions, from the first, can be attended to."""
 
     kind: Literal["location"]
     positions: Width
@@ -47,7 +47,7 @@ class Additive(nn.Module):
         self.v = nn.Parameter(torch.empty(size))
         nn.init.uniform_(self.v, -1 / math.sqrt(size), 1 / math.sqrt(size))
 
-    def remember(self, memory: Tensor) -> Tensor:
+    def project_memory(self, memory: Tensor) -> Tensor:
         """Shapes: memory (B, S, C) -> (B, S, A)."""
         return self.key(memory)
 
@@ -57,7 +57,7 @@ class Additive(nn.Module):
 
 
 class Product(nn.Module):
-    """s^T h, its `scaled` form s^T h / sqrt(D), or with a matrix between them, s^T W h (`general`).
+    """`dot`: s^T h. `scaled_dot`: s^T h / sqrt(D). `general`: s^T W h.
 
     Source: Luong et al. 2015, section 3.1; Vaswani et al. 2017 for the scale.
     """
@@ -68,7 +68,7 @@ class Product(nn.Module):
         self.key = nn.Linear(memory_size, state_size, bias=False) if kind == "general" else nn.Identity()
         self.scale = state_size**-0.5 if kind == "scaled_dot" else 1.0
 
-    def remember(self, memory: Tensor) -> Tensor:
+    def project_memory(self, memory: Tensor) -> Tensor:
         """Shapes: memory (B, S, C) -> (B, S, D)."""
         return self.key(memory)
 
@@ -78,7 +78,7 @@ class Product(nn.Module):
 
 
 class Location(nn.Module):
-    """W s: a score a position, from the state alone; positions past the last one it knows are never attended to.
+    """W s: one score per position, from the state alone; positions beyond `positions` are never attended to.
 
     Source: Luong et al. 2015, equation 8.
     """
@@ -87,8 +87,8 @@ class Location(nn.Module):
         super().__init__()
         self.query = nn.Linear(state_size, positions)
 
-    def remember(self, memory: Tensor) -> Tensor:
-        """Only how many positions there are: (B, S, C) -> (B, S, 0)."""
+    def project_memory(self, memory: Tensor) -> Tensor:
+        """Nothing but the number of positions: (B, S, C) -> (B, S, 0)."""
         return memory[:, :, :0]
 
     def forward(self, state: Tensor, keys: Tensor) -> Tensor:
@@ -98,7 +98,7 @@ class Location(nn.Module):
 
 
 def build(scoring: Scoring, state_size: int, memory_size: int) -> Additive | Product | Location:
-    """The scoring function of a section, for states and source positions of these widths."""
+    """The module for a section, given the widths of states and source positions."""
     if isinstance(scoring, AdditiveScoring):
         return Additive(state_size, memory_size, scoring.size)
     if isinstance(scoring, LocationScoring):

@@ -1,21 +1,20 @@
-"""The Transformer's two stacks; how a sub-layer is wrapped (`PostNorm` or `PreNorm`) is the model's choice."""
+"""The Transformer's two stacks; a model chooses how sub-layers are wrapped, by `PostNorm` or `PreNorm`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated, Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Literal, cast
 
 import torch
 from pydantic import Field, ValidationInfo, field_validator
 from torch import Tensor, nn
 
 from pipeline import ids
-from pipeline.layers import cache
-from pipeline.layers.attention import MultiHeadAttention
+from pipeline.layers.attention import KeysValues, MultiHeadAttention
+from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings
 from pipeline.layers.feed_forward import FeedForward
 from pipeline.layers.initialisation import Initialisation
-from pipeline.layers.packed import Product, packing
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
 from pipeline.params import Depth, Section, Width
@@ -25,10 +24,11 @@ DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
 
 
 class TransformerArch(Section):
-    """`tied_embeddings`: which matrices are one, `output` the target's and the projection's, `all` the source's too.
+    """The keys of `arch` of both Transformers.
 
-    `dropout` is on the sums of embeddings and positions and on what each sub-layer adds, `attention_dropout` on the
-    weights of attention, `feed_forward_dropout` on the hidden units of the feed-forward networks.
+    `tied_embeddings`: which uses share a matrix, see `Embeddings`. `dropout` is on the sums of embeddings and positions
+    and on what each sub-layer adds, `attention_dropout` on the weights of attention, `feed_forward_dropout` on the
+    hidden units of the feed-forward networks.
     """
 
     encoder_layers: Depth
@@ -45,7 +45,7 @@ class TransformerArch(Section):
     @field_validator("heads")
     @classmethod
     def divide_width(cls, heads: int, info: ValidationInfo) -> int:
-        """The heads share the width equally."""
+        """The width must split into heads."""
         width = info.data.get("width", heads)
         if width % heads:
             raise ValueError(f"must divide width {width}, got {heads}")
@@ -69,7 +69,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Self-attention to the past, attention to the source, then feed-forward."""
+    """Causal self-attention, attention to the source, then feed-forward."""
 
     def __init__(self, residual: Residual, arch: TransformerArch) -> None:
         super().__init__()
@@ -83,30 +83,56 @@ class DecoderLayer(nn.Module):
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """Shapes: x (B, T, D), memory (B, S, D), mask (B, 1, 1, S) -> (B, T, D).
 
-        The padding of x needs no mask: it stands at the end, where no real position looks.
+        The padding of x needs no mask: it comes last, and no real position attends to what comes after it.
         """
         x = self.self_residual(x, lambda y: self.self_attention(y, None, causal=True))
-        return self.finish(x, *self.cross_attention.remember(memory), mask)
+        return self.read_source(x, self.cross_attention.project_memory(memory), mask)
 
-    def step(self, x: Tensor, state: dict[str, Tensor], name: str, turn: cache.Turn) -> Tensor:
-        """One new position of W rows a sentence, which this layer, called `name`, also writes into the state's buffers.
+    def step(self, x: Tensor, past: KeysValues, memory: KeysValues, mask: Tensor) -> tuple[Tensor, KeysValues]:
+        """One new position of each hypothesis, and the past of the next one.
 
-        Shapes: x (B * W, 1, D) -> (B * W, 1, D).
+        Shapes: x (N, 1, D), past (N, H, T, K), memory (B, H, S, K), mask (B, 1, 1, S) -> (N, 1, D), (N, H, T + 1, K).
         """
-        past = state[f"past.{name}.keys"], state[f"past.{name}.values"]
-        x = self.self_residual(x, lambda y: self.self_attention.extend(y, *past, turn))
-        keys, values = state[f"source.{name}.keys"], state[f"source.{name}.values"]
-        together = x.view(len(keys), -1, x.shape[2])  # (B, W, D): the rows of a sentence look at one source
-        return self.finish(together, keys, values, state["source.mask"]).view_as(x)
+        extended = past
 
-    def finish(self, x: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
-        """The two sub-layers after self-attention."""
-        x = self.cross_residual(x, lambda y: self.cross_attention.look(y, keys, values, mask))
+        def self_attend(y: Tensor) -> Tensor:
+            nonlocal extended
+            out, extended = self.self_attention.self_attend_step(y, past)
+            return out
+
+        x = self.self_residual(x, self_attend)
+        grouped = x.view(len(mask), -1, x.shape[2])  # (B, W, D): a sentence's hypotheses attend to its source at once
+        return self.read_source(grouped, memory, mask).view_as(x), extended
+
+    def read_source(self, x: Tensor, memory: KeysValues, mask: Tensor) -> Tensor:
+        """The two sub-layers after self-attention: (B, T, D) -> (B, T, D)."""
+        x = self.cross_residual(x, lambda y: self.cross_attention.cross_attend(y, memory, mask))
         return self.feed_forward_residual(x, self.feed_forward)
 
 
+@dataclass(frozen=True)
+class EncodedSource(Rows):
+    """What a search keeps of the sources."""
+
+    mask: Tensor  # (B, 1, 1, S), True at real positions
+    memory: tuple[KeysValues, ...]  # (B, H, S, K) of each decoder layer
+
+
+@dataclass(frozen=True)
+class TransformerState(DecoderState):
+    """The keys and values of all positions so far."""
+
+    source: EncodedSource
+    past: tuple[KeysValues, ...]  # (N, H, T, K) of each decoder layer
+
+    @property
+    def length(self) -> int:
+        """How many positions there are so far."""
+        return self.past[0].keys.shape[2]
+
+
 class Transformer(nn.Module):
-    """Encoder and decoder over embeddings; answers everything that `models.interface.Model` asks.
+    """Encoder and decoder over embeddings: everything that `models.interface.Model` asks.
 
     Shapes: source (B, S) with EOS at each row's end and then padding, target_input (B, T) that begins with BOS.
     """
@@ -119,10 +145,10 @@ class Transformer(nn.Module):
         self.dropout = Dropout(arch.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(residual, arch) for _ in range(arch.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(residual, arch) for _ in range(arch.decoder_layers))
-        ends = residual is PreNorm  # a pre-norm stack's sum has not been normalised yet
-        self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if ends else nn.Identity()
-        arch.initialisation.start(self)
+        has_final_norm = residual is PreNorm  # whose sums have not been normalised yet
+        self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
+        arch.initialisation.initialise(self)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """The encoded source and the mask of its real positions: (B, S, D) and (B, 1, 1, S)."""
@@ -144,48 +170,40 @@ class Transformer(nn.Module):
         """Scores of every target piece: (..., D) -> (..., V)."""
         return self.embeddings.logits(hidden)
 
-    @contextmanager
-    def searching(self) -> Iterator[Product]:
-        """Gives `logits`; while open every product is by a matrix that was arranged once."""
-        with packing(self):
-            yield self.logits
+    def start(self, source: Tensor) -> TransformerState:
+        """Encode once: the state before the first decode step, with one hypothesis per sentence."""
+        x, mask = self.encode(source)
+        memory = tuple(layer.cross_attention.project_memory(x) for layer in self.decoder_layers())
+        past = tuple(KeysValues(layer.keys[:, :, :0], layer.values[:, :, :0]) for layer in memory)
+        return TransformerState(EncodedSource(mask, memory), past)
 
-    def start(self, source: Tensor) -> dict[str, Tensor]:
-        """Encode once: the state before the first decode step, a row a sentence."""
-        memory, mask = self.encode(source)
-        state = {"source.mask": mask} | cache.begun(len(source), source.device)
-        for index, layer in enumerate(self.decoder):
-            assert isinstance(layer, DecoderLayer)
-            keys, values = layer.cross_attention.remember(memory)
-            state |= {f"source.{index}.keys": keys, f"source.{index}.values": values}
-            state |= {f"past.{index}.keys": keys[:, :, :0], f"past.{index}.values": values[:, :, :0]}
-        return state
-
-    def step(self, state: dict[str, Tensor], tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def step(self, state: TransformerState, tokens: Tensor) -> tuple[Tensor, TransformerState]:
         """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
-        state, turn = cache.extended(state, alone=len(tokens) == len(state["source.mask"]))
-        x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=turn.position)
-        for index, layer in enumerate(self.decoder):
-            assert isinstance(layer, DecoderLayer)
-            x = layer.step(x, state, str(index), turn)
-        return self.decoder_norm(x[:, 0]), state
+        source, past = state.source, []
+        x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=state.length)
+        for layer, before, memory in zip(self.decoder_layers(), state.past, source.memory, strict=True):
+            x, extended = layer.step(x, before, memory, source.mask)
+            past.append(extended)
+        return self.decoder_norm(x[:, 0]), TransformerState(source, tuple(past))
+
+    def decoder_layers(self) -> Iterable[DecoderLayer]:
+        """`decoder`, with the type that `nn.ModuleList` forgets."""
+        return cast("Iterable[DecoderLayer]", self.decoder)
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
         """Every matrix of attention weights, by kind and layer: `encoder 1`, `decoder 1`, `cross 1`, `encoder 2` ..."""
         watched: dict[str, MultiHeadAttention] = {}
-        for index, layer in enumerate(self.encoder, 1):
-            assert isinstance(layer, EncoderLayer)
-            watched[f"encoder {index}"] = layer.self_attention
-        for index, layer in enumerate(self.decoder, 1):
-            assert isinstance(layer, DecoderLayer)
-            watched |= {f"decoder {index}": layer.self_attention, f"cross {index}": layer.cross_attention}
-        seen: dict[str, list[Tensor]] = {name: [] for name in watched}
-        for name, part in watched.items():
-            part.watched = seen[name]
+        for index, encoder in enumerate(cast("Iterable[EncoderLayer]", self.encoder), 1):
+            watched[f"encoder {index}"] = encoder.self_attention
+        for index, decoder in enumerate(self.decoder_layers(), 1):
+            watched |= {f"decoder {index}": decoder.self_attention, f"cross {index}": decoder.cross_attention}
+        weights: dict[str, list[Tensor]] = {name: [] for name in watched}
+        for name, attention in watched.items():
+            attention.watched = weights[name]
         try:
             self.hidden(source, target_input)
         finally:
-            for part in watched.values():
-                part.watched = None
-        return {name: found for name, (found,) in seen.items()}
+            for attention in watched.values():
+                attention.watched = None
+        return {name: only for name, (only,) in weights.items()}

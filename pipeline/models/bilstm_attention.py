@@ -1,14 +1,15 @@
-"""A bidirectional LSTM encoder and an LSTM decoder that looks at the source by scaled dot products."""
+"""A bidirectional LSTM encoder and an LSTM decoder that attends to the source by scaled dot products."""
 
 import math
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
 import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from pipeline.layers.packed import Linear
-from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
+from pipeline.layers.linear import Linear
+from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
 from pipeline.layers.recurrent_encoder import LSTMEncoder
 from pipeline.layers.scope import Global
 from pipeline.layers.scoring import Product
@@ -16,9 +17,9 @@ from pipeline.params import Width
 
 
 class Arch(RecurrentArch):
-    """`encoder_width` is that of one direction, `width` the decoder's; `initialisation` is the weights' start.
+    """`encoder_width` is that of one direction, `width` the decoder's; `initialisation` is how the weights start.
 
-    `torch`: as torch's layers do, embeddings N(0, 1). `xavier`: as published, see `start_as_published`.
+    `torch`: as torch's layers start, with embeddings N(0, 1). `xavier`: as published, see `initialise_as_published`.
     """
 
     encoder_width: Width
@@ -27,16 +28,23 @@ class Arch(RecurrentArch):
 
     @model_validator(mode="after")
     def match_widths(self) -> Self:
-        """The decoder starts from the encoder's mean states and is compared with them."""
+        """The decoder starts from the means of the encoder's states and is multiplied with them."""
         if self.width != 2 * self.encoder_width:
             raise ValueError(f"width: must be twice encoder_width {self.encoder_width}, got {self.width}")
         return self
 
 
-class Model(Recurrent):
+@dataclass(frozen=True, kw_only=True)
+class State(AttentionState):
+    """Of an LSTM, which has a cell state too."""
+
+    cell: Tensor  # (N, D)
+
+
+class Model(Recurrent[State]):
     """a = softmax(s_{t-1}^T h_j / sqrt(D)); c = sum_j a_j h_j; s_t = LSTM([E y_{t-1}; c], s_{t-1}); W s_t without bias.
 
-    The decoder starts from the means over the real positions of the encoder's hidden and of its cell states.
+    The decoder starts from the means over the real positions of the encoder's hidden and cell states.
     """
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
@@ -47,41 +55,37 @@ class Model(Recurrent):
         self.cell = nn.LSTMCell(arch.embedding + arch.width, arch.width)
         self.output = Linear(arch.width, target_size, bias=False)
         if arch.initialisation == "xavier":
-            start_as_published(self)
+            initialise_as_published(self)
             return
         for embedding in (self.source_embedding, self.target_embedding):
             nn.init.normal_(embedding)
 
     def start(self, source: Tensor) -> State:
-        """Encode once: the state before the first decode step, a row a sentence of (B, S)."""
-        x, real, lengths = self.read(source)
+        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
+        x, real, lengths = self.embed_source(source)
         hiddens, cells = self.encoder(x, lengths)
-        share = (real / lengths[:, None])[:, :, None].to(x.dtype)  # (B, S, 1), 0 where there is padding
-        return {
-            "source.memory": hiddens,
-            "source.keys": self.scoring.remember(hiddens),
-            "source.real": real,
-            "s": (hiddens * share).sum(dim=1),
-            "cell": (cells * share).sum(dim=1),
-        }
+        share = (real / lengths[:, None])[:, :, None].to(x.dtype)  # (B, S, 1), 0 at padding
+        memory = Annotations(hiddens, self.scoring.project_memory(hiddens), real)
+        return State(source=memory, s=(hiddens * share).sum(dim=1), cell=(cells * share).sum(dim=1))
 
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
-        """s_t and the state after it: (N, E) -> (N, D)."""
-        weights = self.scope(self.scoring(state["s"], state["source.keys"]), state["s"], state["source.real"])
-        context = mix(weights, state["source.memory"])
-        s, cell = self.cell(torch.cat((y, context), dim=1), (state["s"], state["cell"]))
-        return s, state | {"s": s, "cell": cell, "weights": weights}
+        """s_t and the next state: (N, E) -> (N, D)."""
+        source, s = state.source, state.s
+        weights = self.scope(self.scoring(s, source.keys), s, source.real)
+        context = context_vector(weights, source.memory)
+        s, cell = self.cell(torch.cat((y, context), dim=1), (s, state.cell))
+        return s, replace(state, s=s, cell=cell, weights=weights)
 
     def read_out(self, x: Tensor) -> Tensor:
-        """All of it: (..., D) as it is."""
+        """x as it is: (..., D)."""
         return x
 
 
-def start_as_published(model: nn.Module) -> None:
+def initialise_as_published(model: nn.Module) -> None:
     """Embeddings Xavier-uniform of gain sqrt(2), other matrices Xavier-uniform, biases U(-0.5, 0.5), in place.
 
-    Each gate of an LSTM is a matrix of its own. torch's LSTMs have two biases where the published ones have one: the
-    second starts at 0.
+    Each gate of an LSTM counts as a matrix. torch's LSTMs have two biases, the published ones one: the second starts
+    at 0.
     """
     for name, weight in model.named_parameters():
         if name.endswith("embedding"):

@@ -1,5 +1,6 @@
-"""A GRU encoder and a GRU decoder that looks at the source by a choice of scoring functions and scopes."""
+"""A GRU encoder and a GRU decoder that attends to the source by a choice of scoring functions and scopes."""
 
+from dataclasses import replace
 from typing import Self
 
 import torch
@@ -7,8 +8,8 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from pipeline.layers import scope, scoring
-from pipeline.layers.packed import Linear
-from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
+from pipeline.layers.linear import Linear
+from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
 from pipeline.layers.recurrent_encoder import GRUEncoder
 from pipeline.params import Width
 
@@ -29,7 +30,7 @@ class Arch(RecurrentArch):
 
     @model_validator(mode="after")
     def match_widths(self) -> Self:
-        """A product of two vectors needs them equally long."""
+        """The product of two vectors needs equal widths."""
         if self.attention.kind in ("dot", "scaled_dot") and self.memory_width != self.width:
             raise ValueError(
                 f"attention.kind: {self.attention.kind} needs states of equal width, got {self.memory_width} in the "
@@ -38,11 +39,11 @@ class Arch(RecurrentArch):
         return self
 
 
-class Model(Recurrent):
+class Model(Recurrent[AttentionState]):
     """a = attend(s_{t-1}, h); c = sum_j a_j h_j; s_t = GRU([E y_{t-1}; c], s_{t-1}); W [s_t; c; E y_{t-1}] + b.
 
-    s_0 is the encoder's last state, through a linear layer where widths differ or it has two directions.
-    All weights begin as torch's layers do, embeddings at N(0, 1): of N(0, 1 / E) it learnt half as fast.
+    s_0 is the encoder's last state, through a linear layer if widths differ or the encoder has two directions.
+    All weights start as torch's layers do, embeddings from N(0, 1): from N(0, 1 / E) it learnt half as fast.
     Source: Bahdanau et al. 2015, simplified as in the tutorials on Multi30k; Luong et al. 2015 for the choices.
     """
 
@@ -60,20 +61,21 @@ class Model(Recurrent):
         for embedding in (self.source_embedding, self.target_embedding):
             nn.init.normal_(embedding)
 
-    def start(self, source: Tensor) -> State:
-        """Encode once: the state before the first decode step, a row a sentence of (B, S)."""
-        x, real, lengths = self.read(source)
+    def start(self, source: Tensor) -> AttentionState:
+        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
+        x, real, lengths = self.embed_source(source)
         memory = self.encoder(x, lengths)
         s = self.begin(self.encoder.final(memory, lengths))
-        return {"source.memory": memory, "source.keys": self.scoring.remember(memory), "source.real": real, "s": s}
+        return AttentionState(source=Annotations(memory, self.scoring.project_memory(memory), real), s=s)
 
-    def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
-        """[s_t; c; E y_{t-1}] and the state after it: (N, E) -> (N, D + C + E)."""
-        weights = self.scope(self.scoring(state["s"], state["source.keys"]), state["s"], state["source.real"])
-        context = mix(weights, state["source.memory"])
-        s = self.cell(torch.cat((y, context), dim=1), state["s"])
-        return torch.cat((s, context, y), dim=1), state | {"s": s, "weights": weights}
+    def advance(self, y: Tensor, state: AttentionState) -> tuple[Tensor, AttentionState]:
+        """[s_t; c; E y_{t-1}] and the next state: (N, E) -> (N, D + C + E)."""
+        source, s = state.source, state.s
+        weights = self.scope(self.scoring(s, source.keys), s, source.real)
+        context = context_vector(weights, source.memory)
+        s = self.cell(torch.cat((y, context), dim=1), s)
+        return torch.cat((s, context, y), dim=1), replace(state, s=s, weights=weights)
 
     def read_out(self, x: Tensor) -> Tensor:
-        """All of it: (..., D + C + E) as it is."""
+        """x as it is: (..., D + C + E)."""
         return x

@@ -1,22 +1,26 @@
 """The encoder-decoder without attention: all that the decoder knows of the source is the encoder's last state."""
 
+from dataclasses import dataclass, replace
+
 import torch
 from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
+from pipeline.layers.decoder_state import Rows
+from pipeline.layers.linear import Linear
 from pipeline.layers.maxout import Maxout
-from pipeline.layers.packed import Linear
-from pipeline.layers.recurrent import Recurrent, RecurrentArch, State
+from pipeline.layers.recurrent import Recurrent, RecurrentArch, RecurrentState
 from pipeline.layers.recurrent_encoder import GRUEncoder, reverse
 from pipeline.params import Width
 
 
 class Arch(RecurrentArch):
-    """Which of Cho's layers there are, and how the source is read.
+    """Which of Cho's layers there are, and in which order the source is read.
 
-    `context_layer` and `start_layer`: whether the context and the decoder's first state are layers of their own or the
-    state before them as it is. `maxout` null has the output projection read all of [s_t; E y_{t-1}; c].
-    `reverse_source` reads the source's last word first (Sutskever et al. 2014), its EOS last all the same.
+    `context_layer`: whether the context is a layer on top of the encoder's last state, or that state itself.
+    `start_layer`: whether the decoder's first state is a layer on top of the context, or the context itself.
+    `maxout`: its units; with null the output projection reads all of [s_t; E y_{t-1}; c].
+    `reverse_source`: read the source's last word first (Sutskever et al. 2014), but still its EOS last.
     """
 
     width: Width
@@ -27,7 +31,21 @@ class Arch(RecurrentArch):
     reverse_source: bool
 
 
-class Model(Recurrent):
+@dataclass(frozen=True)
+class Context(Rows):
+    """All that the decoder knows of the source."""
+
+    context: Tensor  # (B, D)
+
+
+@dataclass(frozen=True, kw_only=True)
+class State(RecurrentState):
+    """The state of a decoder that reads the same context at every step."""
+
+    source: Context
+
+
+class Model(Recurrent[State]):
     """c = tanh(V h) of the encoder's last state h, or h; s_0 = tanh(V' c), or c; s_t = GRU([E y_{t-1}; c], s_{t-1}).
 
     The output projection reads a maxout of [s_t; E y_{t-1}; c], or all of it.
@@ -50,20 +68,21 @@ class Model(Recurrent):
         initialise(self)
 
     def start(self, source: Tensor) -> State:
-        """Encode once: the state before the first decode step, a row a sentence of (B, S)."""
-        x, _, lengths = self.read(source)
+        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
+        x, _, lengths = self.embed_source(source)
         x = reverse(x, lengths - 1) if self.reverse_source else x
         context = self.encoder.final(self.encoder(x, lengths), lengths)
         context = torch.tanh(self.context(context)) if self.context else context
-        return {"source.context": context, "s": torch.tanh(self.begin(context)) if self.begin else context}
+        s = torch.tanh(self.begin(context)) if self.begin else context
+        return State(source=Context(context), s=s)
 
     def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
-        """[s_t; E y_{t-1}; c] and the state after it: (N, E) -> (N, D + E + D)."""
-        context = state["source.context"]
-        s = self.cell(torch.cat((y, context), dim=1), state["s"])
-        return torch.cat((s, y, context), dim=1), state | {"s": s}
+        """[s_t; E y_{t-1}; c] and the next state: (N, E) -> (N, D + E + D)."""
+        context = state.source.context
+        s = self.cell(torch.cat((y, context), dim=1), state.s)
+        return torch.cat((s, y, context), dim=1), replace(state, s=s)
 
     def read_out(self, x: Tensor) -> Tensor:
-        """Shapes: x (..., D + E + D) -> (..., maxout), or as it is."""
-        found: Tensor = self.maxout(x)
-        return found
+        """Shapes: x (..., D + E + D) -> (..., maxout), or x as it is."""
+        features: Tensor = self.maxout(x)
+        return features

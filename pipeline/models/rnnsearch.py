@@ -1,12 +1,14 @@
 """Neural Machine Translation by Jointly Learning to Align and Translate: RNNsearch."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
+from pipeline.layers.linear import Linear
 from pipeline.layers.maxout import Maxout
-from pipeline.layers.packed import Linear
-from pipeline.layers.recurrent import Recurrent, RecurrentArch, State, mix
+from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
 from pipeline.layers.recurrent_encoder import GRUEncoder
 from pipeline.layers.scope import Global
 from pipeline.layers.scoring import Additive
@@ -22,7 +24,7 @@ class Arch(RecurrentArch):
     reset_gate: ResetGate
 
 
-class Model(Recurrent):
+class Model(Recurrent[AttentionState]):
     """e_j = v^T tanh(W_a s_{t-1} + U_a h_j); s_t = GRU([E y_{t-1}; c], s_{t-1}); maxout of [s_{t-1}; E y_{t-1}; c].
 
     s_0 = tanh(W_s h_1) of the backward direction alone. The output layer reads the state *before* the step.
@@ -41,19 +43,20 @@ class Model(Recurrent):
         self.output = Linear(arch.maxout, target_size)
         initialise(self)
 
-    def start(self, source: Tensor) -> State:
-        """Encode once: the state before the first decode step, a row a sentence of (B, S)."""
-        x, real, lengths = self.read(source)
+    def start(self, source: Tensor) -> AttentionState:
+        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
+        x, real, lengths = self.embed_source(source)
         memory = self.encoder(x, lengths)
         s = torch.tanh(self.begin(memory[:, 0, self.encoder.width :]))
-        return {"source.memory": memory, "source.keys": self.scoring.remember(memory), "source.real": real, "s": s}
+        return AttentionState(source=Annotations(memory, self.scoring.project_memory(memory), real), s=s)
 
-    def advance(self, y: Tensor, state: State) -> tuple[Tensor, State]:
-        """[s_{t-1}; E y_{t-1}; c_t] and the state after it: (N, E) -> (N, D + E + 2D)."""
-        weights = self.scope(self.scoring(state["s"], state["source.keys"]), state["s"], state["source.real"])
-        context = mix(weights, state["source.memory"])
-        s = self.cell(torch.cat((y, context), dim=1), state["s"])
-        return torch.cat((state["s"], y, context), dim=1), state | {"s": s, "weights": weights}
+    def advance(self, y: Tensor, state: AttentionState) -> tuple[Tensor, AttentionState]:
+        """[s_{t-1}; E y_{t-1}; c_t] and the next state: (N, E) -> (N, D + E + 2D)."""
+        source, s = state.source, state.s
+        weights = self.scope(self.scoring(s, source.keys), s, source.real)
+        context = context_vector(weights, source.memory)
+        after = self.cell(torch.cat((y, context), dim=1), s)
+        return torch.cat((s, y, context), dim=1), replace(state, s=after, weights=weights)
 
     def read_out(self, x: Tensor) -> Tensor:
         """Shapes: x (..., D + E + 2D) -> (..., maxout)."""

@@ -2,35 +2,51 @@
 
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from pipeline import ids
+from pipeline.layers.decoder_state import DecoderState, Rows
+
+
+@dataclass(frozen=True)
+class Sources(Rows):
+    pieces: Tensor  # (B, S)
+
+
+@dataclass(frozen=True)
+class Prefixes(DecoderState):
+    source: Sources
+    prefix: Tensor  # (N, T)
 
 
 class Drawn:
-    """Logits of the next piece, a function of a row's own source (padding aside) and its whole prefix."""
+    """Logits of the next piece, a function of a hypothesis's source (padding aside) and its whole prefix."""
 
     def __init__(self, vocabulary: int, *, seed: int = 0, spread: float = 1.0) -> None:
         self.vocabulary, self.seed, self.spread = vocabulary, seed, spread
         self.rows: list[int] = []  # of each step
 
-    def start(self, source: Tensor) -> dict[str, Tensor]:
-        return {"source": source, "prefix": torch.empty(len(source), 0, dtype=torch.int64)}
+    def start(self, source: Tensor) -> Prefixes:
+        return Prefixes(Sources(source), torch.empty(len(source), 0, dtype=torch.int64))
 
-    def step(self, state: dict[str, Tensor], tokens: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def step(self, state: Prefixes, tokens: Tensor) -> tuple[Tensor, Prefixes]:
         assert tokens.dtype == torch.int64
-        assert len(tokens) == len(state["source"]) == len(state["prefix"])
+        assert len(tokens) == len(state.prefix)
         self.rows.append(len(tokens))
-        prefix = torch.cat((state["prefix"], tokens[:, None]), dim=1)
-        scores = [self.scores(*row) for row in zip(state["source"].tolist(), prefix.tolist(), strict=True)]
-        return torch.stack(scores), {"source": state["source"], "prefix": prefix}
+        prefix = torch.cat((state.prefix, tokens[:, None]), dim=1)
+        sources = state.source.pieces.repeat_interleave(len(tokens) // len(state.source), dim=0)
+        scores = [self.scores(*row) for row in zip(sources.tolist(), prefix.tolist(), strict=True)]
+        return torch.stack(scores), Prefixes(state.source, prefix)
 
-    def searching(self) -> AbstractContextManager[Callable[[Tensor], Tensor]]:
-        return nullcontext(torch.clone)
+    def logits(self, hidden: Tensor) -> Tensor:
+        return hidden.clone()
+
+    def modules(self) -> Iterator[nn.Module]:
+        return iter(())
 
     def parameters(self) -> Iterator[nn.Parameter]:
         return iter(())
@@ -45,7 +61,7 @@ class Drawn:
         return self.spread * torch.randn(self.vocabulary, generator=generator)
 
 
-class Told(Drawn):
+class Scripted(Drawn):
     """Probabilities of the next piece by prefix (without BOS), in a table; EOS follows a prefix that is not there."""
 
     def __init__(self, table: dict[tuple[int, ...], dict[int, float]]) -> None:
@@ -65,8 +81,8 @@ def drawn() -> type[Drawn]:
 
 
 @pytest.fixture
-def told() -> type[Told]:
-    return Told
+def scripted() -> type[Scripted]:
+    return Scripted
 
 
 @pytest.fixture

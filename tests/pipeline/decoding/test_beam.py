@@ -5,18 +5,18 @@ import torch
 
 from pipeline import ids
 from pipeline.decoding import beam, greedy
-from pipeline.decoding.search import possible
+from pipeline.decoding.search import mask_pieces
 from pipeline.models import transformer_postnorm, transformer_prenorm
 
 SOURCES = [[5, 4, 6], [4], [], [6, 6, 5, 4, 7], [7, 5]]
 
 
 def every_hypothesis(model, source, longest, alpha):
-    """(score, pieces) of all there is, the best first: the definition written down, one prefix after the other."""
+    """(score, pieces) of every possible hypothesis, the best first, by enumeration."""
     found = []
 
-    def extend(prefix, log_p):
-        log_probabilities = possible(model.scores([*source, ids.EOS], [ids.BOS, *prefix])[None])[0].log_softmax(0)
+    def grow(prefix, log_p):
+        log_probabilities = mask_pieces(model.scores([*source, ids.EOS], [ids.BOS, *prefix])[None])[0].log_softmax(0)
         length = len(prefix) + 1
         for piece, log_q in enumerate(log_probabilities.tolist()):
             if log_q == -math.inf:
@@ -27,16 +27,16 @@ def every_hypothesis(model, source, longest, alpha):
             elif length == longest:
                 found.append((score, [*prefix, piece]))
             else:
-                extend([*prefix, piece], log_p + log_q)
+                grow([*prefix, piece], log_p + log_q)
 
-    extend([], 0.0)
+    grow([], 0.0)
     return sorted(found, reverse=True)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
 @pytest.mark.parametrize(("vocabulary", "longest"), [(5, 4), (6, 4), (6, 5), (7, 3)])
 def test_a_beam_wide_enough_is_exhaustive(drawn, padded, vocabulary, longest, alpha):
-    beam_size = max((vocabulary - 4) ** longest, 2)  # all beginnings, however long
+    beam_size = max((vocabulary - 4) ** longest, 2)  # all prefixes, however long
     for seed in range(4):
         model = drawn(vocabulary, seed=seed, spread=2.0)
         found = beam.decode(model, padded(SOURCES), [longest] * len(SOURCES), beam_size=beam_size, alpha=alpha)
@@ -62,7 +62,7 @@ def test_the_n_best_are_different_ordered_and_truly_scored(drawn, padded, beam_s
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-def test_as_many_as_asked_for_and_the_same_best(drawn, padded, alpha):
+def test_n_best_gives_as_many_and_the_same_best(drawn, padded, alpha):
     for seed in range(5):
         model = drawn(8, seed=seed, spread=2.0)
         one = beam.decode(model, padded(SOURCES), [5] * 5, beam_size=4, alpha=alpha)
@@ -81,8 +81,8 @@ def test_the_n_best_of_a_beam_wide_enough_are_exact(drawn, padded):
         assert [one.ids for one in hypotheses[:5]] == [pieces for _, pieces in expected]
 
 
-def test_a_beam_wider_than_what_there_is_finds_no_more_than_there_is(told, padded):
-    model = told({(): {4: 0.7, ids.EOS: 0.3}, (4,): {4: 0.9, ids.EOS: 0.1}})
+def test_a_beam_wider_than_all_hypotheses_finds_them_all(scripted, padded):
+    model = scripted({(): {4: 0.7, ids.EOS: 0.3}, (4,): {4: 0.9, ids.EOS: 0.1}})
     [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=6, alpha=0.0)
     assert [one.ids for one in hypotheses] == [[4, 4], [], [4]]
 
@@ -95,8 +95,8 @@ def test_beam_one_without_length_penalty_is_greedy(drawn, padded):
         assert [hypotheses[0].ids for hypotheses in found] == greedy.decode(model, padded(SOURCES), limits)
 
 
-def test_finds_what_greedy_misses(told, padded):
-    model = told({(): {4: 0.6, 5: 0.4}, (4,): {ids.EOS: 0.5, 6: 0.5}, (5,): {ids.EOS: 0.9, 6: 0.1}})
+def test_finds_what_greedy_misses(scripted, padded):
+    model = scripted({(): {4: 0.6, 5: 0.4}, (4,): {ids.EOS: 0.5, 6: 0.5}, (5,): {ids.EOS: 0.9, 6: 0.1}})
     assert greedy.decode(model, padded([[4]]), [2]) == [[4]]
     [[first, second]] = beam.decode(model, padded([[4]]), [2], beam_size=2, alpha=0.0)
     assert (first.ids, second.ids) == ([5], [4])
@@ -105,52 +105,52 @@ def test_finds_what_greedy_misses(told, padded):
 
 
 @pytest.mark.parametrize(("alpha", "pieces", "score"), [(0.0, [], math.log(0.4)), (1.0, [4] * 6, math.log(0.3) / 2)])
-def test_length_penalty_prefers_the_longer_by_hand(told, padded, alpha, pieces, score):
+def test_length_penalty_prefers_the_longer_by_hand(scripted, padded, alpha, pieces, score):
     """EOS at once has |Y| = 1 and penalty 1; six pieces and EOS have |Y| = 7 and penalty 12 / 6."""
     always = {(4,) * length: {4: 1.0} for length in range(1, 6)}
-    model = told({(): {ids.EOS: 0.4, 4: 0.3, 5: 0.3}, **always})
+    model = scripted({(): {ids.EOS: 0.4, 4: 0.3, 5: 0.3}, **always})
     [[best, *_]] = beam.decode(model, padded([[4]]), [7], beam_size=3, alpha=alpha)
     assert best.ids == pieces
     assert best.score == pytest.approx(score)
 
 
-def test_what_is_finished_takes_nobodys_place(told, padded):
-    """Two beginnings go on beside EOS, which ranks first: the best translation begins with the last."""
-    model = told({(): {ids.EOS: 0.36, 4: 0.33, 5: 0.31}, (4,): {ids.EOS: 0.5, 6: 0.5}, (5,): {6: 1.0}})
+def test_finished_hypotheses_do_not_occupy_beam_slots(scripted, padded):
+    """Two prefixes go on beside EOS, which ranks first: the best translation grows from the lower one."""
+    model = scripted({(): {ids.EOS: 0.36, 4: 0.33, 5: 0.31}, (4,): {ids.EOS: 0.5, 6: 0.5}, (5,): {6: 1.0}})
     [[best, *_]] = beam.decode(model, padded([[4]]), [3], beam_size=2, alpha=1.0)
     assert best.ids == [5, 6]
     assert best.score == pytest.approx(math.log(0.31) * 6 / 8)
 
 
-def test_a_sentence_that_cannot_be_improved_leaves_the_batch(told, padded):
-    model = told({(): {ids.EOS: 0.8, 4: 0.1, 5: 0.1}})
+def test_a_sentence_that_cannot_be_improved_leaves_the_batch(scripted, padded):
+    model = scripted({(): {ids.EOS: 0.8, 4: 0.1, 5: 0.1}})
     assert beam.decode(model, padded([[4], [5]]), [9, 9], beam_size=2, alpha=0.6)[1][0].ids == []
-    assert model.rows == [2]  # the first step has one beginning a sentence, and there is no second
+    assert model.rows == [2]  # the first step has one prefix per sentence, and there is no second step
 
 
-@pytest.mark.parametrize(("enough", "pieces", "steps"), [(1, [], 1), (2, [4], 2), (3, [4, 4], 3)])
-def test_enough_translations_end_a_search_though_better_ones_follow(told, padded, enough, pieces, steps):
+@pytest.mark.parametrize(("max_finished", "pieces", "steps"), [(1, [], 1), (2, [4], 2), (3, [4, 4], 3)])
+def test_max_finished_ends_a_search_though_better_ones_follow(scripted, padded, max_finished, pieces, steps):
     """Each further piece is likelier than the end before it: [] 0.3, [4] 0.7 * 0.45, [4, 4] 0.7 * 0.55 ..."""
-    model = told({(): {4: 0.7, ids.EOS: 0.3}, (4,): {4: 0.55, ids.EOS: 0.45}, (4, 4): {ids.EOS: 1.0}})
-    [found] = beam.decode(model, padded([[4]]), [5], beam_size=3, alpha=0.0, enough=enough)
+    model = scripted({(): {4: 0.7, ids.EOS: 0.3}, (4,): {4: 0.55, ids.EOS: 0.45}, (4, 4): {ids.EOS: 1.0}})
+    [found] = beam.decode(model, padded([[4]]), [5], beam_size=3, alpha=0.0, max_finished=max_finished)
     assert found[0].ids == pieces
-    assert len(found) == enough
+    assert len(found) == max_finished
     assert len(model.rows) == steps
     [best, *_] = beam.decode(model, padded([[4]]), [5], beam_size=3, alpha=0.0)[0]
     assert best.ids == [4, 4]
 
 
-def test_rows_of_done_sentences_are_not_computed(told, padded):
+def test_rows_of_done_sentences_are_not_computed(scripted, padded):
     either = {4: 0.5, 5: 0.5}
-    beginnings = [(), (4,), (5,), (4, 4), (4, 5), (5, 4), (5, 5)]
-    model = told(dict.fromkeys(beginnings, either))
+    prefixes = [(), (4,), (5,), (4, 4), (4, 5), (5, 4), (5, 5)]
+    model = scripted(dict.fromkeys(prefixes, either))
     found = beam.decode(model, padded([[4], [5], [6], [7]]), [3, 0, 1, 2], beam_size=2, alpha=0.0)
     assert [len(hypotheses[0].ids) for hypotheses in found] == [3, 0, 1, 2]
     assert model.rows == [3, 4, 2]
 
 
-def test_at_maximum_length_beginnings_are_finished_as_they_stand(told, padded):
-    model = told({(): {4: 0.7, 5: 0.3}, (4,): {6: 0.9, ids.EOS: 0.1}, (5,): {6: 0.9, ids.EOS: 0.1}})
+def test_at_maximum_length_prefixes_are_finished_as_they_stand(scripted, padded):
+    model = scripted({(): {4: 0.7, 5: 0.3}, (4,): {6: 0.9, ids.EOS: 0.1}, (5,): {6: 0.9, ids.EOS: 0.1}})
     [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=3, alpha=0.0)
     assert [one.ids for one in hypotheses] == [[4, 6], [5, 6], [4]]
     assert [math.exp(one.score) for one in hypotheses] == pytest.approx([0.63, 0.27, 0.07])
@@ -162,30 +162,30 @@ def test_maximum_length_nought_is_an_empty_translation(drawn, padded):
     assert model.rows == []
 
 
-def test_of_equals_the_first_beginning_and_the_lower_piece(told, padded):
+def test_of_equals_the_first_prefix_and_the_lower_piece(scripted, padded):
     quarter = {4: 0.25, 5: 0.25, 6: 0.25, 7: 0.25}
-    model = told({(): quarter, (4,): quarter, (5,): quarter, (6,): quarter})
+    model = scripted({(): quarter, (4,): quarter, (5,): quarter, (6,): quarter})
     [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=3, alpha=0.6)
     assert [one.ids for one in hypotheses] == [[4, 4], [4, 5], [4, 6]]
 
 
-def test_continuations_are_ranked_as_all_together_would_be():
-    """Next to a log P of -1e6 sums of fp32 are 1/16 apart: many are equal, of one beginning as of two."""
+def test_candidates_are_ranked_as_all_together_would_be(drawn):
+    """Next to a log P of -1e6 sums of fp32 are 1/16 apart: many are equal, of one prefix as of two."""
     sentences, width, vocabulary, count = 70, 3, 60, 6
     torch.manual_seed(1)
     scores = torch.randn(sentences * width, vocabulary)
     before = -1e6 - torch.rand(sentences, width).sort(dim=1).values
     under_way = beam.Beam(
-        state={},
+        state=None,
         pieces=torch.randint(4, vocabulary, (sentences, width, 2)),
         log_p=before,
         sentence=torch.arange(sentences),
-        longest=torch.full((sentences,), 9),
-        best=torch.full((sentences, 1), -math.inf),
-        ended=torch.zeros(sentences, dtype=torch.int64),
+        max_lengths=torch.full((sentences,), 9),
+        best_scores=torch.full((sentences, 1), -math.inf),
+        num_finished=torch.zeros(sentences, dtype=torch.int64),
     )
-    pieces, parents, log_p = beam.continuations(under_way, torch.clone, scores, count)
-    flat = (possible(scores.clone()).log_softmax(1).view(sentences, width, -1) + before[:, :, None]).flatten(1)
+    pieces, parents, log_p = beam.candidates(under_way, drawn(vocabulary), scores, count)
+    flat = (mask_pieces(scores.clone()).log_softmax(1).view(sentences, width, -1) + before[:, :, None]).flatten(1)
     expected = flat.argsort(dim=1, descending=True, stable=True)
     ranked = flat.gather(1, expected)
     assert (ranked[:, count - 1] == ranked[:, count]).sum() > sentences / 4
@@ -195,12 +195,12 @@ def test_continuations_are_ranked_as_all_together_would_be():
     assert torch.equal(pieces[:, :, :-1], beam.take(under_way.pieces, parents))
 
 
-def test_highest_takes_the_first_of_equals():
+def test_stable_topk_takes_the_first_of_equals():
     generator = torch.Generator().manual_seed(1)
     values = torch.randint(0, 30, (20, 400), generator=generator).float()
     values[3, 5:] = -math.inf
     for count in (1, 7, 50, 400):
-        top, index = beam.highest(values, count)
+        top, index = beam.stable_topk(values, count)
         assert torch.equal(index, values.argsort(dim=1, descending=True, stable=True)[:, :count])
         assert torch.equal(top, values.gather(1, index))
 
@@ -233,7 +233,7 @@ def transformer(request):
 
 @torch.inference_mode()
 def test_a_transformers_cached_search_scores_as_teacher_forcing_does(transformer, padded):
-    """Wrong rows taken from the state, of any beginning at any step, would show."""
+    """Wrong rows taken from the state, for any prefix at any step, would show."""
     limits = [2 * len(source) + 3 for source in SOURCES]
     found = beam.decode(transformer, padded(SOURCES), limits, beam_size=4, alpha=0.6)
     for source, limit, hypotheses in zip(SOURCES, limits, found, strict=True):
@@ -241,7 +241,7 @@ def test_a_transformers_cached_search_scores_as_teacher_forcing_does(transformer
             output = torch.tensor([[*pieces, ids.EOS]])[:, :limit]
             entered = torch.cat((torch.tensor([[ids.BOS]]), output[:, :-1]), dim=1)
             logits = transformer.logits(transformer.hidden(padded([source]), entered))[0]
-            log_p = possible(logits).log_softmax(dim=1).gather(1, output.T).sum().item()
+            log_p = mask_pieces(logits).log_softmax(dim=1).gather(1, output.T).sum().item()
             assert score == pytest.approx(log_p / ((5 + output.shape[1]) / 6) ** 0.6, abs=1e-4)
 
 
@@ -252,7 +252,7 @@ def test_a_transformers_beam_one_is_greedy(transformer, padded):
 
 
 @pytest.mark.parametrize("unknown", [True, False])
-def test_unknown_pieces_are_written_where_they_are_allowed(told, padded, unknown):
-    model = told({(): {ids.UNK: 0.9, 4: 0.1}, (ids.UNK,): {ids.EOS: 1.0}, (4,): {ids.EOS: 1.0}})
+def test_unknown_pieces_are_written_on_demand(scripted, padded, unknown):
+    model = scripted({(): {ids.UNK: 0.9, 4: 0.1}, (ids.UNK,): {ids.EOS: 1.0}, (4,): {ids.EOS: 1.0}})
     [found] = beam.decode(model, padded([[5]]), [10], beam_size=2, alpha=0.0, unknown=unknown)
     assert [one.ids for one in found] == ([[ids.UNK], [4]] if unknown else [[4]])

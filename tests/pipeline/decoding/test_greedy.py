@@ -8,19 +8,19 @@ from pipeline.decoding import greedy
 SOURCES = [[5, 4, 6], [4], [], [6, 6, 5, 4, 7], [7, 5]]
 
 
-def test_takes_the_likeliest_piece_and_stops_at_eos(told, padded):
-    model = told({(): {4: 0.6, 5: 0.4}, (4,): {ids.EOS: 0.4, 6: 0.6}, (4, 6): {ids.EOS: 0.9, 5: 0.1}})
+def test_takes_the_likeliest_piece_and_stops_at_eos(scripted, padded):
+    model = scripted({(): {4: 0.6, 5: 0.4}, (4,): {ids.EOS: 0.4, 6: 0.6}, (4, 6): {ids.EOS: 0.9, 5: 0.1}})
     assert greedy.decode(model, padded([[4, 5]]), [10]) == [[4, 6]]
     assert model.rows == [1, 1, 1]
 
 
-def test_never_writes_what_is_no_piece(told, padded):
-    model = told({(): {ids.PAD: 0.3, ids.UNK: 0.3, ids.BOS: 0.3, 4: 0.1}, (4,): {ids.UNK: 0.9, ids.EOS: 0.1}})
+def test_forbidden_pieces_are_never_written(scripted, padded):
+    model = scripted({(): {ids.PAD: 0.3, ids.UNK: 0.3, ids.BOS: 0.3, 4: 0.1}, (4,): {ids.UNK: 0.9, ids.EOS: 0.1}})
     assert greedy.decode(model, padded([[4]]), [10]) == [[4]]
 
 
-def test_of_equally_likely_pieces_the_lower(told, padded):
-    model = told({(): {5: 0.5, 4: 0.5}, (4,): {ids.EOS: 0.5, 4: 0.5}})
+def test_of_equally_likely_pieces_the_lower(scripted, padded):
+    model = scripted({(): {5: 0.5, 4: 0.5}, (4,): {ids.EOS: 0.5, 4: 0.5}})
     assert greedy.decode(model, padded([[4]]), [10]) == [[4]]
 
 
@@ -28,12 +28,12 @@ def test_of_equally_likely_pieces_the_lower(told, padded):
 @pytest.mark.parametrize("vocabulary", [31, 8000])
 def test_the_first_of_many_equals(device, vocabulary):
     logits = np.random.default_rng(1).integers(0, 5, (300, vocabulary)).astype(np.float32)
-    (found,) = greedy.likeliest(torch.from_numpy(logits).to(device), slice(None))
+    (found,) = greedy.argmax(torch.from_numpy(logits).to(device), slice(None))
     assert found.tolist() == logits.argmax(axis=1).tolist()
 
 
-def test_a_sentence_at_its_maximum_length_stays_as_it_stands(told, padded):
-    model = told({(): {4: 0.9, 5: 0.1}, (4,): {5: 0.9, 4: 0.1}, (4, 5): {ids.EOS: 1.0}})
+def test_a_sentence_at_its_maximum_length_stays_as_it_stands(scripted, padded):
+    model = scripted({(): {4: 0.9, 5: 0.1}, (4,): {5: 0.9, 4: 0.1}, (4, 5): {ids.EOS: 1.0}})
     sources = padded([[4], [5], [6], [7]])
     assert greedy.decode(model, sources, torch.tensor([0, 1, 2, 3])) == [[], [4], [4, 5], [4, 5]]
     assert model.rows == [3, 2, 1]  # nothing is computed for length 0, and rows leave as they end
@@ -55,6 +55,6 @@ def test_batch_mates_change_nothing(drawn, padded, seed):
     assert together == alone == backwards[::-1]
 
 
-def test_writes_unknown_pieces_where_they_are_allowed(told, padded):
-    model = told({(): {ids.PAD: 0.3, ids.UNK: 0.3, ids.BOS: 0.3, 4: 0.1}, (ids.UNK,): {ids.UNK: 0.4, ids.EOS: 0.6}})
+def test_unknown_pieces_are_written_on_demand(scripted, padded):
+    model = scripted({(): {ids.PAD: 0.3, ids.UNK: 0.3, ids.BOS: 0.3, 4: 0.1}, (ids.UNK,): {ids.UNK: 0.4, ids.EOS: 0.6}})
     assert greedy.decode(model, padded([[4]]), [10], unknown=True) == [[ids.UNK]]

@@ -3,7 +3,7 @@ import math
 import torch
 
 from pipeline import ids
-from pipeline.decoding.search import forbidden, length_penalty, possible
+from pipeline.decoding.search import forbidden, length_penalty, mask_pieces
 
 
 def test_length_penalty_by_hand():
@@ -15,17 +15,17 @@ def test_length_penalty_by_hand():
     assert abs(root - math.sqrt(2)) <= math.ulp(root)  # processors round its last bit up or down
 
 
-def test_padding_unknown_and_bos_are_never_possible():
+def test_padding_unknown_and_bos_are_never_mask_pieces():
     logits = torch.arange(12, dtype=torch.bfloat16).view(2, 6)
     given = logits.clone()
-    masked = possible(logits)
+    masked = mask_pieces(logits)
     assert masked.dtype == torch.float32
     assert masked[:, [ids.PAD, ids.UNK, ids.BOS]].eq(-math.inf).all()
     assert masked[:, 3:].tolist() == [[3, 4, 5], [9, 10, 11]]
     assert torch.equal(logits, given)
     for dtype in (torch.float32, torch.float64):
         wide = given.to(dtype)
-        assert possible(wide).data_ptr() == wide.data_ptr()
+        assert mask_pieces(wide).data_ptr() == wide.data_ptr()
         assert torch.equal(wide, masked.to(dtype))
 
 
@@ -33,4 +33,4 @@ def test_unknown_pieces_are_forbidden_unless_allowed():
     assert forbidden(unknown=False) == (ids.PAD, ids.UNK, ids.BOS)
     assert forbidden(unknown=True) == (ids.PAD, ids.BOS)
     logits = torch.zeros(2, 6)
-    assert possible(logits, forbidden(unknown=True)).isinf().nonzero()[:, 1].tolist() == [ids.PAD, ids.BOS] * 2
+    assert mask_pieces(logits, forbidden(unknown=True)).isinf().nonzero()[:, 1].tolist() == [ids.PAD, ids.BOS] * 2

@@ -1,11 +1,12 @@
-"""Batches searched side by side have the results of one after the other, in their order."""
+"""Batches searched at once give the results of one after the other, in the same order."""
 
 import threading
 
 import pytest
 import torch
 
-from pipeline.decoding.side_by_side import MOST, searched, twin
+from pipeline.decoding.side_by_side import MAX_SEARCHES, search_batches, share_weights
+from pipeline.models.interface import prepacking
 from tests.toys import networks
 
 CPU = torch.device("cpu")
@@ -34,14 +35,14 @@ def test_results_in_order_by_networks_of_the_same_weights(model, threads):
         assert all(a is b for a, b in zip(net.parameters(), model.parameters(), strict=True))
         return batch * batch
 
-    assert list(searched(search, model, range(30), CPU)) == [batch * batch for batch in range(30)]
+    assert list(search_batches(search, model, range(30), CPU)) == [batch * batch for batch in range(30)]
     assert len({name for name, _, _ in seen}) == len({net for _, net, _ in seen} - {id(model)}) == 2
     assert {number for _, _, number in seen} == {1}
     assert torch.get_num_threads() == 2
 
 
 @pytest.mark.parametrize(("device", "number"), [("cpu", 2), ("cuda", 1)])
-def test_networks_are_searching_all_the_while(model, threads, device, number):
+def test_networks_stay_prepacked_from_batch_to_batch(model, threads, device, number):
     meet = threading.Barrier(number, timeout=60)
     nets, was_open = {}, []
 
@@ -49,43 +50,43 @@ def test_networks_are_searching_all_the_while(model, threads, device, number):
         if batch < number:
             meet.wait()  # each network has a batch
         nets[id(net)] = net
-        was_open.append(None not in products(net))
-        with net.searching():
+        was_open.append(None not in prepacked(net))
+        with prepacking(net):
             pass
-        was_open.append(None not in products(net))
+        was_open.append(None not in prepacked(net))
         return batch
 
-    assert list(searched(search, model, range(30), torch.device(device))) == list(range(30))
+    assert list(search_batches(search, model, range(30), torch.device(device))) == list(range(30))
     assert was_open == [True] * 60
     assert len(nets) == number
     for net in (model, *nets.values()):
-        assert all(found is None for found in products(net))
+        assert all(found is None for found in prepacked(net))
 
 
-def products(net):
-    return [layer.products for layer in net.modules() if hasattr(layer, "products")]
+def prepacked(net):
+    return [layer.prepacked for layer in net.modules() if hasattr(layer, "prepacked")]
 
 
 def test_one_batch_or_a_gpu_needs_no_thread(model, threads):
     def search(net, batch):
         return net is model and threading.current_thread() is threading.main_thread() and torch.get_num_threads() == 2
 
-    assert list(searched(search, model, [1], CPU)) == [True]
-    assert list(searched(search, model, [1, 2, 3], torch.device("cuda"))) == [True] * 3
-    assert list(searched(search, model, [], CPU)) == []
+    assert list(search_batches(search, model, [1], CPU)) == [True]
+    assert list(search_batches(search, model, [1, 2, 3], torch.device("cuda"))) == [True] * 3
+    assert list(search_batches(search, model, [], CPU)) == []
 
 
-def test_no_more_than_most(model, monkeypatch):
-    monkeypatch.setattr(torch, "get_num_threads", lambda: 3 * MOST + 1)
+def test_at_most_max_searches_at_once(model, monkeypatch):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3 * MAX_SEARCHES + 1)
     given = []
     monkeypatch.setattr(torch, "set_num_threads", given.append)
-    assert list(searched(lambda net, batch: batch, model, range(9), CPU)) == list(range(9))
-    assert 1 <= len(given[:-1]) <= MOST
+    assert list(search_batches(lambda net, batch: batch, model, range(9), CPU)) == list(range(9))
+    assert 1 <= len(given[:-1]) <= MAX_SEARCHES
     assert set(given[:-1]) == {3}
-    assert given[-1] == 3 * MOST + 1
+    assert given[-1] == 3 * MAX_SEARCHES + 1
 
 
-def test_what_goes_wrong_ends_the_rest(model, threads):
+def test_an_error_ends_the_other_searches(model, threads):
     begun = []
 
     def search(net, batch):
@@ -94,14 +95,14 @@ def test_what_goes_wrong_ends_the_rest(model, threads):
             raise ValueError("out of memory")
         return batch
 
-    found = searched(search, model, range(1000), CPU)
+    found = search_batches(search, model, range(1000), CPU)
     with pytest.raises(ValueError, match=r"^out of memory$"):
         list(found)
     assert torch.get_num_threads() == 2
 
 
 def test_searches_of_a_twin_leave_the_model_alone(model):
-    other = twin(model)
-    with other.searching():
-        assert products(model)
-        assert all(found is None for found in products(model))
+    other = share_weights(model)
+    with prepacking(other):
+        assert prepacked(model)
+        assert all(found is None for found in prepacked(model))

@@ -79,12 +79,12 @@ def test_the_best_is_the_translation(drawn, beam_size, number):
     assert [len(hypotheses) for hypotheses in found] == [number if len(source) else 1 for source in SOURCES]
 
 
-def test_beam_size_one_scores_as_a_wider_beam_does_by_hand(told):
+def test_beam_size_one_scores_as_a_wider_beam_does_by_hand(scripted):
     """EOS after one piece has |Y| = 2 and penalty 7 / 6; cut off at the maximum length of two, |Y| = 2 again."""
-    model = told({(): {4: 0.5, 5: 0.3}, (4,): {ids.EOS: 0.6, 4: 0.4}})
+    model = scripted({(): {4: 0.5, 5: 0.3}, (4,): {ids.EOS: 0.6, 4: 0.4}})
     short = decoding(beam_size=1, length_penalty=1.0, max_length_factor=0, max_length_offset=2)
     assert n_best(model, [[4]], short, CPU, 1) == [[([4], pytest.approx(math.log(0.5 / 0.8 * 0.6) * 6 / 7))]]
-    model = told({(): {4: 1.0}, (4,): {ids.EOS: 0.4, 4: 0.6}})
+    model = scripted({(): {4: 1.0}, (4,): {ids.EOS: 0.4, 4: 0.6}})
     assert n_best(model, [[4]], short, CPU, 1) == [[([4, 4], pytest.approx(math.log(0.6) * 6 / 7))]]
 
 
@@ -109,9 +109,9 @@ def test_batches_are_of_like_length_and_within_the_budget():
 
 
 def test_patience_times_the_beam_is_enough():
-    assert decoding(patience=None).enough == float("inf")
-    assert [decoding(patience=patience).enough for patience in (0.1, 1, 1.5)] == [1, 3, 5]
-    assert decoding(patience=1.1, beam_size=10).enough == 11
+    assert decoding(patience=None).max_finished == float("inf")
+    assert [decoding(patience=patience).max_finished for patience in (0.1, 1, 1.5)] == [1, 3, 5]
+    assert decoding(patience=1.1, beam_size=10).max_finished == 11
 
 
 def test_patience_reaches_the_search(drawn):

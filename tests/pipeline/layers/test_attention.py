@@ -5,8 +5,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.layers.attention import MultiHeadAttention
-from pipeline.layers.cache import Turn
+from pipeline.layers.attention import KeysValues, MultiHeadAttention
 
 B, T, S, D, H = 3, 5, 7, 16, 4
 CAUSAL = torch.ones(T, T, dtype=torch.bool).tril()
@@ -58,7 +57,7 @@ def test_self_attention_is_torchs(ours, theirs, kind):
 def test_cross_attention_is_torchs(ours, theirs):
     x, memory = torch.randn(B, T, D), torch.randn(B, S, D)
     expected, _ = theirs(x, memory, memory, key_padding_mask=~PADDED)
-    close(ours.look(x, *ours.remember(memory), PADDED[:, None, None, :]), expected)
+    close(ours.cross_attend(x, ours.project_memory(memory), PADDED[:, None, None, :]), expected)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -90,21 +89,23 @@ def test_two_positions_by_hand():
 
 @torch.no_grad()
 def test_one_position_at_a_time_is_the_whole(ours):
-    x, keys, values = torch.randn(B, T, D), torch.empty(B, H, T, D // H), torch.empty(B, H, T, D // H)
-    steps = []
+    x = torch.randn(B, T, D)
+    past, steps = KeysValues(torch.empty(B, H, 0, D // H), torch.empty(B, H, 0, D // H)), []
     for position in range(T):
-        turn = Turn(position, B, None)
-        steps.append(ours.extend(x[:, position : position + 1], keys, values, turn))
+        out, past = ours.self_attend_step(x[:, position : position + 1], past)
+        steps.append(out)
     close(torch.cat(steps, dim=1), ours(x, None, causal=True))
+    whole = ours.project_memory(x)
+    close(past.keys, whole.keys)
+    close(past.values, whole.values)
 
 
 @torch.no_grad()
-def test_a_row_looks_at_its_own_place(ours):
-    """Two rows, at places 2 and 0 of three; nobody has written at place 1."""
-    x, rows = torch.randn(2, T, D), torch.tensor([2, 0])
-    keys, values = torch.full((3, H, T + 1, D // H), torch.nan), torch.full((3, H, T + 1, D // H), torch.nan)
-    keys[rows, :, : T - 1], values[rows, :, : T - 1] = ours.remember(x[:, :-1])
-    close(ours.extend(x[:, -1:], keys, values, Turn(T - 1, 3, rows)), ours(x, None)[:, -1:])
+def test_a_step_leaves_the_past_as_it_was(ours):
+    past = ours.project_memory(torch.randn(B, T, D))
+    before = past.keys.clone()
+    ours.self_attend_step(torch.randn(B, 1, D), past)
+    assert torch.equal(past.keys, before)
 
 
 def test_dropout_acts_on_the_weights_in_training_only(ours):
@@ -122,7 +123,7 @@ def test_heads_must_divide_the_width():
 
 @torch.no_grad()
 @pytest.mark.parametrize("mask", ["nothing", "the future", "padding"])
-def test_who_watches_sees_torchs_weights(ours, theirs, mask):
+def test_watched_weights_are_torchs(ours, theirs, mask):
     x = torch.randn(B, S, D)
     future = torch.ones(S, S, dtype=torch.bool).triu(1) if mask == "the future" else None
     hidden = ~PADDED if mask == "padding" else None

@@ -17,8 +17,8 @@ def test_a_cell_by_hand():
     assert cell(torch.tensor([[1.0]]), torch.tensor([[0.5]])).item() == pytest.approx(0.590721, abs=1e-6)
 
 
-def test_the_two_resets_agree_where_the_gate_is_open():
-    """r = 1 leaves the state as it is before the product and after; torch's z is the other's 1 - z."""
+def test_both_reset_gates_agree_when_open():
+    """With r = 1 it does not matter whether r acts before the product or after; torch's z is our 1 - z."""
     torch.manual_seed(1)
     ours, torchs = ResetBeforeCell(3, 4), nn.GRUCell(3, 4)
     with torch.no_grad():
@@ -45,7 +45,7 @@ def test_each_square_block_is_made_orthogonal():
 
 
 @pytest.mark.parametrize("reset_gate", ["before", "after"])
-def test_recurrent_weights_are_told_by_name(reset_gate):
+def test_recurrent_weights_are_recognised_by_name(reset_gate):
     cell = nn.ModuleDict({"cell": gru_cell(reset_gate, 5, 7)})
     found = [weight.shape for name, weight in cell.named_parameters() if is_recurrent(name)]
     assert found == ([(14, 7), (7, 7)] if reset_gate == "before" else [(21, 7)])

@@ -10,8 +10,8 @@ MODELS = ["rnn_encdec", "gru_attention", "bilstm_attention", "rnnsearch"]
 
 
 @torch.no_grad()
-def own_words(model):
-    """What the model reads if from the second step on it reads only its own words: (B, T)."""
+def own_pieces(model):
+    """What the model reads if from the second step on it reads only its own pieces: (B, T)."""
     state, tokens, read = model.start(SOURCE), TARGET[:, 0], []
     for _ in range(TARGET.shape[1]):
         read.append(tokens)
@@ -21,20 +21,20 @@ def own_words(model):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_without_teacher_it_reads_its_own_words(name):
+def test_without_teacher_forcing_it_reads_its_own_pieces(name):
     model = networks.build(name, teacher_forcing=0.0)
-    expected = model.hidden(SOURCE, own_words(model))
+    expected = model.hidden(SOURCE, own_pieces(model))
     torch.testing.assert_close(model.train().hidden(SOURCE, TARGET), expected, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_the_teacher_is_there_whenever_it_is_judged(name):
+def test_evaluation_always_forces_the_true_pieces(name):
     model = networks.build(name, teacher_forcing=0.0)
     assert torch.equal(model.hidden(SOURCE, TARGET), networks.build(name).hidden(SOURCE, TARGET))
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_some_steps_read_the_truth_and_the_draw_is_torchs(name):
+def test_forced_steps_are_drawn_from_torchs_generator(name):
     model = networks.build(name, teacher_forcing=0.5).train()
     found = []
     for seed in (1, 1, 2, 3, 4, 5):
@@ -45,8 +45,8 @@ def test_some_steps_read_the_truth_and_the_draw_is_torchs(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_gradients_flow_in_bf16_where_it_reads_its_own_words(name):
-    """Its own words are chosen without gradient, which must not take the gradient of the same weights elsewhere."""
+def test_gradients_flow_in_bf16_when_it_reads_its_own_pieces(name):
+    """Its own pieces are chosen without gradient, which must not stop the gradient of the same weights elsewhere."""
     model = networks.build(name, teacher_forcing=0.0).train()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         logits = model.logits(model.hidden(SOURCE, TARGET))
@@ -55,7 +55,7 @@ def test_gradients_flow_in_bf16_where_it_reads_its_own_words(name):
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_dropout_falls_on_embeddings_and_on_what_the_output_reads(name):
+def test_dropout_is_on_embeddings_and_on_what_the_output_reads(name):
     model = networks.build(name, dropout=0.5, output_dropout=0.5).train()
     hidden = model.hidden(SOURCE, TARGET)
     assert not torch.equal(hidden, model.hidden(SOURCE, TARGET))

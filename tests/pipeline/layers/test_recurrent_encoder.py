@@ -1,10 +1,10 @@
-"""Readers against torch's own, each sentence read alone and without padding."""
+"""Encoders against torch's own, which read each sentence alone and without padding."""
 
 import pytest
 import torch
 from torch import nn
 
-from pipeline.layers.recurrent_encoder import GRUEncoder, LSTMEncoder, LSTMReader, last, reverse
+from pipeline.layers.recurrent_encoder import ForwardLSTM, GRUEncoder, LSTMEncoder, last_real, reverse
 
 LENGTHS = torch.tensor([5, 2, 1])
 
@@ -15,21 +15,21 @@ def x():
     return torch.randn(3, 5, 3)
 
 
-def test_real_positions_are_turned_round_and_padding_stays():
+def test_real_positions_are_reversed_and_padding_stays():
     rows = torch.tensor([[1, 2, 3, 4], [5, 6, 0, 0], [7, 0, 0, 0]])
     assert reverse(rows, torch.tensor([4, 2, 1])).tolist() == [[4, 3, 2, 1], [6, 5, 0, 0], [7, 0, 0, 0]]
     assert reverse(rows, torch.tensor([3, 1, 0])).tolist() == [[3, 2, 1, 4], [5, 6, 0, 0], [7, 0, 0, 0]]
 
 
-def test_vectors_are_turned_round_too(x):
-    turned = reverse(x, LENGTHS)
-    assert torch.equal(turned[0], x[0].flip(0))
-    assert torch.equal(turned[1], x[1, [1, 0, 2, 3, 4]])
-    assert torch.equal(reverse(turned, LENGTHS), x)
+def test_vectors_are_reversed_too(x):
+    reversed_x = reverse(x, LENGTHS)
+    assert torch.equal(reversed_x[0], x[0].flip(0))
+    assert torch.equal(reversed_x[1], x[1, [1, 0, 2, 3, 4]])
+    assert torch.equal(reverse(reversed_x, LENGTHS), x)
 
 
 def test_the_last_real_position(x):
-    assert torch.equal(last(x, LENGTHS), torch.stack([x[0, 4], x[1, 1], x[2, 0]]))
+    assert torch.equal(last_real(x, LENGTHS), torch.stack([x[0, 4], x[1, 1], x[2, 0]]))
 
 
 @torch.no_grad()
@@ -61,10 +61,10 @@ def test_one_direction_ends_at_the_last_real_token(x):
 
 @torch.no_grad()
 def test_an_lstm_is_torchs_and_gives_its_cell_states(x):
-    reader = LSTMReader(3, 4)
+    lstm = ForwardLSTM(3, 4)
     torchs = nn.LSTM(3, 4, batch_first=True)
-    torchs.load_state_dict({f"{name}_l0": weight for name, weight in reader.cell.state_dict().items()})
-    hiddens, cells = reader(x)
+    torchs.load_state_dict({f"{name}_l0": weight for name, weight in lstm.cell.state_dict().items()})
+    hiddens, cells = lstm(x)
     for length in range(1, 6):
         states, (_, cell) = torchs(x[:, :length])
         torch.testing.assert_close(hiddens[:, :length], states)

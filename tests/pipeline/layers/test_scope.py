@@ -32,7 +32,7 @@ def test_local_p_by_hand():
 
 
 @torch.no_grad()
-def test_positions_without_a_score_are_never_the_only_ones_near():
+def test_the_window_always_holds_a_position_with_a_score():
     """A location score of two positions, a sentence of 40: the centre stays among the two."""
     local = LocalP(3, window=1, deviation=0.5)
     scores = torch.full((2, 40), -math.inf)
@@ -55,7 +55,7 @@ def test_a_centre_at_either_end_still_sees_a_position(sign):
 
 
 @torch.no_grad()
-def test_the_centre_of_a_long_sentence_keeps_its_place_in_bf16():
+def test_the_centre_of_a_long_sentence_is_exact_under_bf16():
     """Weights of 0 put it at 200.5 of 401 positions, between two of the four that are near."""
     local, state, real = LocalP(3, window=2, deviation=1.0), torch.randn(1, 3), torch.ones(1, 401, dtype=torch.bool)
     local.centre_out.weight.zero_()

@@ -1,11 +1,11 @@
-"""What must hold of both Transformers, whichever way their sub-layers are wrapped."""
+"""What must hold of both Transformers, however their sub-layers are wrapped."""
 
 import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.layers import dropout
+from pipeline.kernels import dispatch
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import Transformer, TransformerArch
 from pipeline.params import ParamsError
@@ -78,8 +78,8 @@ def test_dropout_is_on_in_training_only(residual):
 
 
 @pytest.mark.parametrize("rates", [(0.1, 0.2, 0.3), (0.1, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.3), (0.1, 0.1, 0.1)])
-def test_dropout_is_drawn_place_by_place(residual, rates, monkeypatch):
-    """Masks come from one stream of numbers: who draws, with which rate and in which order, is what a training is."""
+def test_dropout_masks_are_drawn_in_a_fixed_order(residual, rates, monkeypatch):
+    """All masks come from one stream of numbers, so their rates and order decide what a training gives."""
     drawn, attend = [], F.scaled_dot_product_attention
 
     def draw(shape, rate, dtype):
@@ -90,7 +90,7 @@ def test_dropout_is_drawn_place_by_place(residual, rates, monkeypatch):
         drawn.append(dropout_p)
         return attend(*args, dropout_p=0.0, **settings)
 
-    monkeypatch.setattr(dropout, "draw", draw)
+    monkeypatch.setattr(dispatch, "draw_mask", draw)
     monkeypatch.setattr(F, "scaled_dot_product_attention", attended)
     build(residual, **dict(zip(DROPOUTS, rates, strict=True))).hidden(SOURCE, TARGET)
     added, attention, inside = rates

@@ -1,4 +1,4 @@
-"""What must hold of every model, whatever it computes."""
+"""What must hold of every model."""
 
 from importlib import import_module
 from pathlib import Path
@@ -39,7 +39,7 @@ def close(left, right):
     torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-5)
 
 
-def test_every_model_there_is_has_a_network_here():
+def test_every_model_has_a_toy_network():
     names = {path.stem for path in Path(interface.__file__).parent.glob("*.py")}
     assert names == {"__init__", "interface", *networks.ARCHS}
 
@@ -53,27 +53,34 @@ def test_a_model_is_found_by_name(name):
 
 
 @torch.no_grad()
-def test_every_model_answers(model):
+def test_shapes(model):
     hidden = model.hidden(SOURCE, TARGET)
     assert hidden.shape[:2] == TARGET.shape
     assert model.logits(hidden).shape == (*TARGET.shape, networks.TARGET_SIZE)
     state = model.start(SOURCE)
     first, after = model.step(state, TARGET[:, 0])
     assert first.shape == (len(SOURCE), hidden.shape[2])
-    assert state.keys() <= after.keys()
-    counted = [tensor for one in (state, after) for name, tensor in one.items() if not name.startswith("past.")]
-    assert {len(tensor) for tensor in counted} == {len(SOURCE)}
+    assert {len(tensor) for state in (state, after) for tensor in tensors(state)} == {len(SOURCE)}
+
+
+def tensors(value):
+    """Every tensor of a state."""
+    if isinstance(value, torch.Tensor):
+        return [value]
+    if isinstance(value, tuple):
+        return [tensor for part in value for tensor in tensors(part)]
+    return [] if value is None else tensors(tuple(vars(value).values()))
 
 
 @torch.no_grad()
 def test_a_search_scores_as_a_training_does(model):
     whole = model.logits(model.hidden(SOURCE, TARGET))
-    with model.searching() as scorer:
+    with interface.prepacking(model):
         state = model.start(SOURCE)
         for position in range(TARGET.shape[1]):
             hidden, state = model.step(state, TARGET[:, position])
             real = TARGET[:, position] != ids.PAD
-            close(scorer(hidden)[real], whole[real, position])
+            close(model.logits(hidden)[real], whole[real, position])
 
 
 @torch.no_grad()
@@ -89,25 +96,14 @@ def test_step_by_step_is_the_whole(model):
 @torch.no_grad()
 def test_a_step_leaves_the_state_before_it_as_it_was(model):
     before = model.start(SOURCE)
-    kept = {name: tensor.clone() for name, tensor in before.items()}
-    first, _ = model.step(before, TARGET[:, 0])
-    again, _ = model.step(before, TARGET[:, 0])
-    assert torch.equal(first, again)
-    assert all(torch.equal(before[name], tensor) for name, tensor in kept.items())
-    assert before.keys() == kept.keys()
-
-
-@torch.no_grad()
-def test_a_state_may_be_stepped_again(model):
-    _, before = model.step(model.start(SOURCE), TARGET[:, 0])
-    kept = {name: tensor.clone() for name, tensor in before.items() if not name.startswith("past.")}
-    _, after = model.step(before, TARGET[:, 1])
-    first, _ = model.step(after, TARGET[:, 2])
-    model.step(model.step(before, TARGET[:, 2])[1], TARGET[:, 3])
-    assert all(torch.equal(before[name], tensor) for name, tensor in kept.items())
-    _, after = model.step(before, TARGET[:, 1])
-    again, _ = model.step(after, TARGET[:, 2])
-    assert torch.equal(first, again)
+    for position in range(3):
+        kept = [tensor.clone() for tensor in tensors(before)]
+        first, after = model.step(before, TARGET[:, position])
+        model.step(before, TARGET[:, position + 1])
+        again, _ = model.step(before, TARGET[:, position])
+        assert torch.equal(first, again)
+        assert all(torch.equal(*pair) for pair in zip(tensors(before), kept, strict=True))
+        before = after
 
 
 @torch.no_grad()
@@ -135,32 +131,32 @@ def test_no_position_sees_its_future(model):
 @torch.no_grad()
 @pytest.mark.parametrize("sentences", [[0, 1, 2], [2, 0], [2, 1, 0], [1]])
 @pytest.mark.parametrize("width", [1, 2, 3])
-def test_rows_selected_go_on_as_they_would_have(model, sentences, width):
-    """Each of some sentences has `width` rows, that begin otherwise and are then mixed up."""
+def test_selected_hypotheses_continue_unchanged(model, sentences, width):
+    """Some sentences have `width` hypotheses each, which differ from the first piece on and then change places."""
     rows = torch.tensor(sentences).repeat_interleave(width)
     first = torch.arange(len(rows)) % 3 + 7
     mixed = torch.arange(len(rows)).view(-1, width).flip(1).flatten()
     then = 12 - first
     _, state = model.step(model.start(SOURCE), torch.full((3,), ids.BOS))
-    _, state = model.step(interface.select(state, rows, torch.tensor(sentences)), first)
-    last, after = model.step(interface.select(state, mixed), then)
+    _, state = model.step(state.select(rows, torch.tensor(sentences)), first)
+    last, after = model.step(state.select(mixed), then)
     bos = torch.full_like(first, ids.BOS)
     hidden = model.hidden(SOURCE[rows], torch.stack([bos, first[mixed], then], dim=1))
     close(last, hidden[:, 2])
-    for name, tensor in after.items():
-        expected = len(sentences) if name.startswith("source.") else len(rows)
-        assert name.startswith("past.") or len(tensor) == expected, name
+    assert {len(tensor) for tensor in tensors(after.source)} == {len(sentences)}
+    hypotheses = {name: part for name, part in vars(after).items() if name != "source"}
+    assert {len(tensor) for part in hypotheses.values() for tensor in tensors(part)} == {len(rows)}
 
 
 @torch.no_grad()
-def test_those_that_stay_go_on_as_they_would_have(model):
-    """Of 18 sentences with a row each two leave, and later all but three: with few idle places, and with many."""
+def test_sentences_that_stay_continue_unchanged(model):
+    """Of 18 sentences with one hypothesis each two leave, and later all but three."""
     source, target = SOURCE.repeat(6, 1), TARGET[[0, 2, 0]].repeat(6, 1)
     whole, state, here = model.hidden(source, target), model.start(source), torch.arange(18)
     for position, leaving in enumerate([{}, {4, 11}, {}, {4, 11, *range(12, 18), *range(7)}, {}, {}]):
         stay = torch.tensor([row for row, sentence in enumerate(here.tolist()) if sentence not in leaving])
         if len(stay) < len(here):
-            state, here = interface.select(state, stay, stay), here[stay]
+            state, here = state.select(stay, stay), here[stay]
         hidden, state = model.step(state, target[here, position])
         close(hidden, whole[here, position])
 
@@ -173,7 +169,7 @@ def test_gradients_flow_to_every_parameter(model):
 
 
 def test_bf16_is_near(model):
-    """Products in bf16, as training has them where `precision` says so, gradients included."""
+    """Under autocast to bf16, as in training with that `precision`; gradients too."""
     expected = model.hidden(SOURCE, TARGET)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         hidden = model.train().hidden(SOURCE, TARGET)
@@ -209,14 +205,3 @@ def test_watching_changes_nothing(model):
     before = model.hidden(SOURCE, TARGET)
     model.attention(SOURCE, TARGET)
     assert torch.equal(model.hidden(SOURCE, TARGET), before)
-
-
-def test_select_repeats_reorders_and_drops():
-    state = {"one": torch.tensor([[1], [2], [3]]), "source.two": torch.tensor([10, 20, 30])}
-    rows, sentences = torch.tensor([2, 0, 2, 2]), torch.tensor([2, 0])
-    found = interface.select(state, rows, sentences)
-    assert {name: tensor.tolist() for name, tensor in found.items()} == {
-        "one": [[3], [1], [3], [3]],
-        "source.two": [30, 10],
-    }
-    assert interface.select(state, rows)["source.two"].tolist() == [10, 20, 30] == state["source.two"].tolist()

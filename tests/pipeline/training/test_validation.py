@@ -1,7 +1,7 @@
 """Validation loss in nats per target token and greedy BLEU, of a model whose answers are known."""
 
 import math
-from contextlib import nullcontext
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from pipeline import files, ids
 from pipeline.encoding.batching import collate, in_order
+from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.ranks import Ranks
 from pipeline.training.validation import Judge, token_scores
@@ -18,6 +19,16 @@ from tests.toys import samples
 CPU = torch.device("cpu")
 SIZE = 30
 LINES = [[5, 6, 7, 8, 9], [10, 11, 12, 13], [], [14, 15, 16, 17, 18, 19, 20], [21, 22, 23, 24, 25, 26], [9, 8, 7, 6]]
+
+
+@dataclass(frozen=True)
+class Sources(Rows):
+    pieces: torch.Tensor
+
+
+@dataclass(frozen=True)
+class Reading(DecoderState):
+    position: torch.Tensor
 
 
 class Copier(nn.Module):
@@ -34,18 +45,16 @@ class Copier(nn.Module):
         return self.sure * F.one_hot(source[:, : target_input.shape[1]], SIZE).float()
 
     def logits(self, hidden):
-        return hidden
-
-    def searching(self):
-        return nullcontext(torch.clone)
+        return hidden.clone()
 
     def start(self, source):
         self.modes.append(self.training)
-        return {"source": source, "at": torch.zeros(len(source), dtype=torch.int64)}
+        return Reading(Sources(source), torch.zeros(len(source), dtype=torch.int64))
 
     def step(self, state, tokens):
-        current = state["source"][torch.arange(len(tokens)), state["at"].clamp(max=state["source"].shape[1] - 1)]
-        return self.sure * F.one_hot(current, SIZE).float(), {**state, "at": state["at"] + 1}
+        pieces = state.source.pieces
+        current = pieces[torch.arange(len(tokens)), state.position.clamp(max=pieces.shape[1] - 1)]
+        return self.sure * F.one_hot(current, SIZE).float(), Reading(state.source, state.position + 1)
 
 
 class Numbers:

@@ -1,11 +1,12 @@
-"""Cut into pieces of few sizes, a product is the same product, and so is its gradient."""
+"""Cut into products of few sizes, x W^T + b is the same, and so are its gradients."""
 
 import pytest
 import torch
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pipeline.layers.product import product
+from pipeline.kernels.dispatch import linear
+from pipeline.kernels.linear import Bf16Linear, plain_linear
 
 D, WIDTH = 24, 70
 
@@ -31,10 +32,19 @@ def results(function, tensors):
 def test_like_the_product_in_fp64(shape, bias):
     tensors = given(*shape, bias=bias)
     with torch.autocast("cpu", torch.bfloat16):
-        found = results(product, tensors)
+        found = results(linear, tensors)
     exact = results(F.linear, [tensor.detach().double().requires_grad_() for tensor in tensors])
     for ours, theirs in zip(found, exact, strict=True):
         assert ours.shape == theirs.shape
+        largest = max([1.0, *theirs.abs().flatten().tolist()])
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0.01 * largest)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("shape", [(1,), (257,), (3, 233)])
+def test_kernel_and_twin_agree(shape, bias):
+    tensors = given(*shape, bias=bias)
+    for ours, theirs in zip(results(Bf16Linear.apply, tensors), results(plain_linear, tensors), strict=True):
         largest = max([1.0, *theirs.abs().flatten().tolist()])
         torch.testing.assert_close(ours, theirs, rtol=0, atol=0.01 * largest)
 
@@ -56,11 +66,11 @@ def test_few_sizes_for_many_numbers_of_rows():
     with Sizes() as sizes, torch.autocast("cpu", torch.bfloat16):
         for number in range(1, 1501, 7):
             x, weight, bias = given(number)
-            product(x, weight, bias).sum().backward()
+            linear(x, weight, bias).sum().backward()
     # Of x, its gradient and W's: 256, 512 ... 1,280 rows, and 64, 128, 192 and 256, and none.
     assert len(sizes.seen) <= 3 * (5 + 4)
 
 
 def test_elsewhere_it_is_torchs_own():
     tensors = given(300)
-    assert all(torch.equal(*pair) for pair in zip(results(product, tensors), results(F.linear, tensors), strict=True))
+    assert all(torch.equal(*pair) for pair in zip(results(linear, tensors), results(F.linear, tensors), strict=True))

@@ -1,0 +1,109 @@
+"""Attention by batched products equals its plain twin, in values and gradients."""
+
+import pytest
+import torch
+
+from pipeline.kernels import attention as kernel
+from pipeline.kernels import dispatch
+from pipeline.kernels.attention import (
+    MULTIPLE,
+    DropoutAttention,
+    additive_mask,
+    attention_with_dropout,
+    padded_scores,
+    plain_attention,
+)
+from pipeline.kernels.dropout import draw_mask
+
+B, H, T, S, K = 3, 2, 4, 5, 6
+MASK = (torch.arange(S) < torch.tensor([5, 2, 1])[:, None])[:, None, None]
+
+
+def drawn(*shape):
+    return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+
+def results(function, tensors, *given):
+    """The output and the gradients of query, key and value."""
+    out = function(*tensors, *given)
+    torch.manual_seed(2)
+    return out, *torch.autograd.grad(out, tensors, torch.randn(out.shape, dtype=out.dtype))
+
+
+@pytest.mark.parametrize(("mask", "causal"), [(MASK, False), (None, True), (None, False)])
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+def test_kernel_and_twin_agree(mask, causal, rate):
+    torch.manual_seed(1)
+    query, key, value = drawn(B, H, T, K), drawn(B, H, T if causal else S, K), drawn(B, H, T if causal else S, K)
+    given = additive_mask(query, mask, causal=causal), draw_mask(padded_scores(query, key), rate, torch.float64)
+    found, expected = (
+        results(function, (query, key, value), *given, 1 / (1 - rate))
+        for function in (DropoutAttention.apply, plain_attention)
+    )
+    torch.testing.assert_close(found, expected)
+
+
+def test_the_twin_without_dropout_is_torchs_attention():
+    torch.manual_seed(1)
+    query, key, value = drawn(B, H, T, K), drawn(B, H, S, K), drawn(B, H, S, K)
+    keep = torch.ones(padded_scores(query, key), dtype=torch.float64)
+    found = plain_attention(query, key, value, additive_mask(query, MASK, causal=False), keep, 1.0)
+    torch.testing.assert_close(found, torch.nn.functional.scaled_dot_product_attention(query, key, value, MASK))
+
+
+@pytest.mark.parametrize(("target", "source"), [(1, 16), (16, 17), (17, 32), (40, 3)])
+def test_lengths_around_the_multiple(target, source):
+    torch.manual_seed(4)
+    query, key, value = drawn(B, H, target, K), drawn(B, H, source, K), drawn(B, H, source, K)
+    keep = draw_mask(padded_scores(query, key), 0.3, torch.float64)
+    assert keep.shape[0] % MULTIPLE == keep.shape[1] % MULTIPLE == keep.shape[2] % MULTIPLE == 0
+    found, expected = (
+        results(function, (query, key, value), None, keep, 1 / 0.7)
+        for function in (DropoutAttention.apply, plain_attention)
+    )
+    torch.testing.assert_close(found, expected)
+
+
+def test_the_mask_is_drawn_from_torchs_generator():
+    query = torch.randn(B, H, T, K, dtype=torch.bfloat16)
+    first, again, other = (
+        (torch.manual_seed(seed), attention_with_dropout(query, query, query, None, 0.5))[1] for seed in (5, 5, 6)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+def test_products_have_few_sizes(monkeypatch):
+    """Of 48 lengths and numbers of sentences six: what oneDNN holds for each size it holds for good."""
+    sizes, bmm = set(), kernel.scaled_bmm
+
+    def spied(a, b, scale):
+        sizes.add((a.shape, b.shape))
+        return bmm(a, b, scale)
+
+    monkeypatch.setattr(kernel, "scaled_bmm", spied)
+    for length in range(1, 3 * MULTIPLE + 1):
+        query = torch.randn(1 + length % (2 * MULTIPLE), 1, length, 8, dtype=torch.bfloat16, requires_grad=True)
+        attention_with_dropout(query, query, query, None, 0.1).sum().backward()
+    assert len(sizes) == 3 * 2 * 2  # (T, E) by (E, T) and (T, T) by (T, E), of 16 or 32 sentences
+
+
+@pytest.mark.parametrize("mask", [MASK, None])
+@pytest.mark.parametrize("causal", [False, True])
+def test_bf16_is_near_fp32(mask, causal):
+    """By way of strides that are not contiguous, as heads have them."""
+    torch.manual_seed(3)
+    length = T if causal else S
+    tensors = [torch.randn(B, size, H, K).transpose(1, 2).requires_grad_() for size in (T, length, length)]
+    mask = None if causal else mask
+    near = [tensor.detach().bfloat16().requires_grad_() for tensor in tensors]
+    found = results(lambda *qkv: dispatch.scaled_dot_product_attention(*qkv, mask, dropout=1e-9, causal=causal), near)
+    exact = results(lambda *qkv: dispatch.scaled_dot_product_attention(*qkv, mask, dropout=0.0, causal=causal), tensors)
+    assert found[0].dtype == torch.bfloat16
+    for got, wanted in zip(found, exact, strict=True):
+        torch.testing.assert_close(got.float(), wanted, rtol=0.05, atol=0.05)
+
+
+def test_causal_takes_no_mask():
+    with pytest.raises(AssertionError, match="causal"):
+        additive_mask(torch.empty(B, H, T, K), MASK, causal=True)

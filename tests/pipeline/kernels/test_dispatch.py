@@ -1,0 +1,58 @@
+"""Which kernel runs where; what they compute is tested beside each of them."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from pipeline.kernels import dispatch
+
+
+def has_kernel(tensor: torch.Tensor) -> bool:
+    """Whether one of our autograd Functions made it."""
+    return type(tensor.grad_fn).__name__ in {"MaskedDropoutBackward", "ReLUDropoutBackward", "Bf16LinearBackward"}
+
+
+@pytest.fixture
+def x():
+    torch.manual_seed(1)
+    return torch.randn(3, 4, requires_grad=True)
+
+
+def test_dropout_has_kernels_in_training(x):
+    for function in (dispatch.dropout, dispatch.relu_dropout):
+        assert has_kernel(function(x, 0.5, training=True))
+        assert not has_kernel(function(x, 0.5, training=False))
+        assert not has_kernel(function(x, 0.0, training=True))
+
+
+def test_other_devices_have_torchs_dropout():
+    x = torch.empty(3, 4, device="meta", requires_grad=True)
+    for function in (dispatch.dropout, dispatch.relu_dropout):
+        assert not has_kernel(function(x, 0.5, training=True))
+
+
+def test_linear_has_a_kernel_under_autocast_to_bf16(x):
+    weight, bias = torch.randn(5, 4, requires_grad=True), torch.randn(5)
+    assert torch.equal(dispatch.linear(x, weight, bias), F.linear(x, weight, bias))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert has_kernel(dispatch.linear(x, weight, bias))
+    with torch.autocast("cpu", torch.float16):
+        assert not has_kernel(dispatch.linear(x, weight, bias))
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_prepacked_products_are_torchs(x, dtype):
+    x, weight, bias = x.to(dtype), torch.randn(5, 4).to(dtype), torch.randn(5).to(dtype)
+    found = dispatch.prepack_linear(weight, bias)(x)
+    assert found.dtype == dtype
+    torch.testing.assert_close(found, F.linear(x, weight, bias))
+
+
+@pytest.mark.parametrize(("dtype", "rate"), [(torch.float32, 0.5), (torch.bfloat16, 0.0), (torch.bfloat16, 0.5)])
+def test_attention_has_a_kernel_for_dropout_in_bf16(monkeypatch, dtype, rate):
+    called = []
+    monkeypatch.setattr(dispatch, "attention_with_dropout", lambda *given: called.append(given))
+    query = torch.randn(1, 2, 3, 4, dtype=dtype)
+    dispatch.scaled_dot_product_attention(query, query, query, None, dropout=rate, causal=True)
+    assert len(called) == (dtype == torch.bfloat16 and rate > 0)

@@ -1,0 +1,102 @@
+"""Each element goes with the probability said, by itself, and its gradient with it."""
+
+import pytest
+import torch
+
+from pipeline.kernels.dispatch import dropout, relu_dropout
+from pipeline.kernels.dropout import MaskedDropout, ReLUDropout, draw_mask, plain_dropout, plain_relu_dropout
+
+RATES = [0.1, 0.3, 0.5, 0.9]
+
+
+@pytest.fixture
+def x():
+    torch.manual_seed(1)
+    return torch.rand(100, 1000) + 1  # nothing is zero by itself
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_share_and_scale(x, rate):
+    """Of 100,000 elements the share dropped has a standard deviation below 0.0016."""
+    out = dropout(x, rate, training=True)
+    kept = out != 0
+    assert abs((~kept).float().mean() - rate) < 0.008
+    torch.testing.assert_close(out[kept], x[kept] / (1 - rate))
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_neighbours_know_nothing_of_each_other(rate):
+    """Four decisions share a random number: none of the four places differs, and no two go together."""
+    torch.manual_seed(1)
+    kept = draw_mask(torch.Size([100_000, 4]), rate, torch.float64)
+    assert (kept.mean(0) - (1 - rate)).abs().max() < 0.008
+    together = torch.corrcoef(kept.T) - torch.eye(4, dtype=torch.float64)
+    assert together.abs().max() < 0.02
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_the_gradient_goes_the_same_way(x, dtype):
+    x = x.to(dtype).requires_grad_()
+    out = dropout(x, 0.3, training=True)
+    given = torch.rand_like(x)
+    out.backward(given)
+    assert out.dtype == x.grad.dtype == dtype
+    expected = torch.where(out != 0, given / 0.7, 0.0)
+    torch.testing.assert_close(x.grad, expected.to(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("kernel", "twin"), [(MaskedDropout, plain_dropout), (ReLUDropout, plain_relu_dropout)], ids=["dropout", "relu"]
+)
+def test_kernel_and_twin_agree(kernel, twin, dtype):
+    torch.manual_seed(2)
+    x = torch.randn(50, 40).to(dtype).requires_grad_()
+    keep, given = draw_mask(x.shape, 0.25, dtype), torch.randn_like(x)
+    found, expected = (function(x, keep, 1 / 0.75) for function in (kernel.apply, twin))
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(torch.autograd.grad(found, x, given), torch.autograd.grad(expected, x, given))
+
+
+def test_relu_dropout_is_dropout_after_relu():
+    torch.manual_seed(2)
+    x = torch.randn(50, 40)
+    torch.manual_seed(3)
+    expected = dropout(torch.relu(x), 0.3, training=True)
+    torch.manual_seed(3)
+    assert torch.equal(relu_dropout(x, 0.3, training=True), expected)
+    assert torch.equal(relu_dropout(x, 0.3, training=False), torch.relu(x))
+    assert torch.equal(relu_dropout(x, 0.0, training=True), torch.relu(x))
+
+
+def test_nothing_is_dropped_at_rate_0_or_outside_training(x):
+    assert dropout(x, 0.0, training=True) is x
+    assert dropout(x, 0.5, training=False) is x
+
+
+def test_it_draws_from_torchs_generator(x):
+    torch.manual_seed(5)
+    first, second = dropout(x, 0.5, training=True), dropout(x, 0.5, training=True)
+    torch.manual_seed(5)
+    assert torch.equal(dropout(x, 0.5, training=True), first)
+    assert not torch.equal(first, second)
+
+
+def test_masks_of_one_number_have_no_value_but_two(x):
+    """0 or 1, of the type asked for, and as many as asked for where four do not fill a number."""
+    for dtype in (torch.float32, torch.bfloat16):
+        kept = draw_mask(torch.Size([3, 7]), 0.5, dtype)
+        assert kept.dtype == dtype
+        assert set(kept.flatten().tolist()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (5,), (2, 3), (3, 0), (7, 1, 3)])
+def test_any_shape(shape):
+    assert draw_mask(torch.Size(shape), 0.5, torch.float32).shape == shape
+    assert dropout(torch.ones(shape), 0.5, training=True).shape == shape
+
+
+@pytest.mark.parametrize("rate", [0.99, 0.9999])
+def test_nearly_all(rate):
+    torch.manual_seed(1)
+    assert 0 < draw_mask(torch.Size([1_000_000]), rate, torch.float32).mean() < 1.2 * (1 - rate)

@@ -1,0 +1,36 @@
+"""Prepacked products are torch's own, and those of a row do not depend on the rows beside it."""
+
+import pytest
+import torch
+from torch.nn import functional as F
+
+from pipeline.kernels.prepacked import can_prepack, prepacked_linear
+
+pytestmark = pytest.mark.skipif(not can_prepack(torch.empty(1, 1)), reason="torch is built without oneDNN")
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_kernel_and_twin_agree(with_bias):
+    torch.manual_seed(1)
+    weight, bias = torch.randn(70, 24), torch.randn(70) if with_bias else None
+    multiply = prepacked_linear(weight, bias)
+    for shape in ((1, 24), (300, 24), (5, 7, 24), (0, 24)):
+        x = torch.randn(shape)
+        found = multiply(x)
+        torch.testing.assert_close(found, F.linear(x, weight, bias), rtol=1e-5, atol=1e-5)
+
+
+@torch.no_grad()
+def test_a_row_is_the_same_in_any_company():
+    x, weight, bias = torch.randn(700, 256), torch.randn(2000, 256), torch.randn(2000)
+    multiply = prepacked_linear(weight, bias)
+    whole = multiply(x)
+    for some in (slice(0, 1), slice(3, 8), slice(100, 700)):
+        assert torch.equal(multiply(x[some]), whole[some])
+
+
+def test_other_dtypes_are_left_to_torch():
+    assert can_prepack(torch.empty(2, 2))
+    assert not can_prepack(torch.empty(2, 2, dtype=torch.float64))
+    assert not can_prepack(torch.empty(2, 2, dtype=torch.bfloat16))
