@@ -44,7 +44,9 @@ def test_a_file_and_standard_input_are_what_decode_writes(project, lines):
     text = (project / "params.yaml").read_text()
     arch = ", ".join(f"{key}: {value}" for key, value in ARCHS["transformer_prenorm"].items())
     (project / "params.yaml").write_text(
-        text.replace("transformer_prenorm: {tiny: {}}", f"transformer_prenorm: {{tiny: {{arch: {{{arch}}}}}}}")
+        text.replace(
+            "transformer_prenorm: {default: {}, tiny: {}}", f"transformer_prenorm: {{default: {{}}, tiny: {{{arch}}}}}"
+        )
     )
     decode("toy", "bpe_toy", "transformer_prenorm", "tiny")
     expected = (project / "data/decode" / SYSTEM / "test.txt").read_text().split("\n")[:-1]
