@@ -42,6 +42,8 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "device",
         "evaluation.bleu",
         "decoding.greedy",
+        "fingerprint",
+        "tracking.runs",
         "params",
         "seeding",
         "ids",
