@@ -7,7 +7,7 @@ from pipeline import cli, files, summaries
 from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
 from pipeline.tracking import runs
-from pipeline.training import sealed
+from pipeline.training import checkpoint_file
 from pipeline.training.averaging import Averaging, average_checkpoints
 
 READS = ("average.{size}",)
@@ -23,7 +23,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     out = Path("runs", system, "average")
     with files.new_folder(out) as folder:
         weights = average_checkpoints([train / "checkpoints" / name for name in names])
-        sealed.save(folder / "model.safetensors", weights)
+        checkpoint_file.save_tensors(folder / "model.safetensors", weights)
         files.write_json(folder / "average.json", {"checkpoints": names})
     with runs.system_run(system, stage="average", fingerprint=key) as run:
         run.artifact(out, "average")

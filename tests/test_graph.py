@@ -39,6 +39,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "layers": {"kernels.dispatch", "params", "ids"},
     "models": {"models.interface", "layers", "params", "ids"},
     "training": {
+        "system",
         "models.interface",
         "encoding.batching",
         "encoding.budget",
@@ -47,6 +48,8 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "device",
         "evaluation.bleu",
         "decoding.greedy",
+        "fingerprint",
+        "tracking.runs",
         "params",
         "seeding",
         "ids",

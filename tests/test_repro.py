@@ -196,7 +196,7 @@ def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
 
     said = copy.dvc("repro", stage)
     assert said.returncode == 0, said.stderr
-    assert f"{BOTH[1]}: goes on at update " in said.stdout + said.stderr
+    assert f"{BOTH[1]}: resuming at update " in said.stdout + said.stderr
     assert copy.lock()[stage]["outs"] == whole.lock()[stage]["outs"]
     assert copy.dvc("repro", stage).stdout.splitlines()[-1] == "Data and pipelines are up to date."
 

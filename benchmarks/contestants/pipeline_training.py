@@ -8,7 +8,7 @@ from contestants.pipeline_network import network
 from safetensors.torch import save_file
 
 from pipeline import device
-from pipeline.encoding.batching import Plan, updates_from
+from pipeline.encoding.batching import START, BatchSampler, load_batches
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
 from pipeline.layers.positions import sinusoids
@@ -16,8 +16,7 @@ from pipeline.training.averaging import Averaging, average_checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetched
-from pipeline.training.ranks import join
-from pipeline.training.record import START
+from pipeline.training.ranks import process_group
 
 given = Job.read()
 updates = given.warm_up + given.updates
@@ -53,12 +52,12 @@ device.bound_memory()
 device.be_deterministic(given.seed)
 model = network(given, given.dropout)
 encoded = Encoded.open(Path(given.data))
-plan = Plan(encoded, training, learning.batches)
-with join() as ranks:
+sampler = BatchSampler(encoded, training, learning.batches)
+with process_group() as ranks:
     steps = train(
         model,
         learning.optimizer.build(model),
-        prefetched(updates_from(plan, encoded, START, updates, ranks.share), pinned=False),
+        prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=False),
         learning,
         width=given.width,
         last=updates,
@@ -77,7 +76,7 @@ with join() as ranks:
         if given.save and number > updates - averaged * every and (updates - number) % every == 0:
             saved.append(Path(given.save, f"update_{number}.safetensors"))
             save_file(model.state_dict(), saved[-1])
-    if ranks.leads:
+    if ranks.is_main:
         answer(tokens, time.perf_counter() - began, 1 - real / computed)
     if given.save:
         weights = average_checkpoints(saved)

@@ -1,4 +1,4 @@
-"""Length-sorted batches: what stands in micro-batch i of epoch e is a function of (seed, e) and nothing else."""
+"""Length-sorted batches: which pairs an update trains on depends on the seed and the epoch only."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -14,58 +14,63 @@ from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.files import DataError
 from pipeline.seeding import generator
 
-Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # of pairs, or how long each is
+Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs, or one length per pair
 
 
 class Batch(NamedTuple):
-    """A micro-batch, padded with PAD."""
+    """A micro-batch: as many pairs as go through the model at once, padded with PAD."""
 
     source: Tensor  # (B, S) int64, EOS at each row's end
     target_input: Tensor  # (B, T) int64, begins with BOS
     target_output: Tensor  # (B, T) int64, EOS at each row's end
-    real: Tensor  # (N,) int64, where target_output, laid out flat, holds a piece; to ask a GPU would be to wait for it
-    pairs: Indices  # which pairs of the part these are
+    non_padding: Tensor  # (N,) int64, positions of pieces in the flattened target_output; on a GPU it would sync
+    pairs: Indices  # indices of these pairs in their part
 
     def to(self, device: torch.device) -> "Batch":
-        """The same batch, which is on the CPU, on another device, though it may still be on its way."""
-        return self.moved(lambda tensor: tensor.to(device, non_blocking=True))
+        """A copy on `device`; from pinned memory the copying is asynchronous."""
+        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
 
     def pinned(self) -> "Batch":
-        """The same batch where a GPU fetches it by itself."""
-        return self.moved(Tensor.pin_memory)
+        """A copy in pinned memory, from which a GPU reads without the CPU."""
+        return self.map(Tensor.pin_memory)
 
-    def moved(self, move: Callable[[Tensor], Tensor]) -> "Batch":
-        """The same batch with each tensor moved."""
-        source, target_input, target_output, real, pairs = self
-        return Batch(move(source), move(target_input), move(target_output), move(real), pairs)
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
+        """The batch with `function` applied to each tensor."""
+        source, target_input, target_output, non_padding, pairs = self
+        return Batch(function(source), function(target_input), function(target_output), function(non_padding), pairs)
 
 
 class Position(NamedTuple):
-    """Where a training stands: the next update is number `update` (from 1), at `offset` (from 0) of epoch `epoch`."""
+    """Where an update stands in the data: it is number `update` (from 1), at `offset` (from 0) in epoch `epoch`."""
 
     update: int
     epoch: int
     offset: int
 
 
-class Update(NamedTuple):
-    """What one update is made of: of its micro-batches perhaps not all, but the counts are of all."""
+START = Position(update=1, epoch=0, offset=0)
+
+
+class GlobalBatch(NamedTuple):
+    """All pairs of one update, over all ranks: this rank's shard of the micro-batches, and counts of the whole."""
 
     position: Position
-    batches: dict[int, Batch]  # by number, from 0
-    tokens: int  # real target tokens, EOS included
+    micro_batches: dict[int, Batch]  # this rank's, by number (from 0) in the update
+    tokens: int  # target tokens, EOS included, no padding
     real: int  # source and target positions that hold a piece
     computed: int  # all source and target positions, padding included
 
 
-class Plan:
-    """The order of a part's pairs: epochs of updates of micro-batches.
+class BatchSampler:
+    """Decides which pairs form which micro-batch of which update, epoch by epoch; like torch's, it gives indices only.
 
-    Each epoch the pairs (those no longer than `max_length` on either side) are shuffled, cut into pools of
-    `pool_pairs` and sorted by length inside a pool. Either the pools are cut into micro-batches of at most
-    `tokens_per_batch` padded positions on the longer side, which, shuffled, fill updates of about `tokens_per_update`
-    target tokens; or they are cut into updates of `sentences_per_update` pairs, which are shuffled, each cut into
-    micro-batches like those. Memory: 40 bytes a pair.
+    Each epoch shuffles the pairs (those no longer than `max_length` on either side), cuts them into pools of
+    `pool_pairs` and sorts each pool by length. Then, as `learning.batches` says:
+    - `tokens`: cuts the pools into micro-batches of at most `tokens_per_batch` padded positions on the longer side,
+      shuffles these and groups them into updates of about `tokens_per_update` target tokens.
+    - `sentences`: cuts the pools into updates of `sentences_per_update` pairs, shuffles these and cuts each into
+      micro-batches of the same bound.
+    Memory: 40 bytes a pair.
     """
 
     def __init__(self, encoded: Encoded, training: Training, batches: TokenBatches | SentenceBatches) -> None:
@@ -81,57 +86,61 @@ class Plan:
                 "expected a larger max_length or other data"
             )
 
+    def pair_counts(self) -> dict[str, int]:
+        """Number of pairs in the part, and of those that are used: not empty and not too long."""
+        return {"pairs": len(self.source), "pairs_used": len(self.usable)}
+
     def updates(self, epoch: int) -> list[list[Indices]]:
-        """The epoch's updates, shuffled, each with its micro-batches."""
+        """The epoch's updates in shuffled order, each a list of micro-batches."""
         if isinstance(self.batches, SentenceBatches):
             return self.updates_of_sentences(epoch, self.batches)
         return self.updates_of_tokens(epoch)
 
     def updates_of_tokens(self, epoch: int) -> list[list[Indices]]:
-        """The micro-batches in updates whose target tokens come nearest to `tokens_per_update`.
+        """The epoch's micro-batches in groups whose target tokens come nearest to `tokens_per_update`.
 
-        What is left at the end joins the last update if it is less than half of one.
+        A remainder of less than half an update joins the last one.
         """
-        found: list[list[Indices]] = [[]]
+        updates: list[list[Indices]] = [[]]
         total = 0
         for batch in self.micro_batches(epoch):
             tokens = int(self.target[batch].sum())
-            if found[-1] and total + tokens / 2 > self.training.tokens_per_update:
-                found.append([])
+            if updates[-1] and total + tokens / 2 > self.training.tokens_per_update:
+                updates.append([])
                 total = 0
-            found[-1].append(batch)
+            updates[-1].append(batch)
             total += tokens
-        if len(found) > 1 and total < self.training.tokens_per_update / 2:
-            rest = found.pop()
-            found[-1] += rest
-        return found
+        if len(updates) > 1 and total < self.training.tokens_per_update / 2:
+            rest = updates.pop()
+            updates[-1] += rest
+        return updates
 
     def micro_batches(self, epoch: int) -> list[Indices]:
-        """The epoch's micro-batches where no update needs a number of pairs, shuffled."""
+        """The epoch's micro-batches in shuffled order, for updates of `tokens_per_update`."""
         random = generator(self.training.seed, "batches", epoch)
-        found = [batch for pool in self.pools(self.training.pool_pairs, random) for batch in self.cut(pool)]
-        return [found[index] for index in random.permutation(len(found))]
+        batches = [batch for pool in self.pools(self.training.pool_pairs, random) for batch in self.cut(pool)]
+        return [batches[index] for index in random.permutation(len(batches))]
 
     def updates_of_sentences(self, epoch: int, batches: SentenceBatches) -> list[list[Indices]]:
-        """Updates of `sentences_per_update` pairs of like length; one of them has what the last pool leaves."""
+        """The epoch's updates of `sentences_per_update` pairs of similar length; one holds the remainder."""
         random = generator(self.training.seed, "batches", epoch)
         size = batches.sentences_per_update
-        found = [
+        updates = [
             self.cut(pool[begin : begin + size])
             for pool in self.pools(batches.pool_pairs, random)
             for begin in range(0, len(pool), size)
         ]
-        return [found[index] for index in random.permutation(len(found))]
+        return [updates[index] for index in random.permutation(len(updates))]
 
     def pools(self, size: int, random: np.random.Generator) -> Iterator[Indices]:
-        """The usable pairs, shuffled, in pools of `size`, each sorted by length."""
+        """The usable pairs in shuffled pools of `size`, each sorted by length."""
         order = random.permutation(self.usable)
         for begin in range(0, len(order), size):
             pool = order[begin : begin + size]
             yield pool[by_length(self.source[pool], self.target[pool])]
 
     def counts(self, batches: Sequence[Indices]) -> tuple[int, int, int]:
-        """Target tokens, positions that hold a piece, and all positions, of source and target together."""
+        """Target tokens; positions that hold a piece and all positions, source and target together."""
         tokens = real = computed = 0
         for pairs in batches:
             source, target = self.source[pairs], self.target[pairs]
@@ -141,37 +150,37 @@ class Plan:
         return tokens, real, computed
 
     def cut(self, pairs: Indices) -> list[Indices]:
-        """Pairs in micro-batches within `tokens_per_batch`."""
+        """The pairs in micro-batches of at most `tokens_per_batch` padded positions."""
         longest = np.maximum(self.source[pairs], self.target[pairs])
         return [pairs[begin:end] for begin, end in cuts(longest.tolist(), self.training.tokens_per_batch)]
 
 
-def updates_from(
-    plan: Plan, encoded: Encoded, start: Position, last: int, share: slice = slice(None)
-) -> Iterator[Update]:
-    """The updates from `start` to number `last`, epoch after epoch, each with a share of its micro-batches, padded."""
+def load_batches(
+    sampler: BatchSampler, encoded: Encoded, start: Position, last: int, shard: slice = slice(None)
+) -> Iterator[GlobalBatch]:
+    """One global batch per update, from `start` to update number `last`, with the micro-batches in `shard`."""
     update, epoch, offset = start
     while update <= last:
-        for pairs in plan.updates(epoch)[offset:]:
+        for pairs in sampler.updates(epoch)[offset:]:
             if update > last:
                 return
-            batches = {index: collate(encoded, pairs[index]) for index in range(len(pairs))[share]}
-            yield Update(Position(update, epoch, offset), batches, *plan.counts(pairs))
+            micro_batches = {index: collate(encoded, pairs[index]) for index in range(len(pairs))[shard]}
+            yield GlobalBatch(Position(update, epoch, offset), micro_batches, *sampler.counts(pairs))
             update, offset = update + 1, offset + 1
         epoch, offset = epoch + 1, 0
 
 
 def by_length(source: Indices, target: Indices) -> Indices:
-    """An order by the target's length, then by the source's, which rises and falls by turns.
+    """Indices that sort by target length, then by source length, alternately ascending and descending.
 
-    So the source's does not jump where the target's grows, inside a batch that holds both. On Multi30k 4.8 % of the
-    positions of batches of 4,096 are padding, 6.5 % where the source's length always rises.
+    Alternating keeps source lengths similar where a batch spans two target lengths: on Multi30k 4.8 % of the positions
+    in batches of 4,096 are padding, against 6.5 % with source lengths always ascending.
     """
     return np.lexsort((np.where(target % 2, -source, source), target))
 
 
-def in_order(encoded: Encoded, tokens_per_batch: int, *, first: int | None = None) -> list[Indices]:
-    """The pairs of a part, or its `first` ones, in length-sorted micro-batches, always the same: for validation."""
+def sorted_batches(encoded: Encoded, tokens_per_batch: int, *, first: int | None = None) -> list[Indices]:
+    """The pairs of a part, or its `first` ones, in length-sorted micro-batches without shuffling: for validation."""
     source, target = encoded.source.lengths[:first], encoded.target.lengths[:first]
     order = by_length(source, target)
     return [order[a:b] for a, b in cuts((np.maximum(source, target)[order] + 1).tolist(), tokens_per_batch)]
@@ -182,10 +191,10 @@ def collate(encoded: Encoded, pairs: Indices) -> Batch:
     target = rows(encoded.target, pairs)
     source = pad(rows(encoded.source, pairs), after=(ids.EOS,))
     target_input, target_output = pad(target, before=(ids.BOS,)), pad(target, after=(ids.EOS,))
-    real = torch.from_numpy(np.flatnonzero(target_output.numpy() != ids.PAD))  # without torch's threads
-    return Batch(source, target_input, target_output, real, pairs)
+    non_padding = torch.from_numpy(np.flatnonzero(target_output.numpy() != ids.PAD))  # numpy: starts no torch threads
+    return Batch(source, target_input, target_output, non_padding, pairs)
 
 
 def rows(side: Ragged, pairs: Indices) -> list[np.ndarray]:
-    """The ids of these sentences."""
+    """The ids of each of these sentences."""
     return [side[int(pair)] for pair in pairs]

@@ -1,4 +1,4 @@
-"""How long to train and in which portions: `training.<corpus>` and `models.<model>.<size>.batches`."""
+"""How long to train and how large an update is: the typed sections of `training` and of a model's `batches`."""
 
 import math
 from typing import Annotated, Literal, Self
@@ -11,9 +11,9 @@ from pipeline.params import Section
 class Training(Section):
     """Tokens are target tokens, end of sentence included; intervals are in updates, `patience` in validations.
 
-    `tokens_per_batch` bounds a micro-batch's padded positions on its longer side, and so the memory. `patience` 0
-    never stops early. `threads` are those of a process on a CPU, 0 as many as it has cores: another number rounds
-    differently.
+    `tokens_per_batch` bounds a micro-batch's padded positions on its longer side, and thereby memory. `patience` 0
+    never stops early. `threads` is the number of CPU threads of a process, 0 for one per core; results of different
+    numbers differ by rounding.
     """
 
     updates: PositiveInt
@@ -32,7 +32,7 @@ class Training(Section):
 
     @model_validator(mode="after")
     def validate_at_checkpoints(self) -> Self:
-        """The best updates can be kept only where there is a checkpoint of them."""
+        """Require a checkpoint at every validation, so that the best update can be kept."""
         if self.validation_interval % self.checkpoint_interval:
             raise ValueError(
                 f"validation_interval must be a multiple of checkpoint_interval {self.checkpoint_interval}, "
@@ -41,21 +41,21 @@ class Training(Section):
         return self
 
     @property
-    def batches_per_update(self) -> int:
-        """About how many micro-batches an update of `tokens_per_update` has."""
+    def micro_batches_per_update(self) -> int:
+        """Approximate number of micro-batches in an update of `tokens_per_update`."""
         return math.ceil(self.tokens_per_update / self.tokens_per_batch)
 
 
 class TokenBatches(Section):
-    """Updates of about `tokens_per_update` tokens out of pools of `pool_pairs`, as the corpus's `training` says."""
+    """Updates of about `tokens_per_update` target tokens, from pools of `pool_pairs`; see section `training`."""
 
     kind: Literal["tokens"]
 
 
 class SentenceBatches(Section):
-    """Updates of `sentences_per_update` pairs out of pools of `pool_pairs`, whatever the corpus's `training` says.
+    """Updates of `sentences_per_update` pairs, from pools of `pool_pairs`; both replace the keys of section `training`.
 
-    Its `tokens_per_batch` bounds the micro-batches all the same.
+    `tokens_per_batch` of `training` still bounds the micro-batches.
     Source: Bahdanau et al. 2015, appendix B.2: 1,600 pairs for 20 updates of 80, which there follow one another.
     """
 
@@ -65,7 +65,7 @@ class SentenceBatches(Section):
 
     @model_validator(mode="after")
     def fill_pools(self) -> Self:
-        """Else every pool would leave a smaller update, where only the epoch's last one may."""
+        """Require whole updates in a pool, so that only the epoch's last one is smaller."""
         if self.pool_pairs % self.sentences_per_update:
             raise ValueError(
                 f"pool_pairs must be a multiple of sentences_per_update {self.sentences_per_update}, "

@@ -137,7 +137,7 @@ class Run:
             print(terminal.printable(f"tracking: {what}; {rest}"), file=sys.stderr)
 
 
-class Silent(Run):
+class NullRun(Run):
     """A run that tracks nothing, for the processes of a training that do not lead."""
 
     def __init__(self) -> None:

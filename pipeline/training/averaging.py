@@ -9,7 +9,7 @@ from torch import Tensor
 
 from pipeline.files import DataError
 from pipeline.params import Section
-from pipeline.training import sealed
+from pipeline.training import checkpoint_file
 
 Number = Annotated[int, Field(gt=0, le=1000)]
 
@@ -21,15 +21,15 @@ class Averaging(Section):
 
 
 def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
-    """The mean of every weight over the files, added up in fp64 in the order given.
+    """The mean of every weight over the files, summed in fp64 in the order given.
 
     Source: Vaswani et al. 2017, section 6.1.
-    Raises: DataError where a file is broken, has another checksum or holds a number that is not finite, or they do not
-        hold the same weights.
+    Raises: DataError if a file is broken, its checksum does not match, a weight is not finite, or the files do not hold
+        the same weights.
     """
     total: dict[str, Tensor] = {}
     for path in paths:
-        weights, _ = sealed.load_file(path)
+        weights, _ = checkpoint_file.load(path)
         if fault := next((name for name, weight in weights.items() if not weight.isfinite().all()), None):
             raise DataError(f"{path}: {fault} holds a number that is not finite; expected weights that training wrote")
         if total and {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in total.items()}:

@@ -1,11 +1,11 @@
-"""Checkpoints of a training under way: safe to read, whole or not there, enough to go on bit for bit."""
+"""Checkpoints of a training in progress: written atomically, and complete enough to resume from bit for bit."""
 
 import os
 import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Self
 
 import torch
 from safetensors import SafetensorError
@@ -13,170 +13,172 @@ from torch import Tensor, nn
 
 from pipeline.files import DataError, copy_file, write_json
 from pipeline.terminal import printable
-from pipeline.training import sealed
+from pipeline.training import checkpoint_file
 from pipeline.training.ranks import Ranks
-from pipeline.training.record import Record
+from pipeline.training.state import TrainState
 
-MINUTES = "CHECKPOINT_MINUTES"  # at most between two states; the trained model does not depend on it
+MINUTES = "CHECKPOINT_MINUTES"  # an environment variable, not a parameter: it does not change the trained model
 
 
 class MinutesError(ValueError):
-    """No time to wait for."""
+    """CHECKPOINT_MINUTES is not a positive number."""
 
 
-def minutes() -> float:
-    """The environment variable `CHECKPOINT_MINUTES`, or 10.
+def checkpoint_minutes() -> float:
+    """Minutes without a checkpoint after which one is due: the environment variable `CHECKPOINT_MINUTES`, or 10.
 
     Raises: MinutesError.
     """
     text = os.environ.get(MINUTES, "10")
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = 0.0
-    if not found > 0:
+        number = 0.0
+    if not number > 0:
         raise MinutesError(f"environment variable {MINUTES}: must be a number above 0, got {text!r}")
-    return found
-
-
-class State(NamedTuple):
-    """A state that is whole: the bytes of its file, and what they say."""
-
-    data: bytes
-    content: sealed.Content
+    return number
 
 
 class Checkpoints:
-    """The folder of one training: `state.safetensors` to go on from, `update_<n>.safetensors` to average or keep.
+    """The folder of one training: `state.safetensors` to resume from, `update_<n>.safetensors` to average or publish.
 
-    Files are written in the background, one checkpoint after the other, from a copy of the tensors; what goes wrong
-    there is raised by the next call.
+    A thread writes the files, one checkpoint after the other, from copies of the tensors; the next call raises its
+    errors. As a context manager it waits for the last one to be written.
     """
 
     def __init__(self, folder: Path, *, last: int, best: int) -> None:
         self.folder, self.last, self.best = folder, last, best
-        self.state, self.previous = folder / "state.safetensors", folder / "previous.safetensors"
+        self.newest_path, self.previous_path = folder / "state.safetensors", folder / "previous.safetensors"
         self.saved_at = time.monotonic()
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
         self.pending: Future[None] | None = None
-        self.counted: tuple[int, ...] = ()  # updates whose weights the newest state on the disk counts on
+        self.needed: tuple[int, ...] = ()  # updates whose weights the newest state on disk refers to
 
-    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> Record:
-        """Put model and optimizer where rank 0's newest state left them, or leave them as they are if there is none."""
-        newest = self.newest() if ranks.leads else None
-        data = ranks.tell(newest and newest.data)
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wait()
+
+    def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> TrainState:
+        """Load rank 0's newest checkpoint into model and optimizer on every rank; without one, change neither."""
+        data = ranks.broadcast(self.read_newest() if ranks.is_main else None)
         if data is None:
-            return Record()
-        tensors, told = newest.content if newest else sealed.read(data)
-        record = Record.of(told["record"])
+            return TrainState()
+        tensors, metadata = checkpoint_file.parse(data)
+        state = TrainState.from_json(metadata["record"])
         model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
-        restore(optimizer, model, tensors)
-        self.counted = record.saved
-        return record
+        load_optimizer(optimizer, model, tensors)
+        self.needed = state.saved
+        return state
 
-    def newest(self) -> State | None:
-        """The newest state that is whole with all the weights it counts on, None where there is none.
+    def read_newest(self) -> bytes | None:
+        """The newest state file that is intact, as are all the weights it refers to; None if there is none.
 
-        One that is broken is said and removed.
+        A broken one is reported and removed.
         """
-        states = [path for path in (self.state, self.previous) if path.exists()]
-        for path in states:
+        paths = [path for path in (self.newest_path, self.previous_path) if path.exists()]
+        for path in paths:
             try:
-                return self.whole(path)
+                return self.read_intact(path)
             except DataError as error:
-                print(printable(f"warning: {error}; passed over for the checkpoint before it"), file=sys.stderr)
+                warn(f"{error}; using the checkpoint before it")
             path.unlink()
-        if states:
-            print(
-                printable(f"warning: {self.folder}: no checkpoint is whole; the training starts afresh"),
-                file=sys.stderr,
-            )
+        if paths:
+            warn(f"{self.folder}: no checkpoint is intact; training starts from scratch")
         return None
 
-    def whole(self, state: Path) -> State:
-        """What a state holds.
+    def read_intact(self, state_path: Path) -> bytes:
+        """The bytes of a state file.
 
-        Raises: DataError naming what is broken: its file, or the weights of an update that it counts on.
+        Raises: DataError naming the file that is broken: the state, or weights that it refers to.
         """
-        path, data = state, state.read_bytes()
+        path, data = state_path, state_path.read_bytes()
         try:
-            content = sealed.read(data)
-            for path in map(self.path, content[1]["record"]["saved"]):
-                sealed.read(path.read_bytes())
+            _, metadata = checkpoint_file.parse(data)
+            for path in map(self.weights_path, metadata["record"]["saved"]):
+                checkpoint_file.parse(path.read_bytes())
         except (SafetensorError, ValueError, KeyError, FileNotFoundError) as error:
             raise DataError(f"{path}: broken ({error})") from None
-        return State(data, content)
+        return data
 
     def save(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, record: Record, *, keep: bool, write: bool
-    ) -> Record:
-        """Save the state after the update just made, and `keep` its weights; the record with that.
+        self, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState, *, keep: bool, write: bool
+    ) -> TrainState:
+        """Save a state to resume from, and `keep` the weights for averaging; returns the state with these counted.
 
-        Weights that no average can need any more, not even of the state before, are dropped. Only the record changes
-        where it is not to `write`.
+        Weights that are neither among the last nor the best are dropped. Without `write` only the state changes: that
+        is for the other ranks.
         """
         self.wait()
         self.saved_at = time.monotonic()
-        update = record.next.update - 1
         if keep:
-            record = record._replace(saved=(*(u for u in record.saved if u != update), update))
-            record = record._replace(saved=tuple(u for u in record.saved if u in self.kept(record)))
+            state = state._replace(saved=(*(u for u in state.saved if u != state.update), state.update))
+            state = state._replace(saved=tuple(u for u in state.saved if u in self.last_and_best(state)))
         if not write:
-            return record
+            return state
         weights = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
-        state = weights | states(optimizer, model)
+        path = self.weights_path(state.update) if keep else None
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.pending = self.writer.submit(self.put, self.path(update) if keep else None, weights, state, record)
-        return record
+        self.pending = self.writer.submit(self.write, path, weights, optimizer_tensors(optimizer, model), state)
+        return state
 
-    def put(self, path: Path | None, weights: dict[str, Tensor], state: dict[str, Tensor], record: Record) -> None:
-        """What `save` does in the background: the weights, if they are kept, before the state that counts on them.
+    def write(
+        self, path: Path | None, weights: dict[str, Tensor], optimizer: dict[str, Tensor], state: TrainState
+    ) -> None:
+        """The background part of `save`: write weights to keep first, then the state that refers to them.
 
-        Weights are dropped once neither this state nor the one before it counts on them.
+        Old weights are removed once neither this state nor the one before refers to them.
         """
         if path:
-            sealed.write(path, weights, {})
-        if self.state.exists():
-            self.state.replace(self.previous)
-        sealed.write(self.state, state, {"record": record._asdict()})
+            checkpoint_file.write(path, weights, {})
+        if self.newest_path.exists():
+            self.newest_path.replace(self.previous_path)
+        checkpoint_file.write(self.newest_path, weights | optimizer, {"record": state._asdict()})
         for old in self.folder.glob("update_*.safetensors"):
-            if old not in map(self.path, (*record.saved, *self.counted)):
+            if old not in map(self.weights_path, (*state.saved, *self.needed)):
                 old.unlink()
-        self.counted = record.saved
+        self.needed = state.saved
 
     def is_overdue(self) -> bool:
         """Whether nothing has been saved for `CHECKPOINT_MINUTES`."""
-        return time.monotonic() - self.saved_at >= 60 * minutes()
+        return time.monotonic() - self.saved_at >= 60 * checkpoint_minutes()
 
     def wait(self) -> None:
-        """Return once everything saved is on the disk.
+        """Return once everything saved is on disk.
 
-        Raises: what went wrong while it was written.
+        Raises: the error that writing it met.
         """
         if self.pending:
             self.pending.result()
             self.pending = None
 
-    def kept(self, record: Record) -> set[int]:
-        """The last k saved updates and the best k."""
-        return {*record.saved[-self.last :], *record.best(self.best)}
+    def last_and_best(self, state: TrainState) -> set[int]:
+        """The updates whose weights are kept: the last and the best ones."""
+        return {*state.saved[-self.last :], *state.best(self.best)}
 
-    def path(self, update: int) -> Path:
-        """Where the weights of an update are."""
+    def weights_path(self, update: int) -> Path:
+        """The file of an update's weights."""
         return self.folder / f"update_{update:08d}.safetensors"
 
-    def publish(self, folder: Path, record: Record) -> None:
-        """Copy the weights that were kept into `folder`, with `checkpoints.json` saying which are last and best."""
+    def publish(self, folder: Path, state: TrainState) -> None:
+        """Copy the weights kept into `folder`; `checkpoints.json` there lists which are the last and the best."""
         self.wait()
         folder.mkdir()
-        for update in record.saved:
-            copy_file(self.path(update), folder / self.path(update).name)
-        names = {"last": record.saved[-self.last :], "best": record.best(self.best)}
-        write_json(folder / "checkpoints.json", {key: [self.path(u).name for u in v] for key, v in names.items()})
+        for update in state.saved:
+            copy_file(self.weights_path(update), folder / self.weights_path(update).name)
+        updates = {"last": state.saved[-self.last :], "best": state.best(self.best)}
+        names = {key: [self.weights_path(update).name for update in some] for key, some in updates.items()}
+        write_json(folder / "checkpoints.json", names)
 
 
-def states(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """The optimizer's tensors by name: `optimizer/<key>/<weight>`."""
+def warn(text: str) -> None:
+    """Print a warning on stderr."""
+    print(printable(f"warning: {text}"), file=sys.stderr)
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
+    """Copies of the optimizer's tensors by name: `optimizer/<key>/<weight>`."""
     return {
         f"optimizer/{key}/{name}": value.detach().to("cpu", copy=True)
         for name, parameter in model.named_parameters()
@@ -184,8 +186,8 @@ def states(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tens
     }
 
 
-def restore(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Give the optimizer back what `states` took."""
+def load_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    """Load what `optimizer_tensors` returned into the optimizer."""
     order = {name: index for index, (name, _) in enumerate(model.named_parameters())}
     state: dict[int, dict[str, Any]] = {index: {} for index in order.values()}
     for full, tensor in tensors.items():

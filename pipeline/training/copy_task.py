@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from pipeline.decoding import greedy
-from pipeline.encoding.batching import Plan, collate, in_order, updates_from
+from pipeline.encoding.batching import START, BatchSampler, collate, load_batches, sorted_batches
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
@@ -16,7 +16,6 @@ from pipeline.seeding import generator, seed_for
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
-from pipeline.training.record import START
 
 VOCABULARY, DIGITS = 11, range(4, 11)  # seven digits beside the four special pieces
 LENGTH = 10  # of a sentence, unless asked otherwise
@@ -78,8 +77,8 @@ def run(
     torch.manual_seed(seed_for(seed, "weights"))
     model = found.Model(arch, source_size=VOCABULARY, target_size=VOCABULARY)
     part = sentences(TRAINED, length, reverse=reverse, seed=seed, look=0)
-    plan = Plan(part, training_of(updates, batch_size, length, seed), learning.batches)
-    steps = updates_from(plan, part, START, updates)
+    sampler = BatchSampler(part, training_of(updates, batch_size, length, seed), learning.batches)
+    steps = load_batches(sampler, part, START, updates)
     optimizer = learning.optimizer.build(model)
     alone, width = Ranks(), arch.width
     for step in train(model, optimizer, steps, learning, width=width, last=updates, seed=seed, ranks=alone):
@@ -145,7 +144,7 @@ def said(model: Any, part: Encoded) -> list[list[int]]:
     model.eval()
     found: dict[int, list[int]] = {}
     longest = int(part.source.lengths.max())
-    for pairs in in_order(part, UNSEEN * (longest + 1)):
+    for pairs in sorted_batches(part, UNSEEN * (longest + 1)):
         answers = greedy.decode(model, collate(part, pairs).source, [longest * 3 // 2] * len(pairs))
         found |= zip(pairs.tolist(), answers, strict=True)
     return [found[row] for row in range(len(part.source))]

@@ -1,4 +1,4 @@
-"""Starting as many processes of a training as there are GPUs, or as an environment variable says."""
+"""Starts one training process per GPU, or as many as the environment variable TRAIN_PROCESSES says."""
 
 import logging
 import os
@@ -13,26 +13,26 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.rendezvous import RendezvousError
 
-PROCESSES = "TRAIN_PROCESSES"  # on this machine; the trained model depends on it in its last bits only
+PROCESSES = "TRAIN_PROCESSES"  # an environment variable, not a parameter: results differ only by rounding
 
 
 class ProcessesError(ValueError):
-    """A number of processes that cannot be started."""
+    """TRAIN_PROCESSES is not a number of processes that this machine can start."""
 
 
-class UnmetError(ValueError):
-    """Machines of one training that did not find each other."""
+class RendezvousTimeoutError(ValueError):
+    """The machines of one training did not find each other in time."""
 
 
 def is_due() -> bool:
-    """Whether this process is to start others rather than to train: not where torchrun started it, or for one alone."""
+    """Whether this process should start the ranks rather than train itself."""
     return "RANK" not in os.environ and (processes() > 1 or "PET_NNODES" in os.environ)
 
 
 def processes() -> int:
-    """How many train on this machine: `TRAIN_PROCESSES`, or one a GPU, or one on a CPU.
+    """Number of training processes on this machine: `TRAIN_PROCESSES`, else one per GPU, else one.
 
-    Raises: ProcessesError where the variable is no number, or more than there are GPUs.
+    Raises: ProcessesError if the variable is not a number or exceeds the number of GPUs.
     """
     gpus = torch.cuda.device_count()
     text = os.environ.get(PROCESSES, str(max(gpus, 1)))
@@ -44,24 +44,26 @@ def processes() -> int:
 
 
 def writes() -> bool:
-    """Whether this process writes what the training leaves: the only one, or rank 0 of several."""
+    """Whether this process writes the outputs: it is the only one, or rank 0."""
     return not is_due() and os.environ.get("RANK", "0") == "0"
 
 
 def launch(module: str, arguments: Sequence[str]) -> None:
-    """Run `python -m module arguments` as `processes()` ranks; returns once all have ended well.
+    """Run `python -m module arguments` as `processes()` ranks under torchrun; returns once all have succeeded.
 
-    torchrun's own options may come from its environment variables, so `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR`
-    and `PET_MASTER_PORT` on each of several machines make one training of them.
-    Raises: SystemExit with the status of the first rank that failed, which has said why. UnmetError where the machines
-    did not meet in torchrun's time, 15 minutes.
+    torchrun also reads its options from environment variables: set `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR` and
+    `PET_MASTER_PORT` on each of several machines to train on all of them.
+    Raises: SystemExit with the status of the first rank that failed, which has reported why. RendezvousTimeoutError if
+        the machines do not meet within 15 minutes, torchrun's limit.
     """
     logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)
     number = processes()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // number)))
-    os.environ.setdefault("PET_SHUTDOWN_TIMEOUT", "3600")  # seconds; in its 30 no validation ends and no state is saved
-    several = [] if "PET_NNODES" in os.environ else ["--standalone", "--local-addr=localhost"]
-    options = torchrun.parse_args([*several, f"--nproc-per-node={number}", "-m", module, *arguments])
+    os.environ.setdefault(
+        "PET_SHUTDOWN_TIMEOUT", "3600"
+    )  # in seconds; its default of 30 is too short for a validation and a checkpoint
+    standalone = [] if "PET_NNODES" in os.environ else ["--standalone", "--local-addr=localhost"]
+    options = torchrun.parse_args([*standalone, f"--nproc-per-node={number}", "-m", module, *arguments])
     try:
         torchrun.run(options)
     except SignalException as ended:
@@ -74,7 +76,7 @@ def launch(module: str, arguments: Sequence[str]) -> None:
         sys.exit(failure.exitcode if failure.exitcode > 0 else 128 - failure.exitcode)
     except (DistError, RendezvousError) as error:
         reason = next(iter(str(error).splitlines()), "")
-        raise UnmetError(
+        raise RendezvousTimeoutError(
             f"the machines of this training did not meet ({reason}); expected all of them started within 15 minutes, "
             "with the address of the first in PET_MASTER_ADDR and PET_MASTER_PORT"
         ) from None

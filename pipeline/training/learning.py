@@ -1,4 +1,4 @@
-"""Keys of `models.<model>.<size>` that say how a model learns, besides data and time."""
+"""How a model learns: batches, optimizer, schedule, loss and precision, keys of `models.<model>.<size>`."""
 
 from typing import Annotated, Literal
 
@@ -12,9 +12,9 @@ from pipeline.training.schedules import Schedule
 
 
 class Learning(Section):
-    """`clip` is the largest norm of the gradient of the mean loss per token; null clips nothing.
+    """`clip` is the maximum norm of the gradient of the mean loss per token; null turns clipping off.
 
-    `precision` is that of matrix products; `auto` is bf16 where the machine has instructions for it, else fp32.
+    `precision` is that of matrix products; `auto` is bf16 if the machine has instructions for it, else fp32.
     """
 
     batches: Batches

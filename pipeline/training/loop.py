@@ -1,6 +1,7 @@
-"""The training loop: updates of micro-batches in, one `Step` out per update."""
+"""The training loop: global batches in, one `Step` out per update."""
 
 import math
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import NamedTuple, NoReturn
@@ -9,30 +10,30 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.device import has_bf16
-from pipeline.encoding.batching import Batch, Position, Update
+from pipeline.encoding.batching import Batch, GlobalBatch, Position
 from pipeline.models.interface import Model
 from pipeline.seeding import seed_for
 from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
 from pipeline.training.ranks import Ranks
 
-# Target positions that are scored at a time: on a CPU 8,000 pieces of each are 16 MB of bf16; a GPU wants larger
-# products, and there the loss holds two copies in fp32, of 0.5 GB each for 32,000 pieces. A recurrent model draws
-# dropout's mask for each such block, so that its training changes with the number.
-ROWS = {"cpu": 1024, "cuda": 4096}
+# Target positions projected to logits at a time. On a CPU, 8,000 logits for each are 16 MB of bf16. A GPU needs larger
+# products; there the loss holds two fp32 copies, 0.5 GB each for 32,000 pieces. Recurrent models draw a dropout mask
+# for each block, so these numbers are part of their results.
+LOGIT_ROWS = {"cpu": 1024, "cuda": 4096}
 
 
 class DivergedError(ValueError):
-    """The loss or the gradient is no number any more."""
+    """The loss or the gradient is not finite any more."""
 
 
 class Step(NamedTuple):
-    """What one update did."""
+    """What one update did: its position in the data and its metrics."""
 
-    position: Position  # where it stood
+    position: Position
     loss: float  # nats per target token, smoothed as trained
     grad_norm: float  # before clipping
-    tokens: int  # target tokens, EOS included
+    tokens: int  # target tokens, EOS included, no padding
     learning_rate: float
     real: int  # source and target positions that hold a piece
     computed: int  # all source and target positions, padding included
@@ -42,8 +43,8 @@ class Step(NamedTuple):
         """Number of the update, from 1."""
         return self.position.update
 
-    def measures(self) -> dict[str, float]:
-        """What is logged of it, by name."""
+    def metrics(self) -> dict[str, float]:
+        """Everything to log, by name."""
         return {
             "train_loss": self.loss,
             "train_perplexity": math.exp(min(self.loss, 700.0)),
@@ -57,7 +58,7 @@ class Step(NamedTuple):
 def train(
     model: Model,
     optimizer: torch.optim.Optimizer,
-    updates: Iterable[Update],
+    batches: Iterable[GlobalBatch],
     learning: Learning,
     *,
     width: int,
@@ -65,94 +66,103 @@ def train(
     seed: int,
     ranks: Ranks,
 ) -> Iterator[Step]:
-    """Update `model` in place, yielding after each of `updates`, so that the caller may log, save or stop.
+    """Update `model` in place, once per global batch; yields after each so that the caller may log, save or stop.
 
-    The gradient is that of the mean loss over all target tokens of the update, however they are cut into micro-batches
-    and whichever of the ranks did them; dropout draws from (seed, update, micro-batch). Learning rates
-    are those of a model of `width` whose training ends with update `last`.
-    Raises: DivergedError naming update and micro-batches where loss or gradient is no finite number.
+    The gradient is that of the mean loss over all target tokens of the update; how they are split into micro-batches
+    and over ranks changes only the rounding. Dropout is seeded with (seed, update, micro-batch). `width` (of the model)
+    and `last` (the number of the last update) go into the learning-rate schedule.
+    Raises: DivergedError naming the update and its micro-batches if loss or gradient is not finite.
     """
     device = next(model.parameters()).device
-    for position, batches, tokens, real, computed in updates:
+    for position, micro_batches, tokens, real, computed in batches:
         update = position.update
         model.train()
-        parts = {}
-        for index, batch in batches.items():
+        losses = {}
+        for index, batch in micro_batches.items():
             torch.manual_seed(seed_for(seed, "dropout", update, index))
-            parts[index] = add_gradient(model, batch.to(device), learning, tokens)
-        total = sum(parts.values(), torch.zeros((), device=device))
-        ranks.add_up(total, model.parameters())
+            losses[index] = forward_backward(model, batch.to(device), learning, tokens)
+        total = sum(losses.values(), torch.zeros((), device=device))
+        ranks.all_reduce(total, model.parameters())
         rate = learning.schedule.rate(update, width=width, updates=last)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        largest = math.inf if learning.clip is None else learning.clip
-        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(model.parameters(), largest))).tolist()
-        if not math.isfinite(loss + norm):  # on all ranks alike
-            every = ranks.collect([(part.item(), batches[index]) for index, part in parts.items()])
-            diverged(update, every, {"loss": loss, "gradient norm": norm})
+        max_norm = math.inf if learning.clip is None else learning.clip
+        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(model.parameters(), max_norm))).tolist()  # one sync
+        if not math.isfinite(loss + norm):  # the same on every rank
+            parts = ranks.all_gather([(part.item(), micro_batches[index]) for index, part in losses.items()])
+            raise_diverged(update, parts, {"loss": loss, "gradient norm": norm})
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         yield Step(position, loss, norm, tokens, rate, real, computed)
 
 
-def add_gradient(model: Model, batch: Batch, learning: Learning, tokens: int) -> Tensor:
-    """The training loss over the micro-batch's real target tokens, in nats, divided by `tokens`; its gradient is added.
+def timed(steps: Iterable[Step]) -> Iterator[tuple[Step, float]]:
+    """Each step and the seconds it took; what the caller does between two steps does not count."""
+    began = time.perf_counter()
+    for step in steps:
+        yield step, time.perf_counter() - began
+        began = time.perf_counter()
 
-    Positions are scored in blocks, and the gradient of each block taken back to what the projection read before the
-    next: scores of all of them would be larger than all else.
+
+def forward_backward(model: Model, batch: Batch, learning: Learning, tokens: int) -> Tensor:
+    """The micro-batch's summed training loss in nats, divided by `tokens`; its gradient is added to the weights' own.
+
+    Logits are computed in blocks, each taken back to the projection's input before the next: all of them at once would
+    need more memory than everything else together.
     """
     device, smoothing, spread = batch.source.device, learning.label_smoothing, learning.smoothing_spread
     with autocast(learning.precision, device):
-        hidden, targets = real_hidden(model, batch)
-    rows = ROWS[device.type]
+        hidden, targets = unpadded_hidden(model, batch)
+    rows = LOGIT_ROWS[device.type]
     parts = [part.requires_grad_() for part in torch.split(hidden.detach(), rows)]
     loss = torch.zeros((), device=device)
     for part, gold in zip(parts, torch.split(targets, rows), strict=True):
         with autocast(learning.precision, device):
             logits = model.logits(part)
-        share = smoothed_cross_entropy(logits, gold, smoothing=smoothing, spread=spread) / tokens
-        torch.autograd.backward(share)
-        loss += share.detach()
+        block_loss = smoothed_cross_entropy(logits, gold, smoothing=smoothing, spread=spread) / tokens
+        torch.autograd.backward(block_loss)
+        loss += block_loss.detach()
     torch.autograd.backward(hidden, torch.cat([part.grad for part in parts if part.grad is not None]))
     return loss
 
 
-def real_hidden(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
-    """What the projection reads and the gold pieces, of the real target positions only: (N, D) and (N,)."""
+def unpadded_hidden(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:
+    """The projection's input (N, D) and the gold pieces (N,) at the target positions that are not padding."""
     hidden = model.hidden(batch.source, batch.target_input).flatten(0, 1)
-    return hidden.index_select(0, batch.real), batch.target_output.flatten().index_select(0, batch.real)
+    targets = batch.target_output.flatten()
+    return hidden.index_select(0, batch.non_padding), targets.index_select(0, batch.non_padding)
 
 
 def autocast(precision: str, device: torch.device) -> AbstractContextManager[None]:
-    """Matrix products in bf16 where `precision` says so."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=resolved(precision, device) == "bf16")
+    """Autocast to bf16 if `precision` resolves to it, else a context that changes nothing."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=resolve_precision(precision, device) == "bf16")
 
 
-def resolved(precision: str, device: torch.device) -> str:
-    """`fp32` or `bf16`; of `auto`, which of them is the quicker one there."""
+def resolve_precision(precision: str, device: torch.device) -> str:
+    """`fp32` or `bf16`; `auto` is bf16 if the device has instructions for it."""
     if precision == "auto":
         return "bf16" if has_bf16(device) else "fp32"
     return precision
 
 
-def diverged(update: int, parts: list[tuple[float, Batch]], found: dict[str, float]) -> NoReturn:
-    """Stop, naming the first micro-batch whose loss is NaN or infinite; where none is, all, and what of them is.
+def raise_diverged(update: int, parts: list[tuple[float, Batch]], totals: dict[str, float]) -> NoReturn:
+    """Raise an error naming the first micro-batch whose loss is not finite; if all are finite, every micro-batch.
 
-    `parts` are the losses and batches of the update, `found` what they make together, by name.
+    `parts` holds the loss and batch of each micro-batch, `totals` the loss and gradient norm of the update by name.
     Raises: DivergedError.
     """
     broken = [index for index, (loss, _) in enumerate(parts) if not math.isfinite(loss)][:1]
     if broken:
         what, value = "loss", parts[broken[0]][0]
     else:
-        what, value = next((what, value) for what, value in found.items() if not math.isfinite(value))
+        what, value = next((what, value) for what, value in totals.items() if not math.isfinite(value))
     named = broken or range(len(parts))
-    where = ", ".join(f"micro-batch {index} (training pairs {some(parts[index][1])})" for index in named)
+    where = ", ".join(f"micro-batch {index} (training pairs {first_pairs(parts[index][1])})" for index in named)
     raise DivergedError(
         f"update {update}, {where}: {what} is {value}; expected a finite number: lower the learning rate or clip harder"
     )
 
 
-def some(batch: Batch) -> str:
-    """The first five pairs, and whether there are more."""
+def first_pairs(batch: Batch) -> str:
+    """The indices of the first five pairs, followed by `...` if there are more."""
     return ", ".join([*map(str, batch.pairs[:5]), *(["..."] if len(batch.pairs) > 5 else [])])

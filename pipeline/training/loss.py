@@ -9,17 +9,17 @@ from pipeline import ids
 
 Spread = Literal["all", "others"]
 
-BLOCK_ROWS = 128  # of the loss at a time on a CPU: 128 rows of 8,000 pieces in fp32 are 4 MB, which its cache holds
+BLOCK_ROWS = 128  # computed at a time on a CPU: 128 rows of 8,000 logits in fp32 are 4 MB and fit its cache
 
 
 def smoothed_cross_entropy(logits: Tensor, targets: Tensor, *, smoothing: float, spread: Spread) -> Tensor:
-    """Sum over tokens of the cross-entropy against targets softened towards uniform; plain where `smoothing` is 0.
+    """Sum over tokens of the label-smoothed cross-entropy; plain cross-entropy if `smoothing` is 0.
 
     Shapes: logits (N, V) fp32 or bf16, targets (N,) without padding -> scalar, fp32.
     Units: nats; divide by the number of tokens for a mean.
-    Source: Szegedy et al. 2016, section 7, two readings of "uniform". `all`: every piece receives smoothing / V, as in
-        torch. `others`: smoothing / (V - 2) for each piece but the gold one and padding, which receives 0, as in the
-        Annotated Transformer (whose KL divergence differs by the constant `target_entropy`).
+    Source: Szegedy et al. 2016, section 7, with two readings of its uniform distribution. `all`: every piece receives
+        smoothing / V, as in torch. `others`: every piece but the gold one and padding receives smoothing / (V - 2),
+        padding 0, as in the Annotated Transformer (whose KL divergence differs by the constant `target_entropy`).
     Raises: ValueError if smoothing is outside [0, 1).
     """
     if not 0 <= smoothing < 1:
@@ -28,7 +28,7 @@ def smoothed_cross_entropy(logits: Tensor, targets: Tensor, *, smoothing: float,
 
 
 def masses(vocab_size: int, smoothing: float, spread: Spread) -> tuple[float, float, float]:
-    """Target probability of (the gold piece, any other piece, padding); of `all` padding is like any other."""
+    """Target probability of (the gold piece, any other piece, padding); with `all`, padding is like any other piece."""
     if spread == "all":
         share = smoothing / vocab_size
         return 1 - smoothing + share, share, share
@@ -36,39 +36,39 @@ def masses(vocab_size: int, smoothing: float, spread: Spread) -> tuple[float, fl
 
 
 def target_entropy(vocab_size: int, smoothing: float, spread: Spread) -> float:
-    """Entropy of the softened target in nats: the least the loss can be, and what a KL divergence leaves out."""
+    """Entropy of the smoothed target in nats: the minimum of the loss, and its difference from the KL divergence."""
     gold, other, padding = masses(vocab_size, smoothing, spread)
     shares = torch.tensor([gold, padding] + [other] * (vocab_size - 2), dtype=torch.float64)
     return float(torch.special.entr(shares).sum())
 
 
 class SmoothedCrossEntropy(torch.autograd.Function):
-    """The sum and its gradient in one pass over blocks of rows that stay in the processor's cache."""
+    """Loss and gradient in one pass over blocks of rows, each small enough for the processor's cache."""
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, targets: Tensor, smoothing: float, spread: Spread) -> Tensor:
-        """Sum of -q log p; the gradient, softmax - q, is kept in the precision of the logits."""
+        """Sum of -q log p; the gradient, softmax - q, is saved in the precision of the logits."""
         gradient = torch.empty_like(logits)
         total = torch.zeros((), device=logits.device)
         q = masses(logits.shape[1], smoothing, spread)
         size = BLOCK_ROWS if logits.device.type == "cpu" else len(logits)
         for begin in range(0, len(logits), size):
             rows = slice(begin, begin + size)
-            total += block(logits[rows], targets[rows, None], q, gradient[rows])
+            total += block_loss(logits[rows], targets[rows, None], q, gradient[rows])
         ctx.save_for_backward(gradient)
         return total
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
-        """The kept gradient, scaled in place: a second backward through the same graph is refused by torch."""
+        """The saved gradient, scaled in place; safe, as torch refuses a second backward through the same graph."""
         (gradient,) = ctx.saved_tensors
         return gradient.mul_(grads[0]), None, None, None
 
 
-def block(logits: Tensor, targets: Tensor, q: tuple[float, float, float], gradient: Tensor) -> Tensor:
-    """The loss of some rows, their gradient written into `gradient`: (N, V), (N, 1), (N, V) -> scalar.
+def block_loss(logits: Tensor, targets: Tensor, q: tuple[float, float, float], gradient: Tensor) -> Tensor:
+    """The loss of a block of rows; writes their gradient into `gradient`: (N, V), (N, 1), (N, V) -> scalar.
 
-    log p = z - log sum exp z, and the latter is what the likeliest piece's z has more than its log p.
+    log p = z - log sum exp z; log sum exp z is taken from the likeliest piece, as max z - log max p.
     """
     gold, other, padding = q
     z = logits.float()

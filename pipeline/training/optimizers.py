@@ -1,4 +1,4 @@
-"""The optimizers, as sections of params.yaml that build torch's own."""
+"""Sections of params.yaml that build torch's optimizers."""
 
 from typing import Annotated, Literal
 
@@ -21,7 +21,7 @@ class Adam(Section):
     weight_decay: NonNegativeFloat
 
     def build(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimizer of all weights; its learning rate is set before each update by the schedule."""
+        """The optimizer of all weights; the training loop sets its learning rate before each update."""
         kind = torch.optim.Adam if self.kind == "adam" else torch.optim.AdamW
         return kind(
             model.parameters(),
@@ -34,14 +34,14 @@ class Adam(Section):
 
 
 class Adadelta(Section):
-    """Adadelta (Zeiler 2012), whose steps have a length of their own: the paper's own rate is 1."""
+    """Adadelta (Zeiler 2012); it scales its own steps, so the paper's learning rate is 1."""
 
     kind: Literal["adadelta"]
     rho: Annotated[float, Field(ge=0, lt=1)]
     epsilon: PositiveFloat
 
     def build(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimizer of all weights; its learning rate is set before each update by the schedule."""
+        """The optimizer of all weights; the training loop sets its learning rate before each update."""
         return torch.optim.Adadelta(model.parameters(), lr=0.0, rho=self.rho, eps=self.epsilon, weight_decay=0.0)
 
 

@@ -1,32 +1,32 @@
-"""Making the next batches while the present one is computed."""
+"""Loads the next batches in a thread while the current one is computed."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from pipeline.encoding.batching import Update
+from pipeline.encoding.batching import GlobalBatch
 
-AHEAD = 2  # updates whose batches are made before their turn
+AHEAD = 2  # global batches loaded in advance
 
 
-def prefetched(updates: Iterable[Update], *, pinned: bool) -> Iterator[Update]:
-    """The updates in their order, made by a thread that is `AHEAD` of them ahead; for a GPU their batches `pinned`.
+def prefetched(batches: Iterable[GlobalBatch], *, pinned: bool) -> Iterator[GlobalBatch]:
+    """The same batches in the same order, loaded by a thread `AHEAD` of the caller; for a GPU in `pinned` memory.
 
-    What goes wrong in the thread is raised here, in its place.
+    An error in the thread is raised here, in place of the batch.
     """
-    source = iter(updates)
+    source = iter(batches)
 
-    def following() -> Update | None:
-        update = next(source, None)
-        if update is None or not pinned:
-            return update
-        return update._replace(batches={index: batch.pinned() for index, batch in update.batches.items()})
+    def following() -> GlobalBatch | None:
+        batch = next(source, None)
+        if batch is None or not pinned:
+            return batch
+        return batch._replace(micro_batches={index: micro.pinned() for index, micro in batch.micro_batches.items()})
 
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch")
     try:
         waiting = deque(thread.submit(following) for _ in range(AHEAD))
-        while (update := waiting.popleft().result()) is not None:
+        while (batch := waiting.popleft().result()) is not None:
             waiting.append(thread.submit(following))
-            yield update
+            yield batch
     finally:
         thread.shutdown(cancel_futures=True)

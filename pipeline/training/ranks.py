@@ -1,4 +1,4 @@
-"""The processes of one training: who does which micro-batch, and what they add up, decide once and tell each other."""
+"""Data-parallel training: the processes (ranks) of one training and their collective operations."""
 
 import atexit
 import os
@@ -16,103 +16,109 @@ from torch.distributed.rendezvous import rendezvous
 
 T = TypeVar("T")
 
-TIMEOUT = timedelta(hours=2)  # longer than rank 0 alone takes over a checkpoint or a vocabulary
-SILENT_SECONDS = 5.0  # in which the first rank to fail says why
+TIMEOUT = timedelta(hours=2)  # of a collective: the others wait while rank 0 writes a checkpoint
+GRACE_SECONDS = 5.0  # for the first rank that failed to report why, before the others exit
 
 
 class LostRankError(ValueError):
     """Another process of the training has ended."""
 
 
-class UnlikeRanksError(ValueError):
-    """Processes that do not compute the same training."""
+class RankMismatchError(ValueError):
+    """The processes do not have the same code, data or settings."""
 
 
 class Ranks:
-    """The processes of one training, this one being number `rank` of `size`; rank 0 leads: it logs and it writes.
+    """This process's `rank` among `size`, and the collective operations; all of them are no-ops if `size` is 1.
 
-    What every rank computes is the same function of the training's files, but for the micro-batches that it shares
-    out: so nothing but their losses, their gradients and what validation found has to travel.
+    All ranks compute the same function of the same files, each on its shard of the micro-batches; only losses,
+    gradients and validation scores are exchanged. Rank 0 logs and writes.
     """
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
         self.rank, self.size = rank, size
-        self.interrupted = False  # whether this process was asked to end
-        self.stopping = False  # whether any was, and all know
+        self.interrupted = False  # this process was asked to stop
+        self.should_stop = False  # any process was; set by a collective, so on all ranks at once
 
     @property
-    def leads(self) -> bool:
-        """Whether this process logs and writes."""
+    def is_main(self) -> bool:
+        """Whether this process is rank 0, which logs and writes."""
         return self.rank == 0
 
     @property
-    def share(self) -> slice:
-        """Which of a list of micro-batches are this rank's."""
+    def shard(self) -> slice:
+        """The slice of a list of micro-batches that this rank computes."""
         return slice(self.rank, None, self.size)
 
-    def add_up(self, loss: Tensor, weights: Iterable[nn.Parameter]) -> None:
-        """Replace the loss and every weight's gradient by their sums over all ranks; all learn of an interruption.
+    def all_reduce(self, loss: Tensor, weights: Iterable[nn.Parameter]) -> None:
+        """Sum the loss and every gradient over all ranks, in place, and update `should_stop`.
 
-        The order of the sum depends on the number of ranks, and so do the last bits of it.
+        The order of summation depends on the number of ranks, and so does the rounding.
         """
         if self.size == 1:
-            self.stopping = self.interrupted
+            self.should_stop = self.interrupted
             return
-        given = list(weights)
-        for weight in given:
+        weights = list(weights)
+        for weight in weights:
             if weight.grad is None:  # this rank had no micro-batch
                 weight.grad = torch.zeros_like(weight)
-        tensors = [loss, *(weight.grad for weight in given if weight.grad is not None)]
+        tensors = [loss, *(weight.grad for weight in weights if weight.grad is not None)]
         flag = torch.full((1,), float(self.interrupted), device=loss.device)
         flat = torch.cat([flag, *(tensor.reshape(-1) for tensor in tensors)])
-        with losing_peers():
+        with collective_errors():
             distributed.all_reduce(flat)
         for tensor, total in zip(tensors, torch.split(flat[1:], [tensor.numel() for tensor in tensors]), strict=True):
             tensor.copy_(total.view_as(tensor))
-        self.stopping = bool(flat[0].item() > 0)
+        self.should_stop = bool(flat[0].item() > 0)
 
-    def collect(self, mine: Sequence[T]) -> list[T]:
-        """What all ranks made of their shares of a list, in the list's order."""
+    def all_gather(self, results: Sequence[T]) -> list[T]:
+        """The results of all ranks for their shards of a list, in the list's order; updates `should_stop`."""
         if self.size == 1:
-            self.stopping = self.interrupted
-            return list(mine)
+            self.should_stop = self.interrupted
+            return list(results)
         parts: list[Any] = [None] * self.size
-        with losing_peers():
-            distributed.all_gather_object(parts, (self.interrupted, list(mine)))
-        self.stopping = any(interrupted for interrupted, _ in parts)
-        shares = [iter(share) for _, share in parts]
-        return [next(shares[index % self.size]) for index in range(sum(len(share) for _, share in parts))]
+        with collective_errors():
+            distributed.all_gather_object(parts, (self.interrupted, list(results)))
+        self.should_stop = any(interrupted for interrupted, _ in parts)
+        shards = [iter(shard) for _, shard in parts]
+        return [next(shards[index % self.size]) for index in range(sum(len(shard) for _, shard in parts))]
 
-    def tell(self, data: bytes | None) -> bytes | None:
-        """What rank 0 has, on every rank; the others' `data` is not looked at."""
+    def broadcast(self, data: bytes | None) -> bytes | None:
+        """Rank 0's `data`, on every rank; the others' argument is ignored."""
         if self.size == 1:
             return data
-        told = [data]
-        with losing_peers():
-            distributed.broadcast_object_list(told, src=0)
-        return told[0]
+        objects = [data]
+        with collective_errors():
+            distributed.broadcast_object_list(objects, src=0)
+        return objects[0]
 
-    def start_alike(self, weights: Iterable[Tensor]) -> None:
-        """Replace every weight by rank 0's: another kind of processor may draw other last bits of the same seed."""
+    def barrier(self) -> None:
+        """Return once every rank has called it."""
         if self.size > 1:
-            with losing_peers():
+            with collective_errors():
+                distributed.barrier()
+
+    def broadcast_weights(self, weights: Iterable[Tensor]) -> None:
+        """Replace every weight by rank 0's: another kind of processor may round the same seed's draws differently."""
+        if self.size > 1:
+            with collective_errors():
                 for weight in weights:
                     distributed.broadcast(weight.detach(), src=0)
 
-    def agree(self, value: str, what: str, expected: str) -> None:
-        """Nothing, where all ranks have the same value.
+    def check_equal(self, value: str, what: str, expected: str) -> None:
+        """Check that all ranks have the same value.
 
-        Raises: UnlikeRanksError that names the ranks which have another one than rank 0, and what is `expected`.
+        Raises: RankMismatchError naming `what`, each rank whose value differs from rank 0's, and what is `expected`.
         """
-        first, *others = values = self.collect([value])
+        first, *others = values = self.all_gather([value])
         if any(other != first for other in others):
-            found = ", ".join(f"{got!r} on rank {rank}" for rank, got in enumerate(values) if got != first)
-            raise UnlikeRanksError(f"{what}: got {found} and {first!r} on rank 0; expected {expected}")
+            others_text = ", ".join(f"{got!r} on rank {rank}" for rank, got in enumerate(values) if got != first)
+            raise RankMismatchError(f"{what}: got {others_text} and {first!r} on rank 0; expected {expected}")
 
 
 @contextmanager
-def losing_peers() -> Iterator[None]:
-    """A collective operation, which fails where a process has ended."""
+def collective_errors() -> Iterator[None]:
+    """Report an error of a collective operation as the end of another process."""
     try:
         yield
     except torch.OutOfMemoryError:
@@ -120,40 +126,40 @@ def losing_peers() -> Iterator[None]:
     except RuntimeError as error:
         first = next(iter(str(error).splitlines()), "")
         raise LostRankError(
-            f"another process of this training has ended ({first[:120]}); expected all of them to the end: "
-            "unless its own machine says more, repeat the command, which goes on from the newest checkpoint"
+            f"another process of this training has ended ({first[:120]}); expected all of them to run to the end: "
+            "look for the reason on its own machine, or repeat the command to resume from the newest checkpoint"
         ) from error
 
 
 @contextmanager
-def join() -> Iterator[Ranks]:
-    """This process's place among those that torchrun started, or alone where it did not.
+def process_group() -> Iterator[Ranks]:
+    """The process group that torchrun started, or this process alone.
 
-    SIGTERM or Ctrl-C asks all of them to end after the update under way; where there is one, a second Ctrl-C ends it
-    at once. Where one fails all do, and the first to fail alone says why.
+    SIGTERM or Ctrl-C asks all ranks to stop after the current update; a single process ends at once on a second Ctrl-C.
+    If one rank fails, all end, and only the first to fail reports why.
     """
-    alone = "RANK" not in os.environ
-    ranks = Ranks() if alone else Ranks(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
+    single = "RANK" not in os.environ
+    ranks = Ranks() if single else Ranks(int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]))
 
     def interrupt(*_: object) -> None:
         ranks.interrupted = True
-        if alone:  # several have sessions of their own: their launcher hears Ctrl-C, and passes it on
+        if single:  # torchrun's ranks have sessions of their own: their launcher gets Ctrl-C and passes it on
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    heard = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
-    before = {number: signal.signal(number, interrupt) for number in heard}
+    handled = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
+    previous = {number: signal.signal(number, interrupt) for number in handled}
     try:
-        if alone:
+        if single:
             yield ranks
         else:
-            yield from joined(ranks)
+            yield from distributed_group(ranks)
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
-def joined(ranks: Ranks) -> Iterator[Ranks]:
-    """The ranks, once all of them have met."""
+def distributed_group(ranks: Ranks) -> Iterator[Ranks]:
+    """The ranks, once all have connected; ends this process afterwards, with the status the training had."""
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     store, _, _ = next(rendezvous("env://"))
@@ -161,28 +167,25 @@ def joined(ranks: Ranks) -> Iterator[Ranks]:
     distributed.init_process_group(backend, store=store, rank=ranks.rank, world_size=ranks.size, timeout=TIMEOUT)
     try:
         yield ranks
-        with losing_peers():
-            distributed.barrier()
-    except SystemExit as end:  # which all ranks have agreed on
-        leave(int(end.code or 0))
-    except LostRankError as error:
-        time.sleep(SILENT_SECONDS)  # if the process that ended was its own, the launcher asks this one to end meanwhile
-        if not ranks.interrupted and os.environ["LOCAL_RANK"] == "0":  # another machine's: said once on this one
+        ranks.barrier()
+    except SystemExit as end:  # raised on all ranks alike
+        exit_now(int(end.code or 0))
+    except Exception as error:
+        lost = isinstance(error, LostRankError)
+        if not lost and is_first_to_fail(store):
+            atexit.register(exit_now, 1)  # after the caller has reported the error
+            raise
+        time.sleep(GRACE_SECONDS)  # meanwhile the launcher interrupts this process if a rank of its own has ended
+        if lost and not ranks.interrupted and os.environ["LOCAL_RANK"] == "0":  # the lost rank's machine is another
             print(f"error: {error}", file=sys.stderr)
-        leave(1)  # without waiting for what no rank will answer
-    except Exception:
-        if not is_first_to_fail(store):
-            time.sleep(SILENT_SECONDS)
-            leave(1)
-        atexit.register(leave, 1)  # once it has said why
-        raise
-    leave(0)
+        exit_now(1)
+    exit_now(0)
 
 
-def leave(status: int) -> None:
-    """End this process, whose work is done, without taking its connections down.
+def exit_now(status: int) -> None:
+    """End this process without closing its connections.
 
-    gloo now and then ended in `terminate called without an active exception` there (one of about thirty trainings).
+    Closing them made gloo abort in about one of thirty trainings (`terminate called without an active exception`).
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -190,8 +193,8 @@ def leave(status: int) -> None:
 
 
 def is_first_to_fail(store: Any) -> bool:
-    """Whether no other rank has failed, as far as is known."""
+    """Whether no other rank has reported a failure before."""
     try:
         return int(store.add("failed", 1)) == 1
-    except RuntimeError:  # the launcher that held it has gone too
+    except RuntimeError:  # the launcher that held the store has ended too
         return True

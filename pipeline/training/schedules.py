@@ -1,4 +1,4 @@
-"""Learning-rate schedules: pure functions of the update's number, the model's width and how long the training is."""
+"""Learning-rate schedules: pure functions of the update number, the model's width and the number of updates."""
 
 from typing import Annotated, Literal
 
@@ -15,27 +15,26 @@ class Noam(Section):
     warmup: PositiveInt
 
     def rate(self, update: int, *, width: int, updates: int) -> float:
-        """Learning rate of this update, counted from 1, for a model of this width; `updates` plays no part."""
+        """Learning rate of this update, counted from 1; `updates` is not used."""
         return float(self.factor * width**-0.5 * min(update**-0.5, update * self.warmup**-1.5))
 
 
 class InverseSquareRoot(Section):
-    """Linear warm-up to `peak_rate`, then peak_rate * sqrt(warmup / u): Noam with its height said outright."""
+    """Linear warm-up to `peak_rate`, then peak_rate * sqrt(warmup / u): Noam with its peak given directly."""
 
     kind: Literal["inverse_sqrt"]
     peak_rate: PositiveFloat
     warmup: PositiveInt
 
     def rate(self, update: int, *, width: int, updates: int) -> float:
-        """Learning rate of this update, counted from 1; neither `width` nor `updates` plays a part."""
+        """Learning rate of this update, counted from 1; `width` and `updates` are not used."""
         return float(self.peak_rate * min(update / self.warmup, (self.warmup / update) ** 0.5))
 
 
 class Linear(Section):
-    """Linear warm-up to `peak_rate`, then linear decay towards 0, which would be reached one update after the last.
+    """Linear warm-up to `peak_rate`, then linear decay that would reach 0 one update after the last.
 
-    A training no longer than its warm-up only rises.
-
+    If training is no longer than the warm-up, the rate only rises.
     Source: Devlin et al. 2019, appendix A.2.
     """
 
@@ -44,7 +43,7 @@ class Linear(Section):
     warmup: PositiveInt
 
     def rate(self, update: int, *, width: int, updates: int) -> float:
-        """Learning rate of this update, counted from 1, in a training of `updates`; `width` plays no part."""
+        """Learning rate of this update, counted from 1; `width` is not used."""
         if update <= self.warmup:
             return float(self.peak_rate * update / self.warmup)
         return float(self.peak_rate * (updates + 1 - update) / (updates + 1 - self.warmup))

@@ -10,7 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from pipeline import files
-from pipeline.training import sealed
+from pipeline.training import checkpoint_file
 
 SYSTEM = "toy-joint-transformer_prenorm-tiny"
 STATES = [Path("work/train", f"{SYSTEM}-{key * 16}") for key in "01"]  # of this training and of another
@@ -23,7 +23,9 @@ def project(tmp_path):
     train = tmp_path / "runs" / SYSTEM / "train"
     (train / "checkpoints").mkdir(parents=True)
     for value, name in zip((1.0, 2.0, 6.0), NAMES, strict=True):
-        sealed.write(train / "checkpoints" / name, {"weight": torch.full((2, 2), value), "bias": torch.zeros(1)}, {})
+        checkpoint_file.write(
+            train / "checkpoints" / name, {"weight": torch.full((2, 2), value), "bias": torch.zeros(1)}, {}
+        )
     files.write_json(train / "checkpoints/checkpoints.json", {"last": NAMES, "best": NAMES[:1]})
     files.write_json(train / "training.json", {"fingerprint": "0" * 64})
     for folder in STATES:
@@ -62,7 +64,7 @@ def test_the_last_are_averaged(project, run, checkpoints, mean):
 
 def test_checkpoints_that_differ_are_one_line_and_leave_nothing(project, run):
     folder = f"runs/{SYSTEM}/train/checkpoints"
-    sealed.write(project / folder / NAMES[2], {"weight": torch.zeros(3)}, {})
+    checkpoint_file.write(project / folder / NAMES[2], {"weight": torch.zeros(3)}, {})
     done = run(2)
     what = f"weights differ in name or shape from {folder}/{NAMES[1]}; expected the same model"
     assert (done.returncode, done.stderr) == (1, f"error: {folder}/{NAMES[2]}: {what}\n")
@@ -83,14 +85,14 @@ def test_a_checkpoint_that_is_cut_short_is_one_line(project, run):
 def test_a_checkpoint_that_is_not_what_training_wrote_is_one_line(project, run, how):
     path = f"runs/{SYSTEM}/train/checkpoints/{NAMES[2]}"
     weights = {"weight": torch.full((2, 2), 6.0), "bias": torch.zeros(1)}
-    said = "broken (its checksum is another); expected weights that training wrote"
+    said = "broken (its checksum does not match); expected weights that training wrote"
     if how == "another weight":
         data = (project / path).read_bytes()
         (project / path).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     elif how == "no checksum":
         save_file(weights, project / path)
     else:
-        sealed.write(project / path, weights | {"bias": torch.tensor([float("nan")])}, {})
+        checkpoint_file.write(project / path, weights | {"bias": torch.tensor([float("nan")])}, {})
         said = "bias holds a number that is not finite; expected weights that training wrote"
     done = run(2)
     assert (done.returncode, done.stderr) == (1, f"error: {path}: {said}\n")

@@ -121,7 +121,7 @@ def test_what_is_said(uninterrupted):
 def test_killed_and_repeated_is_uninterrupted(tmp_path, uninterrupted, killed):
     shutil.copytree(killed, tmp_path, dirs_exist_ok=True)
     said = finish(tmp_path)
-    assert f"{SYSTEM}: goes on at update " in said
+    assert f"{SYSTEM}: resuming at update " in said
     assert outs(tmp_path) == outs(uninterrupted[0])
     logged = (tmp_path / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
     assert sum('"train_loss"' in line for line in logged) == 24  # none doubled, none lost
@@ -133,7 +133,7 @@ def test_what_dvc_was_killed_over_is_there_again_at_once(tmp_path, uninterrupted
     shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "runs")
     said = finish(tmp_path)
-    assert f"{SYSTEM}: has been trained to its end" in said
+    assert f"{SYSTEM}: training is already finished" in said
     assert "target tokens/s" not in said
     assert outs(tmp_path) == outs(root)
 
@@ -147,7 +147,7 @@ def test_a_state_cut_in_half_is_said_and_passed_over(tmp_path, uninterrupted, ki
     state.write_bytes(previous.read_bytes()[: previous.stat().st_size // 2])
     said = finish(tmp_path)
     assert f"warning: {state.relative_to(tmp_path)}: broken (" in said
-    assert "goes on at update " in said
+    assert "resuming at update " in said
     assert outs(tmp_path) == outs(uninterrupted[0])
 
 
@@ -156,7 +156,7 @@ def test_edited_it_starts_afresh_and_stops_where_validations_bring_nothing(tmp_p
     edit(tmp_path, "patience: 0", "patience: 1")
     edit(tmp_path, "peak_rate: 1e-2", "peak_rate: 1e-30")  # which leaves the weights where they were
     said = finish(tmp_path)
-    assert f"{SYSTEM}: goes on at update " not in said
+    assert f"{SYSTEM}: resuming at update " not in said
     summary = files.read_json(tmp_path / "runs" / SYSTEM / "train/training.json")
     assert (summary["updates"], summary["stopped"], summary["best"]["update"]) == (16, "patience", 8)
 

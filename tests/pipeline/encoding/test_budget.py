@@ -38,7 +38,7 @@ def test_validations_stand_at_checkpoints(tmp_path):
 @pytest.mark.parametrize(("each", "expected"), [(100, 3), (150, 2), (299, 2), (300, 1), (400, 1)])
 def test_batches_of_an_update_by_hand(each, expected):
     training = Training.model_validate(TRAINING | {"tokens_per_update": 300, "tokens_per_batch": each})
-    assert training.batches_per_update == expected
+    assert training.micro_batches_per_update == expected
 
 
 class Holder(Section):

@@ -180,7 +180,7 @@ def test_exception_marks_the_run(client: Any, tmp_path: Path) -> None:
 def test_a_silent_run_tracks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     before = threading.active_count()
-    with tracking.Silent() as run:
+    with tracking.NullRun() as run:
         run.log(1, loss=2.0)
         run.params({"a": 1})
         run.dataset("data", "f00d", {"pairs": 3})

@@ -5,14 +5,14 @@ import torch
 
 from pipeline.files import DataError
 from pipeline.params import ParamsError
-from pipeline.training import sealed
+from pipeline.training import checkpoint_file
 from pipeline.training.averaging import Averaging, average_checkpoints
 
 
 @pytest.fixture
 def write(tmp_path):
     def saved(name, **weights):
-        sealed.write(tmp_path / name, {key: torch.tensor(value) for key, value in weights.items()}, {})
+        checkpoint_file.write(tmp_path / name, {key: torch.tensor(value) for key, value in weights.items()}, {})
         return tmp_path / name
 
     return saved

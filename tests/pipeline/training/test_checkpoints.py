@@ -5,12 +5,12 @@ import torch
 from safetensors.torch import load_file
 
 from pipeline import files
-from pipeline.encoding.batching import Plan, Position, updates_from
+from pipeline.encoding.batching import BatchSampler, Position, load_batches
 from pipeline.models.transformer_postnorm import Arch, Model
-from pipeline.training.checkpoints import Checkpoints, minutes
+from pipeline.training.checkpoints import Checkpoints, checkpoint_minutes
 from pipeline.training.loop import Step, train
 from pipeline.training.ranks import Ranks
-from pipeline.training.record import Record
+from pipeline.training.state import TrainState
 from tests.toys import samples
 
 LINES = samples.sentences(40, seed=1)
@@ -39,22 +39,22 @@ def start(folder, seed=7, **kinds):
 def follow(folder, *, kill_after=None, seed=7, **kinds):
     """What the stage does: resume, train, judge, save; raises `Interrupt` once `kill_after` is done."""
     model, learning, optimizer, checkpoints = start(folder, seed, **kinds)
-    record = checkpoints.resume(model, optimizer, Ranks())
-    updates = updates_from(Plan(PART, SETTINGS, learning.batches), PART, record.next, SETTINGS.updates)
+    state = checkpoints.resume(model, optimizer, Ranks())
+    updates = load_batches(BatchSampler(PART, SETTINGS, learning.batches), PART, state.next, SETTINGS.updates)
     steps = []
     last, seed = SETTINGS.updates, SETTINGS.seed
     for done in train(model, optimizer, updates, learning, width=16, last=last, seed=seed, ranks=Ranks()):
         steps.append(done)
-        record = record.after(done)
+        state = state.after(done)
         if done.update in LOSSES:
-            record = record.judged(done, {"validation_loss": LOSSES[done.update]})
+            state = state.with_validation(done, {"validation_loss": LOSSES[done.update]})
         if done.update % SETTINGS.checkpoint_interval == 0 or done.update == SETTINGS.updates:
-            record = checkpoints.save(model, optimizer, record, keep=True, write=True)
+            state = checkpoints.save(model, optimizer, state, keep=True, write=True)
         if done.update == kill_after:
             checkpoints.wait()
             raise Interrupt
     checkpoints.wait()
-    return model, optimizer, record, steps
+    return model, optimizer, state, steps
 
 
 def contents(folder):
@@ -69,13 +69,13 @@ def uninterrupted(tmp_path_factory):
 
 @pytest.mark.parametrize("kills", [(1,), (2,), (5,), (8,), (12,), (13,), (3, 4, 9), (6, 7, 7, 13)])
 def test_resumed_is_uninterrupted_bit_for_bit(tmp_path, uninterrupted, kills):
-    folder, (model, optimizer, record, steps) = uninterrupted
+    folder, (model, optimizer, state, steps) = uninterrupted
     for kill in kills:
         with pytest.raises(Interrupt):
             follow(tmp_path, kill_after=kill)
     torch.rand(100)  # nor does it matter where torch's generator stands
     again_model, again_optimizer, again, again_steps = follow(tmp_path)
-    assert again == record
+    assert again == state
     assert again_steps == steps[len(steps) - len(again_steps) :]
     assert len(again_steps) == 13 - (kills[-1] if kills[-1] == 13 else kills[-1] // 2 * 2)
     for name, weight in model.state_dict().items():
@@ -94,12 +94,12 @@ def test_the_recurrent_papers_way_resumes_bit_for_bit_too(tmp_path):
         "schedule": {"kind": "constant", "learning_rate": 1.0},
         "batches": {"kind": "sentences", "sentences_per_update": 6, "pool_pairs": 18},
     }
-    model, optimizer, record, _ = follow(tmp_path / "whole", **kinds)
+    model, optimizer, state, _ = follow(tmp_path / "whole", **kinds)
     for kill in (1, 5, 9):
         with pytest.raises(Interrupt):
             follow(tmp_path / "killed", kill_after=kill, **kinds)
     again_model, again_optimizer, again, steps = follow(tmp_path / "killed", **kinds)
-    assert (again, len(steps)) == (record, 5)
+    assert (again, len(steps)) == (state, 5)
     for ours, theirs in zip(model.parameters(), again_model.parameters(), strict=True):
         first, second = optimizer.state[ours], again_optimizer.state[theirs]
         assert first.keys() == second.keys() == {"step", "square_avg", "acc_delta"}
@@ -134,11 +134,11 @@ def flip(place):
 
 def goes_on_after_8(root, uninterrupted, broken, capsys):
     """A training whose newest state counts on a broken file goes on from the one of update 8, to the same end."""
-    folder, (_, _, record, _) = uninterrupted
+    folder, (_, _, state, _) = uninterrupted
     model, _, optimizer, checkpoints = start(root)
     assert checkpoints.resume(model, optimizer, Ranks()).next.update == 9
     assert capsys.readouterr().err.startswith(f"warning: {broken}: broken (")
-    assert follow(root)[2] == record
+    assert follow(root)[2] == state
     assert contents(root) == contents(folder)
 
 
@@ -146,9 +146,9 @@ def goes_on_after_8(root, uninterrupted, broken, capsys):
 def test_a_broken_state_gives_way_to_the_one_before(tmp_path, uninterrupted, harm, capsys):
     with pytest.raises(Interrupt):
         follow(tmp_path, kill_after=11)
-    state = tmp_path / "state.safetensors"
-    state.write_bytes(harm(state.read_bytes()))
-    goes_on_after_8(tmp_path, uninterrupted, state, capsys)
+    state_path = tmp_path / "state.safetensors"
+    state_path.write_bytes(harm(state_path.read_bytes()))
+    goes_on_after_8(tmp_path, uninterrupted, state_path, capsys)
 
 
 def test_a_state_that_was_never_written_gives_way_too(tmp_path, uninterrupted):
@@ -180,18 +180,18 @@ def test_without_any_whole_state_it_starts_afresh(tmp_path, capsys):
     (tmp_path / "previous.safetensors").write_bytes(b"half a header")
     model, _, optimizer, checkpoints = start(tmp_path)
     before = [weight.clone() for weight in model.parameters()]
-    assert checkpoints.resume(model, optimizer, Ranks()) == Record()
+    assert checkpoints.resume(model, optimizer, Ranks()) == TrainState()
     *broken, said = capsys.readouterr().err.splitlines()
     assert len(broken) == 2
-    assert said == f"warning: {tmp_path}: no checkpoint is whole; the training starts afresh"
-    assert Checkpoints(tmp_path / "nowhere", last=1, best=1).resume(model, optimizer, Ranks()) == Record()
+    assert said == f"warning: {tmp_path}: no checkpoint is intact; training starts from scratch"
+    assert Checkpoints(tmp_path / "nowhere", last=1, best=1).resume(model, optimizer, Ranks()) == TrainState()
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert not optimizer.state
 
 
 def test_the_last_and_the_best_are_kept(tmp_path, uninterrupted):
-    folder, (model, _, record, _) = uninterrupted
-    assert record.saved == (8, 12, 13)  # 8 had the lowest loss
+    folder, (model, _, state, _) = uninterrupted
+    assert state.saved == (8, 12, 13)  # 8 had the lowest loss
     names = [f"update_{update:08d}.safetensors" for update in (8, 10, 12, 13)]  # 10 is of the state before
     assert sorted(contents(folder)) == ["previous.safetensors", "state.safetensors", *names]
     newest = load_file(folder / names[-1])
@@ -201,14 +201,14 @@ def test_the_last_and_the_best_are_kept(tmp_path, uninterrupted):
 
 @pytest.mark.parametrize("kill", [7, 9, 11, 13])
 def test_the_state_before_has_all_the_weights_it_counts_on(tmp_path, kill):
-    """The newer one has dropped an update from its record; the older one still needs the file."""
+    """The newer one has dropped an update from its state; the older one still needs the file."""
     with pytest.raises(Interrupt):
         follow(tmp_path / "work", kill_after=kill)
     (tmp_path / "work/state.safetensors").write_bytes(b"cut")
     model, _, optimizer, checkpoints = start(tmp_path / "work")
-    record = checkpoints.resume(model, optimizer, Ranks())
-    checkpoints.publish(tmp_path / "out", record)
-    assert len(contents(tmp_path / "out")) == 1 + len(record.saved)
+    state = checkpoints.resume(model, optimizer, Ranks())
+    checkpoints.publish(tmp_path / "out", state)
+    assert len(contents(tmp_path / "out")) == 1 + len(state.saved)
 
 
 def test_stale_files_are_dropped_by_the_next_save(tmp_path):
@@ -225,18 +225,18 @@ def test_stale_files_are_dropped_by_the_next_save(tmp_path):
 
 
 def test_no_state_holds_a_tensor_twice(tmp_path, uninterrupted):
-    state = load_file(uninterrupted[0] / "state.safetensors")
+    tensors = load_file(uninterrupted[0] / "state.safetensors")
     model = uninterrupted[1][0]
     expected = {name for name, _ in model.named_parameters()}
     for key in ("step", "exp_avg", "exp_avg_sq"):
         expected |= {f"optimizer/{key}/{name}" for name, _ in model.named_parameters()}
-    assert state.keys() == expected
+    assert tensors.keys() == expected
 
 
 def test_publish_copies_what_was_kept_and_says_which(tmp_path, uninterrupted):
-    folder, (_, _, record, _) = uninterrupted
+    folder, (_, _, state, _) = uninterrupted
     checkpoints = Checkpoints(folder, last=SETTINGS.last_checkpoints, best=SETTINGS.best_checkpoints)
-    checkpoints.publish(tmp_path / "out", record)
+    checkpoints.publish(tmp_path / "out", state)
     kept = [f"update_{update:08d}.safetensors" for update in (8, 12, 13)]
     assert sorted(contents(tmp_path / "out")) == ["checkpoints.json", *kept]
     assert files.read_json(tmp_path / "out/checkpoints.json") == {"last": kept[1:], "best": kept[:1]}
@@ -245,7 +245,7 @@ def test_publish_copies_what_was_kept_and_says_which(tmp_path, uninterrupted):
 
 def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     model, _, optimizer, checkpoints = start(tmp_path)
-    checkpoints.save(model, optimizer, Record().after(step(1)), keep=True, write=True)
+    checkpoints.save(model, optimizer, TrainState().after(step(1)), keep=True, write=True)
     checkpoints.wait()
     before = (tmp_path / "state.safetensors").read_bytes()
 
@@ -253,7 +253,7 @@ def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    checkpoints.save(model, optimizer, Record().after(step(2)), keep=True, write=True)
+    checkpoints.save(model, optimizer, TrainState().after(step(2)), keep=True, write=True)
     with pytest.raises(OSError, match="No space left") as caught:
         checkpoints.wait()
     assert caught.value.filename == str(tmp_path / "update_00000002.safetensors")
@@ -270,11 +270,11 @@ def test_a_state_is_overdue_after_so_many_minutes(tmp_path, monkeypatch):
     assert not checkpoints.is_overdue()
     now += 1
     assert checkpoints.is_overdue()
-    record = checkpoints.save(model, optimizer, Record().after(step(1)), keep=False, write=True)
+    state = checkpoints.save(model, optimizer, TrainState().after(step(1)), keep=False, write=True)
     checkpoints.wait()
     assert not checkpoints.is_overdue()
-    assert (record.saved, sorted(contents(tmp_path))) == ((), ["state.safetensors"])
-    assert checkpoints.resume(model, optimizer, Ranks()) == record
+    assert (state.saved, sorted(contents(tmp_path))) == ((), ["state.safetensors"])
+    assert checkpoints.resume(model, optimizer, Ranks()) == state
 
 
 @pytest.mark.parametrize(("text", "expected"), [(None, 10.0), ("0.5", 0.5)])
@@ -282,4 +282,4 @@ def test_minutes(monkeypatch, text, expected):
     monkeypatch.delenv("CHECKPOINT_MINUTES", raising=False)
     if text:
         monkeypatch.setenv("CHECKPOINT_MINUTES", text)
-    assert minutes() == expected
+    assert checkpoint_minutes() == expected

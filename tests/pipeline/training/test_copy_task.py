@@ -97,6 +97,6 @@ def test_an_update_has_so_many_sentences(monkeypatch):
 
     monkeypatch.setattr(copy_task, "train", train)
     assert looks(batch_size=3, updates=7) == []
-    assert [[len(batch.pairs) for batch in update.batches.values()] for update in seen] == [[3]] * 7
-    pairs = list(itertools.chain.from_iterable(update.batches[0].pairs.tolist() for update in seen))
+    assert [[len(batch.pairs) for batch in update.micro_batches.values()] for update in seen] == [[3]] * 7
+    pairs = list(itertools.chain.from_iterable(update.micro_batches[0].pairs.tolist() for update in seen))
     assert len(set(pairs)) == 21

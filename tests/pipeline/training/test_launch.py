@@ -71,7 +71,7 @@ def test_ctrl_c_saves(tmp_path, prepared, processes, status):
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     got, said = end(tmp_path, processes=processes, by=signal.SIGINT)
     assert got == status
-    assert "asked to end, saved at update " in said
+    assert "asked to stop, saved at update " in said
     assert "Traceback" not in said
 
 

@@ -10,12 +10,11 @@ import torch
 from torch import nn
 
 from pipeline import device, ids
-from pipeline.encoding.batching import Plan, Position, Update, collate, updates_from
+from pipeline.encoding.batching import START, BatchSampler, GlobalBatch, Position, collate, load_batches
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training import loop
-from pipeline.training.loop import DivergedError, Step, resolved, train
+from pipeline.training.loop import DivergedError, Step, resolve_precision, train
 from pipeline.training.ranks import Ranks
-from pipeline.training.record import START
 from tests.toys import networks, samples
 
 LINES = samples.sentences(30, seed=1)
@@ -34,9 +33,9 @@ def batch(*pairs):
 
 def made_of(update, *batches):
     """The update with this number, of these micro-batches."""
-    plan = Plan(PART, samples.training(), samples.learning().batches)
-    counts = plan.counts([given.pairs for given in batches])
-    return Update(Position(update, 0, update - 1), dict(enumerate(batches)), *counts)
+    sampler = BatchSampler(PART, samples.training(), samples.learning().batches)
+    counts = sampler.counts([given.pairs for given in batches])
+    return GlobalBatch(Position(update, 0, update - 1), dict(enumerate(batches)), *counts)
 
 
 def run(model, updates, learning, *, seed=1):
@@ -89,8 +88,8 @@ def test_rows_scored_at_a_time_change_nothing(name, precision, rows, monkeypatch
     model, plain = networks.build(name).train(), networks.build(name).train()
     given, learning = batch(*range(8)), samples.learning(precision=precision)
     assert (given.target_output != ids.PAD).sum() > 26
-    monkeypatch.setitem(loop.ROWS, "cpu", rows)
-    found = loop.add_gradient(model, given, learning, 7)
+    monkeypatch.setitem(loop.LOGIT_ROWS, "cpu", rows)
+    found = loop.forward_backward(model, given, learning, 7)
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         logits = plain.logits(plain.hidden(given.source, given.target_input)).flatten(0, 1)
     gold = given.target_output.flatten()
@@ -122,7 +121,7 @@ def part_of(loss):
 def test_what_diverged_is_named(losses, found, said):
     names = dict(zip(("loss", "gradient norm"), found, strict=True))
     with pytest.raises(DivergedError, match=f"^{re.escape('update 4, ' + said)}; expected"):
-        loop.diverged(4, [part_of(loss) for loss in losses], names)
+        loop.raise_diverged(4, [part_of(loss) for loss in losses], names)
 
 
 def test_loss_is_per_token_and_smoothed_as_trained():
@@ -160,7 +159,7 @@ def test_what_a_step_counts():
 def test_what_is_logged_of_a_step():
     step = Step(Position(3, 0, 2), loss=2.0, grad_norm=0.5, tokens=9, learning_rate=0.1, real=15, computed=20)
     assert step.update == 3
-    assert step.measures() == {
+    assert step.metrics() == {
         "train_loss": 2.0,
         "train_perplexity": math.exp(2.0),
         "grad_norm": 0.5,
@@ -168,7 +167,13 @@ def test_what_is_logged_of_a_step():
         "tokens": 9,
         "padding_share": 0.25,
     }
-    assert step._replace(loss=1e4).measures()["train_perplexity"] == math.exp(700.0)  # finite
+    assert step._replace(loss=1e4).metrics()["train_perplexity"] == math.exp(700.0)  # finite
+
+
+def test_the_time_between_two_steps_does_not_count(monkeypatch):
+    clock = iter([0.0, 2.0, 10.0, 13.0, 20.0])
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    assert list(loop.timed(iter("ab"))) == [("a", 2.0), ("b", 3.0)]
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
@@ -176,7 +181,9 @@ def test_same_seeds_same_bits(precision):
     def trained(seed):
         part, settings = PART, samples.training(updates=6)
         model, learning = build(dropout=0.3), samples.learning(precision=precision)
-        steps = run(model, updates_from(Plan(part, settings, learning.batches), part, START, 6), learning, seed=seed)
+        steps = run(
+            model, load_batches(BatchSampler(part, settings, learning.batches), part, START, 6), learning, seed=seed
+        )
         return steps, weights(model)
 
     first = trained(1)
@@ -203,8 +210,8 @@ def test_auto_is_bf16_where_the_machine_has_it(monkeypatch, kind, capabilities, 
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities, raising=False)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: capabilities)
     where = torch.device(kind)
-    assert resolved("auto", where) == expected
-    assert [resolved(precision, where) for precision in ("fp32", "bf16")] == ["fp32", "bf16"]
+    assert resolve_precision("auto", where) == expected
+    assert [resolve_precision(precision, where) for precision in ("fp32", "bf16")] == ["fp32", "bf16"]
 
 
 def test_bf16_learns_nearly_the_same():
@@ -297,11 +304,11 @@ def test_a_gpu_trains_as_a_cpu_does_in_fp32(request, name, precision, tolerance)
     assert where.type == "cuda"
     request.addfinalizer(lambda: torch.use_deterministic_algorithms(False))
     device.be_deterministic(1)  # so that an operation that knows no such way fails
-    plan = Plan(PART, samples.training(updates=50), samples.learning().batches)
+    sampler = BatchSampler(PART, samples.training(updates=50), samples.learning().batches)
     losses = []
     for place, learning in ((torch.device("cpu"), samples.learning()), (where, samples.learning(precision=precision))):
         model = networks.build(name, source_size=11, target_size=11).to(place)
-        updates = updates_from(plan, PART, START, 50)
+        updates = load_batches(sampler, PART, START, 50)
         losses.append([step.loss for step in run(model, updates, learning)])
     assert len(losses[0]) == 50
     assert losses[1] == pytest.approx(losses[0], rel=tolerance)
@@ -311,7 +318,7 @@ GROWTH = """
 import ctypes, torch
 from pipeline import device
 from pipeline.models.transformer_prenorm import Arch, Model
-from pipeline.training.loop import add_gradient
+from pipeline.training.loop import forward_backward
 from pipeline.encoding.batching import Batch
 from tests.toys import samples
 
@@ -330,7 +337,7 @@ for update in range(400):
     sentences, source, target = torch.randint(1, 48, (3,)).tolist()
     drawn = torch.randint(4, 500, (sentences, source)), torch.randint(4, 500, (sentences, target))
     batch = Batch(drawn[0], drawn[1], drawn[1], torch.arange(sentences * target), range(sentences))
-    add_gradient(model, batch, learning, sentences * target)
+    forward_backward(model, batch, learning, sentences * target)
     model.zero_grad(set_to_none=True)
     if update == 199:
         before = libc.mallinfo2().uordblks

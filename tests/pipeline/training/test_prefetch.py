@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pipeline.encoding.batching import Batch, Plan, Position, updates_from
+from pipeline.encoding.batching import Batch, BatchSampler, Position, load_batches
 from pipeline.encoding.budget import TokenBatches
 from pipeline.training import prefetch
 from pipeline.training.prefetch import prefetched
@@ -15,12 +15,12 @@ PART = samples.encoded(samples.sentences(30, seed=1), samples.sentences(30, seed
 
 
 def updates(last=7):
-    plan = Plan(PART, samples.training(), TokenBatches(kind="tokens"))
-    return updates_from(plan, PART, Position(1, 0, 0), last)
+    sampler = BatchSampler(PART, samples.training(), TokenBatches(kind="tokens"))
+    return load_batches(sampler, PART, Position(1, 0, 0), last)
 
 
 def seen(found):
-    return [(one.position, *one[2:], [batch.source.tolist() for batch in one.batches.values()]) for one in found]
+    return [(one.position, *one[2:], [batch.source.tolist() for batch in one.micro_batches.values()]) for one in found]
 
 
 @pytest.mark.parametrize("count", [1, 3, 20])
@@ -64,4 +64,6 @@ def test_what_goes_wrong_comes_in_its_place():
 
 def test_pinned_batches_are_pinned(monkeypatch):
     monkeypatch.setattr(Batch, "pinned", lambda batch: batch._replace(pairs="pinned"))
-    assert {batch.pairs for one in prefetched(updates(), pinned=True) for batch in one.batches.values()} == {"pinned"}
+    assert {batch.pairs for one in prefetched(updates(), pinned=True) for batch in one.micro_batches.values()} == {
+        "pinned"
+    }

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import distributed, multiprocessing, nn
 
-from pipeline.training.ranks import LostRankError, Ranks, UnlikeRanksError, join, leave, losing_peers
+from pipeline.training.ranks import LostRankError, RankMismatchError, Ranks, collective_errors, exit_now, process_group
 from tests.toys.trainings import SYSTEM, edit, end, finish, lay_out, outs, start
 
 EXACT = ("tokens", "padding_share", "learning_rate")  # which every number of ranks has to the bit
@@ -64,9 +64,9 @@ def test_asked_to_end_it_saves_and_the_repeated_goes_on(tmp_path, prepared, alon
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     status, said = end(tmp_path, processes=processes)
     assert status == 128 + signal.SIGTERM
-    [saved] = [line for line in said.splitlines() if "asked to end, saved at update " in line]
+    [saved] = [line for line in said.splitlines() if "asked to stop, saved at update " in line]
     update = int(saved.split("saved at update ")[1].split(";")[0])
-    assert f"goes on at update {update + 1}" in finish(tmp_path, TRAIN_PROCESSES="1")
+    assert f"resuming at update {update + 1}" in finish(tmp_path, TRAIN_PROCESSES="1")
     alike(alone, tmp_path)
     if processes == "1":
         assert outs(tmp_path) == outs(alone)
@@ -99,20 +99,20 @@ def test_two_processes_stop_where_one_does(tmp_path, prepared):
 
 def test_alone_there_is_nobody_to_ask():
     ranks = Ranks()
-    assert (ranks.leads, ranks.share, ranks.tell(b"x")) == (True, slice(0, None, 1), b"x")
-    assert ranks.collect([3, 1, 2]) == [3, 1, 2]
-    ranks.agree("a", "what", "another")
-    assert not ranks.stopping
+    assert (ranks.is_main, ranks.shard, ranks.broadcast(b"x")) == (True, slice(0, None, 1), b"x")
+    assert ranks.all_gather([3, 1, 2]) == [3, 1, 2]
+    ranks.check_equal("a", "what", "another")
+    assert not ranks.should_stop
     ranks.interrupted = True
-    ranks.collect([])
-    assert ranks.stopping
+    ranks.all_gather([])
+    assert ranks.should_stop
 
 
 def test_ranks_that_do_not_compute_the_same_are_named(monkeypatch):
     ranks = Ranks(rank=2, size=3)
-    monkeypatch.setattr(ranks, "collect", lambda mine: ["a", "a", *mine])
-    with pytest.raises(UnlikeRanksError) as caught:
-        ranks.agree("b", "the data", "one corpus")
+    monkeypatch.setattr(ranks, "all_gather", lambda mine: ["a", "a", *mine])
+    with pytest.raises(RankMismatchError) as caught:
+        ranks.check_equal("b", "the data", "one corpus")
     assert str(caught.value) == "the data: got 'b' on rank 2 and 'a' on rank 0; expected one corpus"
 
 
@@ -120,7 +120,7 @@ def test_a_second_ctrl_c_does_not_wait(monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     before = [signal.signal(signal.SIGINT, signal.default_int_handler), signal.getsignal(signal.SIGTERM)]
     try:
-        with join() as ranks:
+        with process_group() as ranks:
             signal.raise_signal(signal.SIGINT)
             assert ranks.interrupted
             with pytest.raises(KeyboardInterrupt):
@@ -135,7 +135,7 @@ def test_what_was_to_be_ignored_stays_so(monkeypatch):
     monkeypatch.delenv("RANK", raising=False)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with join() as ranks:
+        with process_group() as ranks:
             signal.raise_signal(signal.SIGINT)
             assert not ranks.interrupted
     finally:
@@ -148,9 +148,9 @@ def started(rank, folder, seeds):
     torch.manual_seed(seeds[rank])
     weights = [nn.Parameter(torch.randn(3, 2)), torch.randn(4)]
     own = [weight.detach().clone() for weight in weights]
-    Ranks(rank, 2).start_alike(weights)
+    Ranks(rank, 2).broadcast_weights(weights)
     torch.save((own, [weight.detach() for weight in weights]), folder / str(rank))
-    leave(0)
+    exit_now(0)
 
 
 def test_all_start_from_rank_0s_weights(tmp_path):
@@ -167,14 +167,14 @@ def test_more_processes_than_micro_batches_are_said(tmp_path, prepared):
     edit(tmp_path, "updates: 200", "updates: 8")
     edit(tmp_path, "tokens_per_update: 150", "tokens_per_update: 80")
     said = finish(tmp_path, TRAIN_PROCESSES="2")
-    assert said.count(" = 80 / 80 gives work to about 1; the others wait") == 1
+    assert said.count(" = 80 / 80 keeps only about 1 of them busy; the others wait") == 1
 
 
 def test_what_is_lost_is_one_line():
-    with pytest.raises(LostRankError) as caught, losing_peers():
+    with pytest.raises(LostRankError) as caught, collective_errors():
         raise RuntimeError("Connection closed by peer\nmore")
     assert str(caught.value).startswith("another process of this training has ended (Connection closed by peer); ")
-    with pytest.raises(torch.OutOfMemoryError), losing_peers():
+    with pytest.raises(torch.OutOfMemoryError), collective_errors():
         raise torch.OutOfMemoryError
 
 

@@ -9,11 +9,11 @@ from torch import nn
 from torch.nn import functional as F
 
 from pipeline import files, ids
-from pipeline.encoding.batching import collate, in_order
+from pipeline.encoding.batching import collate, sorted_batches
 from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.ranks import Ranks
-from pipeline.training.validation import Judge, token_scores
+from pipeline.training.validation import Validator, token_scores
 from tests.toys import samples
 
 CPU = torch.device("cpu")
@@ -69,68 +69,70 @@ def text(sentence):
 
 
 @pytest.fixture
-def judge(tmp_path):
-    """Builds the judge of a copying task."""
+def validator(tmp_path):
+    """Builds the validator of a copying task."""
 
     def build(references=None, **changed):
         lines = [text(line) for line in LINES] if references is None else references
         files.write_lines(tmp_path / "references.txt", lines)
         settings = samples.training(**{"validation_sentences": 100, "tokens_per_batch": 16} | changed)
-        return Judge(samples.encoded(LINES, LINES), tmp_path / "references.txt", Numbers(), settings, "fp32")
+        return Validator(samples.encoded(LINES, LINES), tmp_path / "references.txt", Numbers(), settings, "fp32")
 
     return build
 
 
 @pytest.mark.parametrize("sure", [0.0, 1.0, 4.0])
-def test_loss_by_hand(judge, sure):
+def test_loss_by_hand(validator, sure):
     """Every token, EOS included, has the probability e^sure / (e^sure + 29)."""
-    scores = judge()(Copier(sure), CPU, Ranks())
+    scores = validator().validate(Copier(sure), CPU, Ranks())
     expected = math.log(1 + 29 * math.exp(-sure))
     assert scores["validation_loss"] == pytest.approx(expected, rel=1e-6)
     assert scores["validation_perplexity"] == pytest.approx(1 + 29 * math.exp(-sure), rel=1e-6)
 
 
-def test_a_perfect_copy_scores_100(judge):
-    scores = judge()(Copier(9.0), CPU, Ranks())
+def test_a_perfect_copy_scores_100(validator):
+    scores = validator().validate(Copier(9.0), CPU, Ranks())
     assert scores["validation_bleu"] == pytest.approx(100)
     assert scores["validation_accuracy"] == 1
 
 
-def test_each_translation_meets_its_own_reference(judge):
+def test_each_translation_meets_its_own_reference(validator):
     """They are made in order of length; two references swapped, and it is no perfect copy any more."""
     swapped = [text(LINES[row]) for row in (1, 0, 2, 3, 4, 5)]
-    assert judge(swapped)(Copier(9.0), CPU, Ranks())["validation_bleu"] < 70
+    assert validator(swapped).validate(Copier(9.0), CPU, Ranks())["validation_bleu"] < 70
 
 
-def test_the_first_sentences_only_are_translated(judge):
-    found = judge(validation_sentences=2)
+def test_the_first_sentences_only_are_translated(validator):
+    found = validator(validation_sentences=2)
     assert found.translations(Copier(9.0), CPU, Ranks()) == [text(line) for line in LINES[:2]]
     wrong = [*(text(line) for line in LINES[:2]), "of", "no", "account", "here"]
-    assert judge(wrong, validation_sentences=2)(Copier(9.0), CPU, Ranks())["validation_bleu"] == pytest.approx(100)
+    assert validator(wrong, validation_sentences=2).validate(Copier(9.0), CPU, Ranks())[
+        "validation_bleu"
+    ] == pytest.approx(100)
 
 
-def test_no_translations_where_none_are_asked(judge):
+def test_no_translations_where_none_are_asked(validator):
     model = Copier(9.0)
-    assert list(judge(validation_sentences=0)(model, CPU, Ranks())) == [
+    assert list(validator(validation_sentences=0).validate(model, CPU, Ranks())) == [
         "validation_loss",
         "validation_perplexity",
         "validation_accuracy",
     ]
 
 
-def test_translations_are_as_long_as_training_sentences_at_most(judge):
-    found = judge(max_length=3).translations(Copier(9.0), CPU, Ranks())
+def test_translations_are_as_long_as_training_sentences_at_most(validator):
+    found = validator(max_length=3).translations(Copier(9.0), CPU, Ranks())
     assert found == [text(line[:3]) for line in LINES]
 
 
-def test_the_model_is_judged_without_dropout(judge):
+def test_the_model_is_validated_without_dropout(validator):
     model = Copier(1.0).train()
-    judge()(model, CPU, Ranks())
+    validator().validate(model, CPU, Ranks())
     assert set(model.modes) == {False}
 
 
-def test_perplexity_stays_finite(judge):
-    scores = judge(validation_sentences=0)(Copier(-1e6), CPU, Ranks())
+def test_perplexity_stays_finite(validator):
+    scores = validator(validation_sentences=0).validate(Copier(-1e6), CPU, Ranks())
     assert scores["validation_loss"] > 700
     assert scores["validation_perplexity"] == math.exp(700)
 
@@ -140,7 +142,7 @@ def test_loss_and_accuracy_are_torchs_whatever_the_batches(tokens_per_batch):
     torch.manual_seed(1)
     part = samples.encoded(samples.sentences(20, seed=1), samples.sentences(20, seed=2))
     model = Model(Arch.model_validate(samples.ARCH), source_size=11, target_size=11).eval()
-    batches = [collate(part, pairs) for pairs in in_order(part, tokens_per_batch)]
+    batches = [collate(part, pairs) for pairs in sorted_batches(part, tokens_per_batch)]
     total = right = tokens = 0
     with torch.no_grad():
         for pair in range(20):

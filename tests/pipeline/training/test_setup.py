@@ -1,14 +1,11 @@
-"""What one training says of itself; its summary stands in tests/stages/test_train.py, where one is trained."""
+"""What a training needs before its first update; tests/stages/test_train.py runs the whole of it."""
 
 import pytest
 
+from pipeline.tracking import runs
 from pipeline.training.ranks import Ranks
-from pipeline.training.trial import Trial
+from pipeline.training.setup import idle_ranks, start_run
 from tests.toys import samples
-
-
-def trial(**given):
-    return Trial(**dict.fromkeys(Trial._fields) | given)
 
 
 @pytest.mark.parametrize(("ranks", "idle"), [(1, 0), (2, 0), (3, 1), (5, 3)])
@@ -18,5 +15,8 @@ def trial(**given):
 )
 def test_idle_ranks_by_hand(batches, matter, ranks, idle):
     """40 tokens an update in micro-batches of 24 make two; of sentences nobody knows."""
-    made = trial(training=samples.training(), learning=samples.learning(batches=batches), ranks=Ranks(0, ranks))
-    assert made.idle_ranks == matter * idle
+    assert idle_ranks(samples.training(), samples.learning(batches=batches), ranks) == matter * idle
+
+
+def test_only_rank_0_tracks():
+    assert isinstance(start_run(None, "key", None, None, Ranks(1, 2)), runs.NullRun)

@@ -1,0 +1,58 @@
+"""What a finished training leaves: checkpoints, learning curves, a summary."""
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from pipeline import files
+from pipeline.device import peak_memory_gib
+from pipeline.encoding.batching import BatchSampler
+from pipeline.progress import console
+from pipeline.tracking.runs import Run
+from pipeline.training.checkpoints import Checkpoints
+from pipeline.training.loop import resolve_precision
+from pipeline.training.setup import Config
+from pipeline.training.state import TrainState
+from pipeline.vocabularies.vocabulary import digest
+
+
+def publish(out: Path, checkpoints: Checkpoints, state: TrainState, summary: dict[str, Any]) -> None:
+    """Write `checkpoints/`, `curves.csv` and `training.json` into the new folder `out`.
+
+    The state to resume from stays until stage `average`: DVC, killed before it has recorded these outputs, deletes them
+    and runs the stage again.
+    """
+    with files.new_folder(out) as folder:
+        checkpoints.publish(folder / "checkpoints", state)
+        files.write_table(folder / "curves.csv", state.history)
+        files.write_json(folder / "training.json", summary)
+
+
+def log_speed(run: Run, system: str, update: int, tokens: int, seconds: float, where: torch.device) -> None:
+    """Log and print the mean speed of the updates that this process made, if any, and its peak memory."""
+    if not tokens:
+        return
+    speed, peak = tokens / seconds, peak_memory_gib(where)
+    run.log(update, mean_tokens_per_second=speed, peak_memory_gib=peak)
+    console.print(f"{system}: {speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
+
+
+def summarise(
+    config: Config, key: str, where: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
+) -> dict[str, Any]:
+    """The content of training.json: what was trained and how it ended, without times."""
+    best = state.best(1)[0]
+    return {
+        "fingerprint": key,
+        "vocabulary": digest(config.system.vocabulary_folder),
+        "updates": state.update,
+        "stopped": "patience" if state.is_out_of_patience(config.training.patience) else "updates",
+        "best": next(row for row in state.history if row["update"] == best),
+        "precision": resolve_precision(config.learning.precision, where),
+        "padding_share": state.padding_share(),
+        "num_parameters": sum(weight.numel() for weight in net.parameters()),
+        **sampler.pair_counts(),
+        "params": config.params,
+    }

@@ -1,0 +1,132 @@
+"""Everything that a training needs before its first update."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from pipeline import device, files
+from pipeline.encoding.batching import BatchSampler
+from pipeline.encoding.budget import TokenBatches, Training
+from pipeline.encoding.shards import Encoded
+from pipeline.fingerprint import fingerprint
+from pipeline.models import interface
+from pipeline.params import Reader, flatten
+from pipeline.progress import console
+from pipeline.seeding import seed_for
+from pipeline.system import System
+from pipeline.tracking import runs
+from pipeline.training.learning import Learning
+from pipeline.training.loop import resolve_precision
+from pipeline.training.ranks import Ranks
+from pipeline.training.state import TrainState
+from pipeline.training.validation import Validator
+from pipeline.vocabularies.vocabulary import Vocabulary
+
+
+class Config(NamedTuple):
+    """One training as params.yaml defines it."""
+
+    system: System
+    training: Training
+    arch: Any  # a section of the kind that the model's module defines
+    learning: Learning
+    model: Any  # the class of the network
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Every value of the sections, by its dotted name."""
+        sections = {"training": self.training, "arch": self.arch, "learning": self.learning}
+        return flatten({name: section.model_dump() for name, section in sections.items()})
+
+
+def read_config(reads: tuple[str, ...], system: System) -> Config:
+    """The training of a system, from the sections `reads`: two of `training`, then two of the model."""
+    read, module = Reader(reads, **system._asdict()), interface.find(system.model)
+    return Config(
+        system,
+        training=read(Training, *reads[:2]),
+        arch=read.own(module.Arch, *reads[2:]),
+        learning=read.own(Learning, *reads[2:]),
+        model=module.Model,
+    )
+
+
+def prepare_device(training: Training) -> torch.device:
+    """The device to train on, with torch set up and seeded for reproducible results."""
+    device.bound_memory()
+    device.use_threads(training.threads)
+    device.be_deterministic(seed_for(training.seed, "weights"))
+    return device.prepared()
+
+
+def checked_fingerprint(config: Config, where: torch.device, ranks: Ranks) -> str:
+    """The fingerprint of everything that the training depends on.
+
+    Raises: RankMismatchError if the ranks do not have the same.
+    """
+    system = config.system
+    inputs = [system.encoded / "train", system.encoded / "validation", system.vocabulary_folder, references(system)]
+    sections = (config.training, config.arch, config.learning)
+    precision = resolve_precision(config.learning.precision, where)
+    key = fingerprint(inputs, sections, system.id, precision)
+    ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
+    ranks.check_equal(key, "fingerprint of code, data and parameters", "the same files and versions on every machine")
+    return key
+
+
+def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
+    """The vocabulary, the pairs to train on, and the validator of the validation part."""
+    system = config.system
+    vocabulary = Vocabulary.load(system.vocabulary_folder)
+    sizes = vocabulary.source_size, vocabulary.target_size
+    validation = Encoded.open(system.encoded / "validation", *sizes)
+    validator = Validator(validation, references(system), vocabulary, config.training, config.learning.precision)
+    return vocabulary, Encoded.open(system.encoded / "train", *sizes), validator
+
+
+def build_model(config: Config, vocabulary: Vocabulary, where: torch.device, ranks: Ranks) -> Any:
+    """The network on its device, with the same new weights on every rank."""
+    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(where)
+    ranks.broadcast_weights(net.state_dict().values())
+    return net
+
+
+def references(system: System) -> Path:
+    """Target sentences of the validation part, as text."""
+    return system.split / "validation.target.txt"
+
+
+def start_run(config: Config, key: str, sampler: BatchSampler, state: TrainState, ranks: Ranks) -> runs.Run:
+    """The tracked run of this training on rank 0; on other ranks a run that records nothing."""
+    if not ranks.is_main:
+        return runs.NullRun()
+    system = config.system
+    log = system.log / "train.jsonl"
+    run = runs.training_run(system.id, stage="train", fingerprint=key, log=log, resumed_at=state.update)
+    run.params(config.params)
+    sha256 = files.sha256(system.encoded / "train/source.ids.npy", system.encoded / "train/target.ids.npy")
+    run.dataset(system.encoded.name, sha256, sampler.pair_counts())
+    return run
+
+
+def announce(config: Config, state: TrainState, ranks: Ranks) -> None:
+    """Print whether the training resumes, and warn of ranks without work."""
+    training = config.training
+    if idle_ranks(training, config.learning, ranks.size):
+        console.print(
+            f"{config.system.id}: {ranks.size} processes, but tokens_per_update / tokens_per_batch = "
+            f"{training.tokens_per_update} / {training.tokens_per_batch} keeps only about "
+            f"{training.micro_batches_per_update} of them busy; the others wait"
+        )
+    if state.update:
+        finished = state.update == training.updates or state.is_out_of_patience(training.patience)
+        news = "training is already finished" if finished else f"resuming at update {state.next.update}"
+        console.print(f"{config.system.id}: {news}")
+
+
+def idle_ranks(training: Training, learning: Learning, num_ranks: int) -> int:
+    """About how many ranks get no micro-batch of an update; 0 for updates counted in sentences, where it varies."""
+    if not isinstance(learning.batches, TokenBatches):
+        return 0
+    return max(0, num_ranks - training.micro_batches_per_update)

@@ -1,0 +1,74 @@
+"""What a training remembers of itself, by hand."""
+
+import json
+
+import pytest
+
+from pipeline.encoding.batching import START, Position
+from pipeline.training.loop import Step
+from pipeline.training.state import TrainState
+
+
+def step(update, *, real=15, computed=20):
+    return Step(Position(update, 0, update - 1), 2.0, 0.5, 9, 0.1, real, computed)
+
+
+def validated(losses):
+    """A state whose validations, one each two updates, had these losses."""
+    state = TrainState()
+    for number, loss in enumerate(losses, 1):
+        state = state.with_validation(step(2 * number), {"validation_loss": loss})
+    return state
+
+
+def test_a_state_goes_through_json():
+    state = validated([3.0, 1.0])._replace(saved=(2, 4))
+    assert TrainState.from_json(json.loads(json.dumps(state._asdict()))) == state
+    assert TrainState.from_json(json.loads(json.dumps(TrainState()._asdict()))) == TrainState()
+
+
+def test_a_state_counts():
+    state = TrainState().after(step(1)).after(step(2, real=5, computed=20))
+    assert state.next == Position(update=3, epoch=0, offset=2)
+    assert (state.real, state.computed, state.padding_share()) == (20, 40, 0.5)
+    assert TrainState().next == START == Position(1, 0, 0)
+
+
+def test_a_validation_is_a_row():
+    state = TrainState().with_validation(step(4), {"validation_loss": 1.5, "validation_bleu": 20.0})
+    assert state.history == (
+        {
+            "update": 4,
+            "train_loss": 2.0,
+            "learning_rate": 0.1,
+            "grad_norm": 0.5,
+            "validation_loss": 1.5,
+            "validation_bleu": 20.0,
+        },
+    )
+
+
+def test_best_by_hand():
+    state = validated([3.0, 1.0, 2.0, 1.0, 5.0])  # updates 2, 4, 6, 8, 10
+    assert state.best(1) == [4]
+    assert state.best(3) == [4, 8, 6]
+    assert state.best(0) == []
+    assert state.best(9) == [4, 8, 6, 2, 10]
+    assert TrainState().best(2) == []
+
+
+@pytest.mark.parametrize(
+    ("losses", "patience", "exhausted"),
+    [
+        ([], 1, False),
+        ([3.0], 1, False),
+        ([3.0, 2.0], 1, False),
+        ([3.0, 3.0], 1, True),  # as good is no better
+        ([3.0, 4.0], 2, False),
+        ([3.0, 4.0, 3.5], 2, True),
+        ([3.0, 4.0, 2.0], 2, False),
+        ([3.0, 4.0, 5.0, 6.0], 0, False),
+    ],
+)
+def test_exhausted_by_hand(losses, patience, exhausted):
+    assert validated(losses).is_out_of_patience(patience) is exhausted
