@@ -28,8 +28,8 @@ class Averaging(Section):
 
     def of(self, size: str, corpus: CorpusAveraging) -> int:
         """Number of checkpoints to average for a model of this size trained on this corpus."""
-        found: int = (corpus.model_extra or {}).get(size, self.checkpoints)
-        return found
+        number: int = (corpus.model_extra or {}).get(size, self.checkpoints)
+        return number
 
 
 def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
