@@ -12,18 +12,18 @@ def best() -> torch.device:
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
-def has_bf16(where: torch.device) -> bool:
+def has_bf16(device: torch.device) -> bool:
     """Whether the device has instructions for matrix products in bf16, which makes them faster than fp32."""
-    if where.type == "cuda":
+    if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
-def peak_memory_gib(where: torch.device) -> float:
+def peak_memory_gib(device: torch.device) -> float:
     """Peak memory of this process in GiB: of its tensors on a GPU, of the whole process on a CPU."""
-    if where.type == "cuda":
-        return torch.cuda.max_memory_allocated(where) / 2**30
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 2**30
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 

@@ -10,7 +10,7 @@ from pipeline.files import sha256
 from pipeline.params import Section
 
 # These change no result.
-TRACKING = tuple(f"tracking.{name}" for name in ("database", "location", "patience", "runs", "server", "store"))
+TRACKING = tuple(f"tracking.{name}" for name in ("database", "deadline", "location", "runs", "server", "store"))
 NEUTRAL = tuple(f"pipeline.{name}" for name in ("cli", "progress", "terminal", *TRACKING))
 
 

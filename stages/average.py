@@ -14,7 +14,7 @@ READS = ("average.{size}",)
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
-    """Average as many of the last checkpoints as the sections say, or as many as there are."""
+    """Average the last checkpoints: as many as the sections say, or all if there are fewer."""
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     number = Reader(READS, size=size)(Averaging, *READS).checkpoints
     train = Path("runs", system, "train")
@@ -27,7 +27,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
         files.write_json(folder / "average.json", {"checkpoints": names})
     with runs.system_run(system, stage="average", fingerprint=key) as run:
         run.artifact(out, "average")
-    shutil.rmtree(states_folder(system, key), ignore_errors=True)  # DVC has noted what the training left
+    shutil.rmtree(states_folder(system, key), ignore_errors=True)  # DVC has recorded the outputs of the training
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Train one system: data/encode/<corpus>-<vocabulary>/ -> runs/<system>/train/."""
 
 import signal
+from functools import partial
 
 from pipeline import cli
 from pipeline.encoding.batching import BatchSampler, load_batches
@@ -43,11 +44,10 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     batches = prefetched(load_batches(sampler, encoded, state.next, last, ranks.shard), pinned=device.type == "cuda")
     width, seed = config.arch.width, training.seed
     steps = train(net, optimizer, batches, learning, width=width, last=training.updates, seed=seed, ranks=ranks)
-    if ranks.is_main:
-        steps = track(steps, f"train {name}", total=training.updates, unit="updates", start=state.update)
+    bar = partial(track, what=f"train {name}", total=training.updates, unit="updates", start=state.update)
     tokens, total_seconds = 0, 0.0
     with setup.start_run(config, key, sampler, state, ranks) as run, checkpoints:
-        for step, seconds in timed(steps):
+        for step, seconds in timed(bar(steps) if ranks.is_main else steps):
             tokens, total_seconds = tokens + step.tokens, total_seconds + seconds
             state, is_last = state.after(step), step.update == training.updates
             run.log(step.update, **step.metrics(), tokens_per_second=step.tokens / seconds)

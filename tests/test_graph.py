@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 from pipeline import fingerprint
 
 ROOT = Path(__file__).parents[1]
-TRACKING = (f"tracking/{name}" for name in ("database", "location", "patience", "runs", "server", "store"))
+TRACKING = (f"tracking/{name}" for name in ("database", "deadline", "location", "runs", "server", "store"))
 NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", "terminal", *TRACKING)}  # change no result
 ROOMS = {
     "pipeline/kernels",

@@ -6,8 +6,8 @@ import typer
 
 from pipeline.training import copy_task
 
-INTERVAL = 50  # updates from one look at the model to the next
-LEARNT = 0.99  # of unseen sentences, new ones at each look
+INTERVAL = 50  # updates between two checks
+LEARNT = 0.99  # share of unseen sentences, new ones in each check
 
 
 def copy(
@@ -24,15 +24,15 @@ def copy(
     where the updates run out before.
     """
     last = None
-    looks = copy_task.run(
+    checks = copy_task.run(
         model, reverse=reverse, batch_size=batch_size, length=length, updates=updates, interval=INTERVAL, seed=seed
     )
-    for last in looks:
-        source, said = (" ".join(map(str, pieces)) for pieces in (last.source, last.said))
-        print(f"update {last.update}: loss {last.loss:.3f}, {last.exact:.1%} exact, {source} -> {said}", flush=True)
+    for last in checks:
+        source, output = (" ".join(map(str, pieces)) for pieces in (last.source, last.predicted))
+        print(f"update {last.update}: loss {last.loss:.3f}, {last.exact:.1%} exact, {source} -> {output}", flush=True)
         if last.exact >= LEARNT:
             break
-    assert last is not None, "at least one look"
+    assert last is not None, "at least one check"
     learnt = last.exact >= LEARNT
     print(f"{model}: {'' if learnt else 'not '}learnt in {last.update} updates, {last.exact:.1%} exact")
     raise typer.Exit(0 if learnt else 1)

@@ -1,4 +1,4 @@
-"""The SQLite file that MLflow keeps its store in: there whole or not at all, and refused at once where it is locked."""
+"""MLflow's SQLite store: created atomically, and reported at once if it is locked."""
 
 import contextlib
 import glob
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-LOCK_SECONDS = 5.0  # so long another process may lock the store
+LOCK_SECONDS = 5.0  # that another process may keep the store locked
 
 
 def file_of(uri: str) -> Path | None:
@@ -17,7 +17,7 @@ def file_of(uri: str) -> Path | None:
 
 
 def probe(path: Path) -> None:
-    """Fail now where a SQLite store cannot be written: MLflow would try again for minutes.
+    """Check at once that a SQLite store can be written: MLflow would retry for minutes.
 
     Raises: sqlite3.Error.
     """
@@ -30,16 +30,16 @@ def probe(path: Path) -> None:
 
 
 def create(path: Path) -> None:
-    """A new SQLite store, there with all its tables or not at all.
+    """Create a SQLite store with all its tables, atomically.
 
-    MLflow makes the tables in some fifty steps: killed between two, or with another process at it, it leaves a store
-    that no later run can open.
+    MLflow creates the tables in some fifty steps: if it is killed between two, or another process interferes, no later
+    run can open the store.
     """
     from mlflow import MlflowClient
 
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    partial.touch()  # fails at once where MLflow would try again for minutes
+    partial.touch()  # fails at once, where MLflow would retry for minutes
     try:
         MlflowClient(f"sqlite:///{partial}").search_experiments()
         settle(partial, "0")
@@ -49,7 +49,7 @@ def create(path: Path) -> None:
 
 
 def publish(partial: Path, path: Path) -> None:
-    """Give a new store its name, unless another process was faster."""
+    """Give a new store its name, unless another process has created one meanwhile."""
     try:
         os.link(partial, path)
     except FileExistsError:
@@ -60,11 +60,11 @@ def publish(partial: Path, path: Path) -> None:
 
 
 def settle(path: Path, experiment_id: str, run_id: str | None = None) -> None:
-    """Let the artifacts of an experiment and of its runs stand beside the store, by names relative to its folder.
+    """Make the artifact paths of an experiment and its runs relative to the store's folder.
 
-    MLflow writes absolute ones: a copy of the store would go on writing to the folder of the original. What others
-    placed elsewhere stays there; so do artifacts that only the old place has, but for those of the run `run_id`,
-    which is about to get more.
+    MLflow writes absolute paths: a copy of the store would still write into the original's folder. Paths that point
+    elsewhere do not change; nor do those of runs whose artifacts exist only in the old folder, except for the run
+    `run_id`, which is about to add more.
 
     Raises: sqlite3.Error.
     """
@@ -84,12 +84,12 @@ def settle(path: Path, experiment_id: str, run_id: str | None = None) -> None:
 
 
 def is_absolute(uri: str, relative: str) -> bool:
-    """Whether `uri` is the absolute form of the path `relative`, in whatever folder."""
+    """Whether `uri` is the absolute form of the path `relative`, in any folder."""
     return uri.startswith(("/", "file:/")) and uri.endswith(f"/{relative}")
 
 
 def sweep(path: Path) -> None:
-    """Remove what processes that are gone have left of a store at `path` that they were creating."""
+    """Remove the temporary files of processes that died while they were creating the store at `path`."""
     for partial in path.parent.glob(f"{glob.escape(path.name)}.*.partial*"):
         process = partial.name.removeprefix(f"{path.name}.").partition(".")[0]
         if process.isdigit() and not psutil.pid_exists(int(process)):

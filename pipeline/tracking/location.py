@@ -1,4 +1,4 @@
-"""Where the runs of this project go, also from the copy of it in which DVC runs an experiment."""
+"""Where runs are tracked: in the project's store, even from the copy in which DVC runs an experiment."""
 
 import os
 from pathlib import Path
@@ -7,10 +7,10 @@ from pipeline.tracking.database import file_of
 
 
 def project() -> Path:
-    """The folder of the project, which is not the working directory in an experiment of `--temp` or of the queue.
+    """The project's folder: the working directory, unless DVC runs an experiment of `--temp` or of its queue.
 
-    DVC runs those in a copy below `.dvc/tmp/exps` that it removes afterwards. DVC_ROOT then names the project;
-    anywhere else it may be inherited from another one.
+    DVC runs those in a copy below `.dvc/tmp/exps`, which it removes afterwards; DVC_ROOT then names the project.
+    Elsewhere DVC_ROOT is ignored, as it may be inherited from another project.
     """
     here = Path.cwd()
     root = Path(os.environ.get("DVC_ROOT") or here)
@@ -23,7 +23,7 @@ def folder() -> str:
 
 
 def experiment() -> str:
-    """The name of the experiment that DVC runs, empty if it runs none."""
+    """The name of the experiment that DVC runs, empty outside an experiment."""
     return os.environ.get("DVC_EXP_NAME", "")
 
 

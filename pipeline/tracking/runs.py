@@ -1,4 +1,4 @@
-"""The trace of a run: a local log that is always whole, and MLflow where it answers."""
+"""Tracks a run in a local log, which is always complete, and in MLflow, if it answers."""
 
 import json
 import math
@@ -14,39 +14,38 @@ from types import TracebackType
 from typing import Literal, Self
 
 from pipeline import files, params, terminal
-from pipeline.tracking.patience import Patience
+from pipeline.tracking.deadline import Deadline
 from pipeline.tracking.store import Kind, Store
 
-MAX_JOBS = 20_000  # a store that falls so far behind is given up, before what it has not taken fills the memory
+MAX_JOBS = 20_000  # pending jobs at which a slow store is given up, before they fill the memory
 
-patience = Patience()  # of all runs of this process: the first failure is the verdict on the store
+deadline = Deadline()  # shared by all runs of this process: after its first failure no run waits for the store
 
 
 def training_run(system: str, *, stage: str, fingerprint: str, log: Path, resumed_at: int) -> "Run":
-    """The run of a training that starts (`resumed_at` 0) or goes on after update `resumed_at`.
+    """The run of a training that starts (`resumed_at` 0) or resumes after update `resumed_at`.
 
-    A run left unfinished is taken up again: what is logged for steps it already holds is passed over, and what only
-    the local log holds of the updates before is sent. A training from scratch opens a new run only where the last
-    one had finished.
+    An unfinished run is continued: steps that it already holds are skipped, and earlier steps that only the local log
+    holds are sent. A training from scratch opens a new run only if the last one has finished.
     """
     return Run("training", system, stage=stage, fingerprint=fingerprint, log=log, resumed_at=resumed_at)
 
 
 def scoring_run(system: str, *, stage: str, fingerprint: str, log: Path) -> "Run":
-    """A new child of the newest training run of `system` with the training's `fingerprint`; its log starts afresh."""
+    """A new child of the newest training run of `system` with the training's `fingerprint`; its log starts empty."""
     return Run("scoring", system, stage=stage, fingerprint=fingerprint, log=log)
 
 
 def system_run(system: str, *, stage: str, fingerprint: str) -> "Run":
-    """The newest training run of `system`, to add artifacts or tags to; its status stays as it is."""
+    """The newest training run of `system`, to add artifacts or tags to; its status does not change."""
     return Run("system", system, stage=stage, fingerprint=fingerprint)
 
 
 class Run:
-    """One run: each line goes to the local log at once, everything to MLflow in a thread of its own.
+    """One run: lines go to the local log at once, and everything goes to MLflow in a background thread.
 
-    Nothing in here raises or waits long: what fails is said once on stderr, and the run goes on without it. A number
-    that is not finite is null in the log and left out in MLflow, which would draw infinity as 1.8e308.
+    Nothing here raises or waits long: a failure is reported once on stderr, and the run continues without tracking. A
+    number that is not finite is null in the log and left out in MLflow, which would draw infinity as 1.8e308.
     """
 
     def __init__(
@@ -56,40 +55,40 @@ class Run:
         self._log = Log(log, resumed_at) if log else None
         self._jobs: SimpleQueue[Callable[[Store], None] | None] = SimpleQueue()
         self._done = threading.Event()
-        if patience.is_over:
+        if deadline.is_over:
             self._done.set()
             return
-        self._store = Store(kind, system, stage=stage, fingerprint=fingerprint, patience=patience)
+        self._store = Store(kind, system, stage=stage, fingerprint=fingerprint, deadline=deadline)
         threading.Thread(target=self._work, name="tracking", daemon=True).start()
 
     def log(self, step: int, **metrics: float) -> None:
-        """Numbers of one step; of several calls for one step each should bring its own names."""
+        """Log metrics of one step; several calls for one step should use different names."""
         if self._log:
             self._log.write(step, metrics)
         now = int(time.time() * 1000)
         self._do(lambda store: store.metrics(step, now, metrics))
 
     def params(self, values: Mapping[str, object]) -> None:
-        """Parameters, flat or nested (then the names are joined by dots); those the run has already stay."""
+        """Log parameters, with nested names joined by dots; a parameter that the run already has keeps its value."""
         self._do(lambda store: store.params(flatten(values)))
 
     def dataset(self, name: str, digest: str, counts: Mapping[str, int]) -> None:
-        """The data the run reads: MLflow keeps the first 36 characters of `digest`."""
+        """Log the data that the run reads; MLflow keeps the first 36 characters of `digest`."""
         self._do(lambda store: store.dataset(name, digest, counts))
 
     def artifact(self, path: Path, folder: str = "") -> None:
-        """A file, or all files of a folder, below `folder` of the run; must stay in place until `close`."""
+        """Log a file, or all files of a folder, below `folder` of the run; they must exist until `close`."""
         self._do(lambda store: store.artifact(path, folder))
 
     def tags(self, **values: str) -> None:
-        """Tags, which replace those of the same name."""
+        """Set tags; they replace those of the same name."""
         self._do(lambda store: store.tags(values))
 
     def close(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
-        """Send what is left and end the run; waits as long as MLflow gets on with it, but not for a silent one."""
+        """Send what is left and end the run; waits as long as MLflow makes progress, and no longer."""
         self._do(lambda store: store.end(status))
         self._jobs.put(None)
-        if not patience.is_over and not patience.wait(self._done):
+        if not deadline.is_over and not deadline.wait(self._done):
             self._give_up("the store did not answer in time")
         if self._log:
             self._log.close()
@@ -102,18 +101,18 @@ class Run:
         self.close("FINISHED" if kind is None else "KILLED" if asked else "FAILED")
 
     def _do(self, job: Callable[[Store], None]) -> None:
-        if patience.is_over:
+        if deadline.is_over:
             return
         self._jobs.put(job)
         if self._jobs.qsize() > MAX_JOBS:
             self._give_up("the store does not keep up")
 
     def _work(self) -> None:
-        """What the thread does: open the store, then one job after the other until `close` or the verdict."""
+        """Run in the thread: open the store, then do one job after the other until `close` or the store is given up."""
         try:
             self._store.open(self._resumed_at)
             self._catch_up()
-            while not patience.is_over:
+            while not deadline.is_over:
                 try:
                     job = self._jobs.get(timeout=1.0)
                 except Empty:
@@ -121,40 +120,40 @@ class Run:
                 if job is None:
                     break
                 job(self._store)
-        except BaseException as error:  # whatever happens to the store, the run is not to know
+        except BaseException as error:  # a fault of the store must not stop the run
             self._give_up(reason(error))
         self._done.set()
 
     def _catch_up(self) -> None:
-        """Send what only the local log holds of the updates before."""
+        """Send the steps before `resumed_at`, some of which only the local log may hold."""
         if self.log_path and self.log_path.exists() and self._resumed_at:
             for step, metrics in logged(self.log_path, self._resumed_at):
                 self._store.metrics(step, self._store.created, metrics)
 
     def _give_up(self, what: str) -> None:
-        if patience.give_up():
+        if deadline.give_up():
             rest = f"the local log {self.log_path} goes on" if self.log_path else "the stage goes on without it"
             print(terminal.printable(f"tracking: {what}; {rest}"), file=sys.stderr)
 
 
 class NullRun(Run):
-    """A run that tracks nothing, for the processes of a training that do not lead."""
+    """A run that tracks nothing, for all ranks of a training but rank 0."""
 
     def __init__(self) -> None:
         pass
 
     def log(self, step: int, **metrics: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def close(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def _do(self, job: Callable[[Store], None]) -> None:
         pass
 
 
 class Log:
-    """JSON lines `{"step": n, name: number, ...}`, each on the disk's way as soon as it is written."""
+    """JSON lines `{"step": n, name: number, ...}`, each handed to the system at once."""
 
     def __init__(self, path: Path, resumed_at: int) -> None:
         self.path, self._file = path, -1
@@ -166,7 +165,7 @@ class Log:
             self._give_up(error)
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Append one line; after the first failure (a full disk) it stays at that."""
+        """Append one line; after the first failure (a full disk) do nothing."""
         if self._file < 0:
             return
         finite = {name: float(value) if math.isfinite(value) else None for name, value in metrics.items()}
@@ -186,17 +185,17 @@ class Log:
 
     def _give_up(self, error: OSError) -> None:
         self.close()
-        said = f"tracking: the local log {self.path} ends here: {reason(error)}; the run goes on"
-        print(terminal.printable(said), file=sys.stderr)
+        text = f"tracking: the local log {self.path} ends here: {reason(error)}; the run goes on"
+        print(terminal.printable(text), file=sys.stderr)
 
 
 def flatten(values: Mapping[str, object]) -> dict[str, str]:
-    """Nested mappings as one, names joined by dots, values as text."""
+    """Nested mappings as one flat mapping, names joined by dots, values as text."""
     return {name: str(value) for name, value in params.flatten(values).items()}
 
 
 def cut(path: Path, resumed_at: int) -> None:
-    """Drop from a log, atomically, what comes after update `resumed_at` (all at 0) and lines that are not whole."""
+    """Remove from a log, atomically, the lines after update `resumed_at` (all lines, if it is 0) and broken lines."""
     if not path.exists():
         return
     with files.new_file(path, "wb") as file, path.open("rb") as old:
@@ -204,17 +203,17 @@ def cut(path: Path, resumed_at: int) -> None:
 
 
 def logged(path: Path, resumed_at: int) -> Iterator[tuple[int, dict[str, float]]]:
-    """Step and numbers of each whole line of a log up to update `resumed_at`."""
+    """Step and metrics of each intact line of a log up to update `resumed_at`."""
     with path.open("rb") as lines:
         for line in lines:
             if 0 <= (step := step_of(line)) <= resumed_at:
-                given = {name: value for name, value in json.loads(line).items() if value is not None}
-                del given["step"]
-                yield step, given
+                metrics = {name: value for name, value in json.loads(line).items() if value is not None}
+                del metrics["step"]
+                yield step, metrics
 
 
 def step_of(line: bytes) -> int:
-    """The step of a line of a log, -1 where the line is not whole."""
+    """The step of a line of a log, -1 if the line is broken."""
     try:
         return int(json.loads(line)["step"]) if line.endswith(b"\n") else -1
     except (ValueError, TypeError, KeyError):
@@ -222,7 +221,7 @@ def step_of(line: bytes) -> int:
 
 
 def reason(error: BaseException) -> str:
-    """Class and first line of an error, in a length that fits a warning, without passwords and control characters."""
+    """Class and first line of an error, shortened for a warning, without passwords and control characters."""
     first = next(iter(str(error).splitlines()), "")
     clean = "".join(letter if letter.isprintable() else "?" for letter in re.sub(r"//[^/@\s]+@", "//", first)[:200])
     return f"{type(error).__name__}: {clean}" if clean else type(error).__name__

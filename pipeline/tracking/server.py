@@ -1,4 +1,4 @@
-"""A tracking server where nobody answers, found out before mlflow is imported."""
+"""Finds out that a tracking server does not answer, before mlflow is imported."""
 
 import ssl
 from http.client import HTTPException
@@ -10,10 +10,10 @@ ANSWER_SECONDS = 4.0
 
 
 def probe(uri: str) -> None:
-    """Fail now where a server refuses the call, is silent, busy or broken: mlflow takes seconds to import, and 150 MB.
+    """Check that a server answers before mlflow is imported, which takes seconds and 150 MB.
 
-    Any other answer will do: MLflow itself knows what to ask and who is allowed to. Nothing secret is sent, so
-    certificates are not looked at. Addresses of other kinds pass.
+    A server that refuses, times out, is busy or broken fails; any other answer passes, even a refusal of access, which
+    is for MLflow to handle. Nothing secret is sent, so certificates are not checked. Addresses that are not HTTP pass.
 
     Raises: ConnectionError.
     """
@@ -31,7 +31,7 @@ def probe(uri: str) -> None:
             raise ConnectionError(f"{plain}: {error.code} {error.reason}; a tracking server was expected") from error
     except (OSError, HTTPException) as error:
         why = error.reason if isinstance(error, URLError) else error
-        if not isinstance(why, ssl.SSLError):  # perhaps it wants to see a certificate of ours
+        if not isinstance(why, ssl.SSLError):  # the server may require a client certificate
             raise ConnectionError(
                 f"{plain}: {str(why).strip() or 'no answer'}; a tracking server was expected"
             ) from error

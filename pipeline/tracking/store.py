@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pipeline.tracking import database, location, server
-from pipeline.tracking.patience import Patience, Watched
+from pipeline.tracking.deadline import Deadline, WatchedClient
 
 if TYPE_CHECKING:
     from mlflow.entities import Metric
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Kind = Literal["training", "scoring", "system"]
 
-FLUSH_SECONDS = 3.0  # at most so long until a metric is sent
+FLUSH_SECONDS = 3.0  # after which metrics are sent at the latest
 FLUSH_METRICS = 900  # MLflow refuses batches of more than 1000
 FLUSH_TEXTS = 90  # ... of more than 100 parameters or tags
 SAMPLE_SECONDS = 10.0  # between two readings of the system metrics
@@ -39,26 +39,26 @@ ENVIRONMENT = {
 
 
 class Store:
-    """One run in MLflow. Lives in the thread of its `Run`; every method may raise whatever MLflow raises."""
+    """One run in MLflow, used in the thread of its `Run` only; every method may raise whatever MLflow raises."""
 
-    client: Watched
+    client: WatchedClient
     monitor: Any  # untyped in MLflow
 
-    def __init__(self, kind: Kind, system: str, *, stage: str, fingerprint: str, patience: Patience) -> None:
+    def __init__(self, kind: Kind, system: str, *, stage: str, fingerprint: str, deadline: Deadline) -> None:
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         self.kind, self.system, self.stage, self.fingerprint = kind, system, stage, fingerprint
-        self.patience = patience
-        self.created = int(time.time() * 1000)  # before anything is logged, so that time and step go the same way
+        self.deadline = deadline
+        self.created = int(time.time() * 1000)  # before anything is logged, so that time rises with the step
         self.run_id = self.artifact_uri = ""
-        self.last: dict[str, int] = {}  # last step of each metric that was there before
-        self.known: set[str] = set()  # parameters that were there before
+        self.last: dict[str, int] = {}  # last step of each metric that the run already held
+        self.known: set[str] = set()  # parameters that the run already held
         self.buffer: list[Metric] = []
         self.flushed = self.sampled = 0.0
         self.samples = 0
 
     def open(self, resumed_at: int) -> None:
-        """Connect, find or create the run."""
+        """Connect; find or create the run."""
         uri = location.address()
         path = database.file_of(uri)
         server.probe(uri)
@@ -66,37 +66,37 @@ class Store:
             database.sweep(path)
         if path and path.exists():
             database.probe(path)
-        with self.patience.own_work():
+        with self.deadline.own_work():
             from mlflow import MlflowClient
             from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
-            for name in ("alembic", "mlflow", "urllib3.connectionpool"):  # importing mlflow sets the level of its own
+            for name in ("alembic", "mlflow", "urllib3.connectionpool"):  # importing mlflow sets its own levels
                 logging.getLogger(name).setLevel(logging.CRITICAL)
             if path and not path.exists():
                 database.create(path)
-            self.client = Watched(MlflowClient(uri), self.patience, local=path is not None)
+            self.client = WatchedClient(MlflowClient(uri), self.deadline, local=path is not None)
             if path:
                 self.client.search_experiments(max_results=1)  # imports as much again, and checks the tables
         self.experiment_id = self._experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt")
-        found = self._newest({"nmt.folder": location.folder()})
+        newest = self._newest({"nmt.folder": location.folder()})
         if self.kind != "training":
-            found = found or self._newest({})
+            newest = newest or self._newest({})
         if path:
-            database.settle(path, self.experiment_id, found)
+            database.settle(path, self.experiment_id, newest)
         self.base = path.parent.resolve() if path else location.project()
         if self.kind == "scoring":
-            self.run_id = self._create(parent=found or self._created_ended())
+            self.run_id = self._create(parent=newest or self._created_ended())
         elif self.kind == "system":
-            self.run_id = found or self._created_ended()
+            self.run_id = newest or self._created_ended()
         else:
-            self._open_training(found, resumed_at)
-        # Never started, only read from: its own thread would warn and fail in its own ways.
+            self._open_training(newest, resumed_at)
+        # Only read from, never started: its thread would print warnings and errors of its own.
         monitor: Any = SystemMetricsMonitor
         self.monitor = monitor(self.run_id, tracking_uri=uri)
         self.samples = 1 + max((step for name, step in self.last.items() if name.startswith("system/")), default=-1)
 
     def metrics(self, step: int, milliseconds: int, values: Mapping[str, float]) -> None:
-        """Keep what the run does not hold yet, to be sent with others."""
+        """Buffer the metrics that the run does not hold yet."""
         from mlflow.entities import Metric
 
         for name, value in values.items():
@@ -114,7 +114,7 @@ class Store:
             self.client.log_batch(self.run_id, params=some)
 
     def dataset(self, name: str, digest: str, counts: Mapping[str, int]) -> None:
-        """Send one input of the run."""
+        """Send the description of one input."""
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
         source = json.dumps({"uri": name})
@@ -128,10 +128,10 @@ class Store:
         inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
         for file in inside:
             below = Path(folder, file.parent.relative_to(path) if path.is_dir() else ".")
-            self.patience.expect(file.stat().st_size)
-            if is_relative(self.artifact_uri):  # to the store; MLflow would say, to the working directory
+            self.deadline.expect(file.stat().st_size)
+            if is_relative(self.artifact_uri):  # to the store; MLflow would resolve it against the working directory
                 copy(file, self.base / self.artifact_uri / below / file.name)
-                self.patience.answered(local=True)
+                self.deadline.answered(local=True)
             else:
                 self.client.log_artifact(self.run_id, str(file), "" if below == Path() else below.as_posix())
 
@@ -142,7 +142,7 @@ class Store:
         self.client.log_batch(self.run_id, tags=[RunTag(name, value) for name, value in values.items()])
 
     def tick(self) -> None:
-        """Read the system metrics and send what has gathered, where it is time."""
+        """Sample system metrics and send the buffer, each if it is due."""
         now = time.monotonic()
         if now - self.sampled >= SAMPLE_SECONDS and self.kind != "system":
             self._sample()
@@ -150,7 +150,7 @@ class Store:
             self._flush()
 
     def end(self, status: str) -> None:
-        """Send everything and set the status, unless the run was only visited."""
+        """Send everything and set the status, unless the run was opened only to add to it."""
         if self.kind != "system":
             self._sample()
             self._flush()
@@ -172,8 +172,8 @@ class Store:
             part.clear_metrics()
         self.samples, self.sampled = self.samples + 1, time.monotonic()
 
-    def _open_training(self, found: str | None, resumed_at: int) -> None:
-        run = self.client.get_run(found) if found else None
+    def _open_training(self, newest: str | None, resumed_at: int) -> None:
+        run = self.client.get_run(newest) if newest else None
         if run is None or (run.info.status == "FINISHED" and resumed_at == 0):
             self.run_id = self._create()
             return
@@ -188,17 +188,17 @@ class Store:
     def _experiment(self, name: str) -> str:
         from mlflow.exceptions import MlflowException
 
-        if found := self.client.get_experiment_by_name(name):
-            return str(found.experiment_id)
+        if experiment := self.client.get_experiment_by_name(name):
+            return str(experiment.experiment_id)
         try:
             return str(self.client.create_experiment(name))
         except MlflowException:  # another process was faster
-            if found := self.client.get_experiment_by_name(name):
-                return str(found.experiment_id)
+            if experiment := self.client.get_experiment_by_name(name):
+                return str(experiment.experiment_id)
             raise
 
     def _newest(self, tags: Mapping[str, str]) -> str | None:
-        """Id of the newest run of a training with this system and fingerprint, and with these tags."""
+        """Id of the newest training run with this system, fingerprint and tags; None if there is none."""
         wanted = {"nmt.system": self.system, "nmt.fingerprint": self.fingerprint, "nmt.kind": "training", **tags}
         where = " and ".join(f"tags.`{name}` = '{value}'" for name, value in wanted.items())
         order = ["attributes.start_time DESC"]
@@ -224,25 +224,25 @@ class Store:
         return str(self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
 
     def _created_ended(self) -> str:
-        """A run for a system that was trained where this store was not: it holds what comes after the training."""
+        """A new, ended run for a system that another store tracked in training; it holds what comes afterwards."""
         run_id = self._create()
         self.client.set_terminated(run_id)
         return run_id
 
 
 def experiment_tag() -> dict[str, str]:
-    """The name of the experiment that DVC runs, as a tag; none outside of one."""
+    """The name of the experiment that DVC runs, as a tag; empty outside an experiment."""
     name = location.experiment()
     return {"dvc_exp_name": name} if name else {}
 
 
 def is_relative(uri: str) -> bool:
-    """Whether the address of artifacts is a path beside the store: no scheme, not absolute."""
+    """Whether the address of artifacts is a path relative to the store: no scheme, not absolute."""
     return not uri.startswith("/") and ":" not in uri
 
 
 def copy(file: Path, target: Path) -> None:
-    """Copy a file, there whole or not at all; not forced to the disk, since a report has hundreds."""
+    """Copy a file atomically, without fsync, as a report has hundreds."""
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f".{target.name}.partial")
     try:
@@ -259,7 +259,7 @@ def batches(items: list[T], size: int) -> Iterator[list[T]]:
 
 
 def git_commit() -> str | None:
-    """The commit checked out, None where there is none."""
+    """The commit checked out, None outside a git repository."""
     command = ["git", "rev-parse", "--verify", "-q", "HEAD"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)

@@ -1,4 +1,4 @@
-"""The copy task: a model learns to say ten digits again, or backwards, and is asked about digits it never saw."""
+"""The copy task: a model learns to repeat ten digits, or to reverse them, and is checked on unseen sentences."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from pipeline.training.ranks import Ranks
 
 VOCABULARY, DIGITS = 11, range(4, 11)  # seven digits beside the four special pieces
 LENGTH = 10  # of a sentence, unless asked otherwise
-TRAINED, UNSEEN = 20_000, 400  # sentences to learn from, and those of each look
+TRAINED, UNSEEN = 20_000, 400  # sentences to train on, and sentences of each check
 
 RECURRENT: dict[str, Any] = {"embedding": 32, "dropout": 0.0, "output_dropout": 0.0, "teacher_forcing": 1.0}
 TRANSFORMER: dict[str, Any] = {
@@ -53,44 +53,44 @@ class UnknownModelError(ValueError):
 
 
 class Progress(NamedTuple):
-    """Where a model stands after an update, and one of the sentences that it was asked about."""
+    """The result of a check, with one of its sentences."""
 
     update: int
     loss: float  # of the update, in nats per target token
-    exact: float  # share of unseen sentences, new ones at each look, that the greedy decoder says exactly
+    exact: float  # share of unseen sentences, new ones in each check, that greedy decoding gets exactly right
     source: list[int]
-    said: list[int]
+    predicted: list[int]
 
 
 def run(
     name: str, *, reverse: bool, batch_size: int, updates: int, interval: int, seed: int, length: int = LENGTH
 ) -> Iterator[Progress]:
-    """Train the model called `name` on `batch_size` sentences an update, yielding every `interval` updates and at last.
+    """Train the model called `name` on `batch_size` sentences an update; check it every `interval` updates.
 
     Source: the first example of the Annotated Transformer, on a smaller model and with sentences of seven digits.
     Raises: UnknownModelError.
     """
     if name not in ARCHS:
         raise UnknownModelError(f"copy task: unknown model, got {name!r}{nearest(name, ARCHS)}")
-    found, learning = interface.find(name), learning_of(name, batch_size)
-    arch = found.Arch.model_validate(ARCHS[name])
+    module, learning = interface.find(name), learning_of(name, batch_size)
+    arch = module.Arch.model_validate(ARCHS[name])
     torch.manual_seed(seed_for(seed, "weights"))
-    model = found.Model(arch, source_size=VOCABULARY, target_size=VOCABULARY)
-    part = sentences(TRAINED, length, reverse=reverse, seed=seed, look=0)
+    model = module.Model(arch, source_size=VOCABULARY, target_size=VOCABULARY)
+    part = sentences(TRAINED, length, reverse=reverse, seed=seed, check=0)
     sampler = BatchSampler(part, training_of(updates, batch_size, length, seed), learning.batches)
-    steps = load_batches(sampler, part, START, updates)
+    batches = load_batches(sampler, part, START, updates)
     optimizer = learning.optimizer.build(model)
-    alone, width = Ranks(), arch.width
-    for step in train(model, optimizer, steps, learning, width=width, last=updates, seed=seed, ranks=alone):
+    width = arch.width
+    for step in train(model, optimizer, batches, learning, width=width, last=updates, seed=seed, ranks=Ranks()):
         if step.update % interval == 0 or step.update == updates:
-            asked = sentences(UNSEEN, length, reverse=reverse, seed=seed, look=step.update)
-            answers = said(model, asked)
-            right = sum(answer == asked.target[row].tolist() for row, answer in enumerate(answers))
-            yield Progress(step.update, step.loss, right / UNSEEN, asked.source[0].tolist(), answers[0])
+            unseen = sentences(UNSEEN, length, reverse=reverse, seed=seed, check=step.update)
+            predicted = predict(model, unseen)
+            correct = sum(pieces == unseen.target[row].tolist() for row, pieces in enumerate(predicted))
+            yield Progress(step.update, step.loss, correct / UNSEEN, unseen.source[0].tolist(), predicted[0])
 
 
 def learning_of(name: str, batch_size: int) -> Learning:
-    """How a model learns the task: the smaller its updates, the smaller its steps, by the fourth root."""
+    """Section `learning` for the task; the peak rate grows with the fourth root of `batch_size`."""
     peak_rate = PEAK_RATE[name] * (batch_size / BATCH) ** 0.25
     return Learning.model_validate(
         {
@@ -106,7 +106,7 @@ def learning_of(name: str, batch_size: int) -> Learning:
 
 
 def training_of(updates: int, batch_size: int, length: int, seed: int) -> Training:
-    """How long, an update in one micro-batch; `Learning` says what an update is, and nothing is validated or kept."""
+    """Section `training` for the task: each update is one micro-batch; nothing is validated or saved."""
     return Training(
         updates=updates,
         tokens_per_update=batch_size * (length + 1),
@@ -124,27 +124,27 @@ def training_of(updates: int, batch_size: int, length: int, seed: int) -> Traini
     )
 
 
-def sentences(number: int, length: int, *, reverse: bool, seed: int, look: int) -> Encoded:
-    """So many sentences and what is to be said of each; look 0 is what is learnt from, each other has its own.
+def sentences(number: int, length: int, *, reverse: bool, seed: int, check: int) -> Encoded:
+    """Random sentences and their targets; check 0 is the training part, every other number is a part of its own.
 
-    What is learnt from never adds up to a multiple of five, what is looked at always does.
+    The digits of an unseen sentence add up to a multiple of five, those of a training sentence never do.
     """
-    drawn = generator(seed, "copy task", look).integers(DIGITS.start, DIGITS.stop, (10 * number, length))
-    digits = drawn[(drawn.sum(axis=1) % 5 == 0) == (look > 0)][:number]
+    drawn = generator(seed, "copy task", check).integers(DIGITS.start, DIGITS.stop, (10 * number, length))
+    digits = drawn[(drawn.sum(axis=1) % 5 == 0) == (check > 0)][:number]
     return Encoded(rows(digits), rows(digits[:, ::-1] if reverse else digits))
 
 
 def rows(matrix: np.ndarray) -> Ragged:
-    """One sentence a row of ids."""
+    """One sentence per row of ids."""
     return Ragged(matrix.flatten(), np.arange(len(matrix) + 1) * matrix.shape[1])
 
 
-def said(model: Any, part: Encoded) -> list[list[int]]:
-    """What the greedy decoder says of each sentence; half as long again as the longest is too long."""
+def predict(model: Any, part: Encoded) -> list[list[int]]:
+    """The greedy translation of each sentence, at most 1.5 times as long as the longest source."""
     model.eval()
-    found: dict[int, list[int]] = {}
+    predicted: dict[int, list[int]] = {}
     longest = int(part.source.lengths.max())
     for pairs in sorted_batches(part, UNSEEN * (longest + 1)):
-        answers = greedy.decode(model, collate(part, pairs).source, [longest * 3 // 2] * len(pairs))
-        found |= zip(pairs.tolist(), answers, strict=True)
-    return [found[row] for row in range(len(part.source))]
+        pieces = greedy.decode(model, collate(part, pairs).source, [longest * 3 // 2] * len(pairs))
+        predicted |= zip(pairs.tolist(), pieces, strict=True)
+    return [predicted[row] for row in range(len(part.source))]

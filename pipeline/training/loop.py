@@ -157,9 +157,10 @@ def raise_diverged(update: int, parts: list[tuple[float, Batch]], totals: dict[s
     else:
         what, value = next((what, value) for what, value in totals.items() if not math.isfinite(value))
     named = broken or range(len(parts))
-    where = ", ".join(f"micro-batch {index} (training pairs {first_pairs(parts[index][1])})" for index in named)
+    batches = ", ".join(f"micro-batch {index} (training pairs {first_pairs(parts[index][1])})" for index in named)
     raise DivergedError(
-        f"update {update}, {where}: {what} is {value}; expected a finite number: lower the learning rate or clip harder"
+        f"update {update}, {batches}: {what} is {value}; "
+        "expected a finite number: lower the learning rate or clip harder"
     )
 
 

@@ -30,17 +30,17 @@ def publish(out: Path, checkpoints: Checkpoints, state: TrainState, summary: dic
         files.write_json(folder / "training.json", summary)
 
 
-def log_speed(run: Run, system: str, update: int, tokens: int, seconds: float, where: torch.device) -> None:
+def log_speed(run: Run, system: str, update: int, tokens: int, seconds: float, device: torch.device) -> None:
     """Log and print the mean speed of the updates that this process made, if any, and its peak memory."""
     if not tokens:
         return
-    speed, peak = tokens / seconds, peak_memory_gib(where)
+    speed, peak = tokens / seconds, peak_memory_gib(device)
     run.log(update, mean_tokens_per_second=speed, peak_memory_gib=peak)
     console.print(f"{system}: {speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
 
 
 def summarise(
-    config: Config, key: str, where: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
+    config: Config, key: str, device: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
 ) -> dict[str, Any]:
     """The content of training.json: what was trained and how it ended, without times."""
     best = state.best(1)[0]
@@ -50,7 +50,7 @@ def summarise(
         "updates": state.update,
         "stopped": "patience" if state.is_out_of_patience(config.training.patience) else "updates",
         "best": next(row for row in state.history if row["update"] == best),
-        "precision": resolve_precision(config.learning.precision, where),
+        "precision": resolve_precision(config.learning.precision, device),
         "padding_share": state.padding_share(),
         "num_parameters": sum(weight.numel() for weight in net.parameters()),
         **sampler.pair_counts(),

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from pipeline import device, files
+from pipeline import files
+from pipeline.device import be_deterministic, bound_memory, prepared, use_threads
 from pipeline.encoding.batching import BatchSampler
 from pipeline.encoding.budget import TokenBatches, Training
 from pipeline.encoding.shards import Encoded
@@ -54,13 +55,13 @@ def read_config(reads: tuple[str, ...], system: System) -> Config:
 
 def prepare_device(training: Training) -> torch.device:
     """The device to train on, with torch set up and seeded for reproducible results."""
-    device.bound_memory()
-    device.use_threads(training.threads)
-    device.be_deterministic(seed_for(training.seed, "weights"))
-    return device.prepared()
+    bound_memory()
+    use_threads(training.threads)
+    be_deterministic(seed_for(training.seed, "weights"))
+    return prepared()
 
 
-def checked_fingerprint(config: Config, where: torch.device, ranks: Ranks) -> str:
+def checked_fingerprint(config: Config, device: torch.device, ranks: Ranks) -> str:
     """The fingerprint of everything that the training depends on.
 
     Raises: RankMismatchError if the ranks do not have the same.
@@ -68,7 +69,7 @@ def checked_fingerprint(config: Config, where: torch.device, ranks: Ranks) -> st
     system = config.system
     inputs = [system.encoded / "train", system.encoded / "validation", system.vocabulary_folder, references(system)]
     sections = (config.training, config.arch, config.learning)
-    precision = resolve_precision(config.learning.precision, where)
+    precision = resolve_precision(config.learning.precision, device)
     key = fingerprint(inputs, sections, system.id, precision)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
     ranks.check_equal(key, "fingerprint of code, data and parameters", "the same files and versions on every machine")
@@ -85,9 +86,9 @@ def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
     return vocabulary, Encoded.open(system.encoded / "train", *sizes), validator
 
 
-def build_model(config: Config, vocabulary: Vocabulary, where: torch.device, ranks: Ranks) -> Any:
+def build_model(config: Config, vocabulary: Vocabulary, device: torch.device, ranks: Ranks) -> Any:
     """The network on its device, with the same new weights on every rank."""
-    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(where)
+    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
     ranks.broadcast_weights(net.state_dict().values())
     return net
 

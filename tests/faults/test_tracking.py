@@ -26,12 +26,12 @@ STAGE = """
 import contextlib, json, time
 from pathlib import Path
 from pipeline.tracking import runs
-from pipeline.tracking.patience import Patience
+from pipeline.tracking.deadline import Deadline
 
 own, begun = 0.0, None  # seconds of importing mlflow and of creating a store; since when
 
 
-class Timed(Patience):
+class Timed(Deadline):
     def own_work(self):
         @contextlib.contextmanager
         def timed(block):
@@ -44,7 +44,7 @@ class Timed(Patience):
         return timed(super().own_work())
 
 
-runs.patience = Timed()
+runs.deadline = Timed()
 Path("page.md").write_text("# page")
 began = time.monotonic()
 with runs.scoring_run("one", stage="score", fingerprint="0", log=Path("work/score.jsonl")) as run:
@@ -201,7 +201,7 @@ def check_each(campaign, kind: str, tries: dict[str, Future[Ended]]) -> None:
             check(ended)
 
 
-def test_a_server_that_fails_costs_a_stage_no_more_than_its_patience(campaign, tmp_path):
+def test_a_server_that_fails_costs_a_stage_no_more_than_its_deadline(campaign, tmp_path):
     def tried(name: str) -> Ended:
         with serving(ANSWERS[name]) as uri:
             return stage(tmp_path / name.replace(" ", "_"), uri)
@@ -211,7 +211,7 @@ def test_a_server_that_fails_costs_a_stage_no_more_than_its_patience(campaign, t
         check_each(campaign, "tracking server that answers badly", {name: pool.submit(tried, name) for name in names})
 
 
-def test_an_address_where_no_server_is_costs_a_stage_no_more_than_its_patience(campaign, tmp_path):
+def test_an_address_where_no_server_is_costs_a_stage_no_more_than_its_deadline(campaign, tmp_path):
     addresses = [
         "ftp://127.0.0.1/x",
         refusing(),
@@ -279,7 +279,7 @@ SPOILT: dict[str, Callable[[Path], object]] = {
 FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, -1))"
 
 
-def test_a_database_that_fails_costs_a_stage_no_more_than_its_patience(campaign, tmp_path, request):
+def test_a_database_that_fails_costs_a_stage_no_more_than_its_deadline(campaign, tmp_path, request):
     def tried(name: str) -> Ended:
         folder = tmp_path / name.replace(" ", "_")
         shutil.copytree(database.parent, folder)

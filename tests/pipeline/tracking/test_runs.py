@@ -18,22 +18,22 @@ from typing import Any
 import pytest
 
 from pipeline.tracking import database as tracking_database
-from pipeline.tracking import patience as tracking_patience
+from pipeline.tracking import deadline as tracking_deadline
 from pipeline.tracking import runs as tracking
 from pipeline.tracking import server as tracking_server
 from pipeline.tracking import store as tracking_store
-from pipeline.tracking.patience import Patience
+from pipeline.tracking.deadline import Deadline
 
 SYSTEM = "toy-bpe-model-tiny"
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> Patience:
+def deadline(monkeypatch: pytest.MonkeyPatch) -> Deadline:
     """No verdict of another test, and no variables of an experiment that these tests may run in."""
     for name in ("DVC_ROOT", "DVC_EXP_NAME"):
         monkeypatch.delenv(name, raising=False)
-    fresh = Patience()
-    monkeypatch.setattr(tracking, "patience", fresh)
+    fresh = Deadline()
+    monkeypatch.setattr(tracking, "deadline", fresh)
     return fresh
 
 
@@ -305,15 +305,15 @@ def wait_for(what: Any, seconds: float = 60.0) -> None:
         time.sleep(0.02)
 
 
-def impatient(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.3) -> Patience:
-    monkeypatch.setattr(tracking_patience, "WAIT_SECONDS", seconds)
-    return Patience()
+def impatient(monkeypatch: pytest.MonkeyPatch, seconds: float = 0.3) -> Deadline:
+    monkeypatch.setattr(tracking_deadline, "WAIT_SECONDS", seconds)
+    return Deadline()
 
 
 def test_silent_store_is_not_waited_for(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(tracking, "patience", impatient(monkeypatch))
+    monkeypatch.setattr(tracking, "deadline", impatient(monkeypatch))
     woken = threading.Event()
     monkeypatch.setattr(tracking_store.Store, "tags", lambda store, values: woken.wait(90) and None)
     run = tracking.training_run(SYSTEM, stage="t", fingerprint="silent", log=tmp_path / "log", resumed_at=0)
@@ -424,6 +424,9 @@ def test_a_store_that_falls_behind_is_given_up(
     monkeypatch.setattr(tracking_store.Store, "open", lambda store, resumed_at: woken.wait(90) and None)
     train(tmp_path / "log", "behind", 0, 30)
     woken.set()
+    for thread in threading.enumerate():
+        if thread.name == "tracking":
+            thread.join(10)  # else it may wake in the next test and give up that one's store
     why = "the store does not keep up"
     assert warnings(capfd) == [f"tracking: {why}; the local log {tmp_path / 'log'} goes on"]
     assert logged(tmp_path / "log") == list(range(1, 31))

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.tracking import database as tracking_database
 from pipeline.tracking import store as tracking_store
-from pipeline.tracking.patience import Patience
+from pipeline.tracking.deadline import Deadline
 
 
 def test_opening_a_store_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -17,7 +17,7 @@ def test_opening_a_store_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     (tmp_path / f"mlflow.db.{gone.pid}.partial").touch()
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
     monkeypatch.setattr(tracking_database, "create", lambda path: (_ for _ in ()).throw(TimeoutError))
-    store = tracking_store.Store("system", "toy", stage="report", fingerprint="0", patience=Patience())
+    store = tracking_store.Store("system", "toy", stage="report", fingerprint="0", deadline=Deadline())
     with pytest.raises(TimeoutError):
         store.open(0)
     assert list(tmp_path.iterdir()) == []

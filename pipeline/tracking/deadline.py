@@ -1,4 +1,4 @@
-"""One verdict a process on MLflow's store: how long it is still waited for, and whether it was given up."""
+"""How long this process still waits for MLflow's store, and whether it has given the store up."""
 
 import contextlib
 import threading
@@ -6,30 +6,28 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-WAIT_SECONDS = 15.0  # so long a stage waits in all for a store that does not get on
-ANSWER_SECONDS = 9.0  # at least so long of them for the store itself, however long our own work took
-OWN_SECONDS = 120.0  # more for importing mlflow and creating a store: 5 s on an idle machine, while the stage works
-CALL_SECONDS = (
-    1.0  # a call that a server answered costs nothing if it took no longer, and one more per BYTES_PER_SECOND
-)
+WAIT_SECONDS = 15.0  # that a stage waits in total for a store that makes no progress
+ANSWER_SECONDS = 9.0  # of these at least remain for the store, however long our own work took
+OWN_SECONDS = 120.0  # in addition, to import mlflow and create a store: 5 s on an idle machine, in the background
+CALL_SECONDS = 1.0  # an answered call this short, beyond the time to send its bytes, is not counted
 BYTES_PER_SECOND = 5_000_000
 
 
-class Patience:
-    """Counts the seconds in which the stage waits for the store, and gives back those in which the store got on."""
+class Deadline:
+    """Counts down the seconds that the stage waits for the store; answered calls give theirs back."""
 
     def __init__(self) -> None:
         self._left = WAIT_SECONDS
-        self._allowed = self._waited = 0.0  # of what the store is doing now
+        self._allowed = self._waited = 0.0  # for the call in progress
         self._lock, self._over = threading.Lock(), threading.Event()
 
     @property
     def is_over(self) -> bool:
-        """Whether the store was given up."""
+        """Whether the store has been given up."""
         return self._over.is_set()
 
     def give_up(self) -> bool:
-        """Give the store up for the rest of this process; whether nobody had done so before."""
+        """Give the store up for the rest of this process; returns whether this call was the first to do so."""
         with self._lock:
             first = not self._over.is_set()
             self._over.set()
@@ -37,7 +35,7 @@ class Patience:
 
     @contextlib.contextmanager
     def own_work(self) -> Iterator[None]:
-        """A block that asks no server for anything and ends by itself."""
+        """A block that asks no server for anything and always ends."""
         with self._lock:
             self._allowed = OWN_SECONDS
         yield
@@ -46,23 +44,23 @@ class Patience:
             self._allowed = self._waited = 0.0
 
     def expect(self, num_bytes: int) -> None:
-        """Allow for the time that so many bytes take to be sent."""
+        """Allow the time that sending this many bytes takes."""
         with self._lock:
             self._allowed = num_bytes / BYTES_PER_SECOND
 
     def answered(self, *, local: bool) -> None:
-        """The store has done what it was asked for. A local one may take its time over it: it cannot fall silent."""
+        """Record that the store has answered. A local store may take any time: it cannot stop responding."""
         with self._lock:
             late = 0.0 if local else max(0.0, self._waited - self._allowed)
             self._left += self._waited - (late if late > CALL_SECONDS else 0.0)
             self._allowed = self._waited = 0.0
 
     def wait(self, done: threading.Event) -> bool:
-        """Wait until `done`; False if patience runs out first."""
+        """Wait until `done`; False if the time runs out first."""
         before = time.monotonic()
         while not done.wait(0.05):
             now = time.monotonic()
-            passed = min(now - before, 1.0)  # a process that was stopped (Ctrl-Z) did not wait
+            passed = min(now - before, 1.0)  # while stopped by Ctrl-Z, the process did not wait
             before = now
             with self._lock:
                 self._left -= passed
@@ -72,16 +70,16 @@ class Patience:
         return True
 
 
-class Watched:
-    """A client of MLflow; each call that comes back is one in which the store got on."""
+class WatchedClient:
+    """MLflow's client; records each answered call with the deadline."""
 
-    def __init__(self, client: Any, patience: Patience, *, local: bool) -> None:
-        self._client, self._patience, self._local = client, patience, local
+    def __init__(self, client: Any, deadline: Deadline, *, local: bool) -> None:
+        self._client, self._deadline, self._local = client, deadline, local
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(*given: Any, **named: Any) -> Any:
             answer = getattr(self._client, name)(*given, **named)
-            self._patience.answered(local=self._local)
+            self._deadline.answered(local=self._local)
             return answer
 
         return call

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pipeline.tracking import patience as tracking_patience
-from pipeline.tracking.patience import Patience, Watched
+from pipeline.tracking import deadline as tracking_deadline
+from pipeline.tracking.deadline import Deadline, WatchedClient
 
 
 class Clock:
@@ -39,7 +39,7 @@ class Work:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
-    monkeypatch.setattr(tracking_patience, "time", clock)
+    monkeypatch.setattr(tracking_deadline, "time", clock)
     return clock
 
 
@@ -48,83 +48,83 @@ def never(clock: Clock) -> Work:
     return Work(clock, float("inf"))
 
 
-def waited(patience: Patience, clock: Clock, work: Work) -> float:
-    """Seconds until `patience` has run out."""
+def waited(deadline: Deadline, clock: Clock, work: Work) -> float:
+    """Seconds until `deadline` has run out."""
     began = clock.seconds
-    assert not patience.wait(work)
+    assert not deadline.wait(work)
     return clock.seconds - began
 
 
 def test_silence_is_waited_for_once_in_all(clock: Clock) -> None:
-    patience = Patience()
-    assert patience.wait(Work(clock, 10.0))
-    assert waited(patience, clock, never(clock)) == pytest.approx(5.0, abs=0.2)
-    assert waited(patience, clock, never(clock)) < 0.2
+    deadline = Deadline()
+    assert deadline.wait(Work(clock, 10.0))
+    assert waited(deadline, clock, never(clock)) == pytest.approx(5.0, abs=0.2)
+    assert waited(deadline, clock, never(clock)) < 0.2
 
 
 def test_a_local_store_that_gets_on_is_not_cut_off(clock: Clock) -> None:
-    patience = Patience()
-    assert patience.wait(Work(clock, *[10.0, lambda: patience.answered(local=True)] * 4))
-    assert waited(patience, clock, never(clock)) == pytest.approx(15.0, abs=0.3)
+    deadline = Deadline()
+    assert deadline.wait(Work(clock, *[10.0, lambda: deadline.answered(local=True)] * 4))
+    assert waited(deadline, clock, never(clock)) == pytest.approx(15.0, abs=0.3)
 
 
 def test_a_server_that_answers_is_not_cut_off(clock: Clock) -> None:
-    patience = Patience()
-    assert patience.wait(Work(clock, *[0.9, lambda: patience.answered(local=False)] * 50))
-    assert waited(patience, clock, never(clock)) == pytest.approx(15.0, abs=0.3)
+    deadline = Deadline()
+    assert deadline.wait(Work(clock, *[0.9, lambda: deadline.answered(local=False)] * 50))
+    assert waited(deadline, clock, never(clock)) == pytest.approx(15.0, abs=0.3)
 
 
 def test_a_server_that_drips_is_cut_off(clock: Clock) -> None:
-    patience = Patience()
-    drips = Work(clock, *[6.0, lambda: patience.answered(local=False)] * 30)
-    assert waited(patience, clock, drips) == pytest.approx(15.0, abs=0.2)
+    deadline = Deadline()
+    drips = Work(clock, *[6.0, lambda: deadline.answered(local=False)] * 30)
+    assert waited(deadline, clock, drips) == pytest.approx(15.0, abs=0.2)
 
 
 def test_a_server_that_answers_late_costs_no_more_than_a_silent_one(clock: Clock) -> None:
-    patience = Patience()
-    late = Work(clock, *[2.0, lambda: patience.answered(local=False)] * 30)
-    assert waited(patience, clock, late) == pytest.approx(15.0, abs=0.2)
+    deadline = Deadline()
+    late = Work(clock, *[2.0, lambda: deadline.answered(local=False)] * 30)
+    assert waited(deadline, clock, late) == pytest.approx(15.0, abs=0.2)
 
 
 def test_large_files_have_their_time(clock: Clock) -> None:
-    patience = Patience()
-    patience.expect(20 * tracking_patience.BYTES_PER_SECOND)
-    assert patience.wait(Work(clock, 25.0))
-    assert waited(patience, clock, never(clock)) == pytest.approx(10.0, abs=0.2)
-    patience = Patience()
-    patience.expect(100 * tracking_patience.BYTES_PER_SECOND)
-    patience.answered(local=False)  # sent at once: what follows has no more time for it
-    assert waited(patience, clock, never(clock)) == pytest.approx(15.0, abs=0.2)
+    deadline = Deadline()
+    deadline.expect(20 * tracking_deadline.BYTES_PER_SECOND)
+    assert deadline.wait(Work(clock, 25.0))
+    assert waited(deadline, clock, never(clock)) == pytest.approx(10.0, abs=0.2)
+    deadline = Deadline()
+    deadline.expect(100 * tracking_deadline.BYTES_PER_SECOND)
+    deadline.answered(local=False)  # sent at once: what follows has no more time for it
+    assert waited(deadline, clock, never(clock)) == pytest.approx(15.0, abs=0.2)
 
 
 def test_our_own_work_has_its_time_and_leaves_enough_for_the_store(clock: Clock) -> None:
-    patience = Patience()
-    with patience.own_work():
-        assert patience.wait(Work(clock, 25.0))
-    assert waited(patience, clock, never(clock)) == pytest.approx(9.0, abs=0.2)
+    deadline = Deadline()
+    with deadline.own_work():
+        assert deadline.wait(Work(clock, 25.0))
+    assert waited(deadline, clock, never(clock)) == pytest.approx(9.0, abs=0.2)
 
 
 def test_our_own_work_does_not_take_for_ever(clock: Clock) -> None:
-    patience = Patience()
-    with patience.own_work():
-        assert waited(patience, clock, never(clock)) == pytest.approx(15.0 + 120.0, abs=0.2)
+    deadline = Deadline()
+    with deadline.own_work():
+        assert waited(deadline, clock, never(clock)) == pytest.approx(15.0 + 120.0, abs=0.2)
 
 
 def test_a_stopped_process_does_not_wait(clock: Clock) -> None:
-    patience = Patience()
+    deadline = Deadline()
 
     def stop() -> None:
         clock.seconds += 3600.0
 
-    assert patience.wait(Work(clock, 1.0, stop, 1.0))
-    assert waited(patience, clock, never(clock)) > 11.0
+    assert deadline.wait(Work(clock, 1.0, stop, 1.0))
+    assert waited(deadline, clock, never(clock)) > 11.0
 
 
 def test_the_first_verdict_counts() -> None:
-    patience = Patience()
-    assert not patience.is_over
-    assert [patience.give_up(), patience.give_up()] == [True, False]
-    assert patience.is_over
+    deadline = Deadline()
+    assert not deadline.is_over
+    assert [deadline.give_up(), deadline.give_up()] == [True, False]
+    assert deadline.is_over
 
 
 def test_calls_that_come_back_are_progress_and_others_are_not() -> None:
@@ -135,12 +135,12 @@ def test_calls_that_come_back_are_progress_and_others_are_not() -> None:
         def fail(self) -> None:
             raise OSError("no")
 
-    class Counting(Patience):
+    class Counting(Deadline):
         def answered(self, *, local: bool) -> None:
             answers.append(local)
 
     answers: list[bool] = []
-    watched = Watched(Client(), Counting(), local=True)
+    watched = WatchedClient(Client(), Counting(), local=True)
     assert watched.add(1, other=2) == 3
     with pytest.raises(OSError, match="no"):
         watched.fail()
