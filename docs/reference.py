@@ -7,7 +7,7 @@ puts the page on the site.
 import inspect
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -15,8 +15,12 @@ from pydantic import create_model
 from ruamel.yaml import YAML
 
 from pipeline import catalogue
+from pipeline.decoding.translate import Decoding
+from pipeline.encoding.budget import Training
 from pipeline.models import interface
 from pipeline.params import Section, alternatives, fields
+from pipeline.preparation.cleaning import Cleaning
+from pipeline.preparation.splits import Splitting
 from pipeline.training.learning import Learning
 
 HERE = Path(__file__).parent
@@ -48,32 +52,51 @@ class Entry:
     path: str
     section: type[Section]
     tag: str = ""  # the value of `kind` that chooses this class
+    file: str = "params.yaml"
 
     @property
     def name(self) -> str:
         """Of the section, without the names that a reader chooses."""
         named = [part for part in self.path.split(".") if not part.startswith("<")]
-        return {"corpora": "corpus"}.get(named[-1], named[-1])
+        return {"corpora": "corpus"}.get(named[-1], named[-1]) if named else ""
 
     @property
     def anchor(self) -> str:
         """Of its heading."""
-        return re.sub(r"\W+", "-", f"{self.path} {self.tag}".lower()).strip("-")
+        folder = "" if self.file == "params.yaml" else "corpora/"
+        return re.sub(r"\W+", "-", f"{folder}{self.path} {self.tag}".lower()).strip("-")
+
+    @property
+    def heading(self) -> str:
+        """What stands above its table."""
+        tag = f", `kind: {self.tag}`" if self.tag else ""
+        return f"`{self.path}`{tag}" if self.path else "All of the file"
+
+
+def original(name: str, kind: type[Section]) -> dict[Any, type[Section]]:
+    """The class whose keys may be left out in `name` of the catalogue, and so where its comments are."""
+    return {getattr(catalogue, name): kind} if hasattr(catalogue, name) else {}
+
+
+ORIGINALS = {
+    **original("CorpusCleaning", Cleaning),
+    **original("CorpusSplitting", Splitting),
+    **original("CorpusDecoding", Decoding),
+    **original("CorpusTraining", Training),
+}
 
 
 def roots() -> dict[str, type[Section]]:
     """The class of each file."""
-    learning = create_model("AnySize", __base__=Section, learning=(Learning, ...))
-    kinds: dict[str, type[Section]] = {"<model>": learning}
-    for name in catalogue.model_names():
-        kinds[name] = create_model("Size", __base__=Section, arch=(interface.find(name).Arch, ...))
+    kinds: dict[str, type[Section]] = {"<model>": Learning}
+    kinds |= {name: interface.find(name).Arch for name in catalogue.model_names()}
     sizes: dict[str, Any] = {name: (dict[str, kind], ...) for name, kind in kinds.items()}  # type: ignore[valid-type]
     models = create_model("Models", __base__=Section, **sizes)
-    found: dict[str, type[Section]] = {
-        "params.yaml": create_model("Params", __base__=catalogue.Catalogue, models=(models, ...))
-    }
-    if "corpora" not in catalogue.Catalogue.model_fields:
-        found["corpora/<corpus>.yaml"] = catalogue.Corpus
+    # Until corpora/ is there, the classes are called otherwise, and a size has `arch` and `learning`.
+    params = getattr(catalogue, "Params", None) or catalogue.Catalogue
+    found: dict[str, type[Section]] = {"params.yaml": create_model("File", __base__=params, models=(models, ...))}
+    if hasattr(catalogue, "CorpusFile"):
+        found["corpora/<corpus>.yaml"] = catalogue.CorpusFile
     return found
 
 
@@ -81,9 +104,15 @@ def entries(path: str, kind: Any, tag: str = "") -> Iterator[Entry]:
     """A section of class `kind` at `path` and all sections below it, in the order of the file."""
     if get_origin(kind) is dict:
         plural = path.rpartition(".")[2]
-        name = {"corpora": "<corpus>", "vocabularies": "<vocabulary>", "parts": "<part>"}.get(plural, "<size>")
+        name = {
+            "corpora": "<corpus>",
+            "training": "<corpus>",
+            "vocabularies": "<vocabulary>",
+            "parts": "<part>",
+        }.get(plural, "<size>")
         yield from entries(f"{path}.{name}", get_args(kind)[1])
         return
+    kind = ORIGINALS.get(kind, kind)
     members = [one for one in alternatives(kind) if get_origin(one) is dict or fields(one)]
     for member in members:
         if get_origin(member) is dict:
@@ -147,7 +176,7 @@ def table(entry: Entry, said: dict[str, str], below: dict[str, Entry]) -> Iterat
     """The rows of a section's table: key, what it may be, what it means."""
     schema = entry.section.model_json_schema()
     for name, what in schema.get("properties", {}).items():
-        path = f"{entry.path}.{name}"
+        path = f"{entry.path}.{name}" if entry.path else name
         if found := below.get(path):
             yield f"| `{name}` | section | [`{found.path}`](#{found.anchor}) |"
         else:
@@ -171,7 +200,7 @@ def reference() -> str:
     page = [TITLE]
     for file, root in roots().items():
         page.append(f"\n## {file}\n".replace("<", "&lt;"))
-        found = [entry for entry in entries("", root) if entry.path]
+        found = [replace(entry, file=file) for entry in entries("", root) if entry.path or file != "params.yaml"]
         first: dict[type[Section], Entry] = {}  # a class is shown once, where it stands first
         below: dict[str, Entry] = {}
         for entry in found:
@@ -185,8 +214,7 @@ def reference() -> str:
             rows = list(table(entry, said, below))
             if not rows or all(" section | [" in row for row in rows):
                 continue
-            tag = f", `kind: {entry.tag}`" if entry.tag else ""
-            page.append(f"\n### `{entry.path}`{tag} {{ #{entry.anchor} }}\n")
+            page.append(f"\n### {entry.heading} {{ #{entry.anchor} }}\n")
             if text := about(entry.section):
                 page.append(text + "\n")
             page += ["| key | value | meaning |", "| :--- | :--- | :--- |", *rows]

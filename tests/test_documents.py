@@ -30,7 +30,6 @@ from markdown_it import MarkdownIt
 from ruamel.yaml import YAML
 
 from pipeline import catalogue
-from pipeline.build import Build
 from pipeline.commands import nmt as nmt_commands
 from tests.documents import Command, read
 
@@ -56,7 +55,8 @@ class Edited:
             (root / name).write_text(text, encoding="utf-8")
         (root / ".dvc").mkdir()
         (root / ".dvc/config").write_text("[core]\n    no_scm = true\n")
-        catalogue.check(root / "params.yaml")
+        with chdir(root):
+            catalogue.check()
 
     @cached_property
     def stages(self) -> dict[str, list[str]]:
@@ -77,7 +77,7 @@ class Edited:
     def systems(self) -> list[str]:
         """The ids of its systems."""
         document = YAML(typ="safe").load(self.root / "params.yaml")
-        return Build.model_validate(document["build"]).systems()
+        return [str(getattr(one, "id", one)) for one in catalogue.Build.model_validate(document["build"]).systems()]
 
 
 @pytest.fixture(autouse=True)

@@ -43,7 +43,7 @@ def test_no_explanation_is_left_over(page):
     assert explained - {key for key, _, _ in rows(page)} == set()
 
 
-@pytest.mark.parametrize("section", ["build", "average", "attend", "decode", "score", "report"])
+@pytest.mark.parametrize("section", ["build", "attend", "decode", "score", "report"])
 def test_every_key_of_a_section_is_there(page, section):
     node = YAML(typ="safe").load(ROOT / "params.yaml")[section]
     assert set(keys(node)) <= {key for key, _, _ in rows(page)}
