@@ -12,7 +12,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET ?= 1
 
-.PHONY: help install check test slow gpu faults repro ui bench clean
+.PHONY: help install check test slow gpu faults repro ui bench docs clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -63,6 +63,16 @@ ui: install ## MLflow on http://127.0.0.1:5000
 bench: install ## speed and memory, one script a question
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "$$script"; python $$script; done
 
-clean: ## remove .venv and the tools' caches; data, models and DVC's cache stay
-	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache dvc_plots *.egg-info
+docs: install .venv-docs/.installed ## the documents as a site: site/index.html
+	@python -m docs.pages
+	@.venv-docs/bin/zensical build --clean --strict
+
+.venv-docs/.installed: docs/requirements.lock
+	@rm -rf .venv-docs
+	@python -m venv .venv-docs
+	@.venv-docs/bin/python -m pip install --require-hashes --only-binary :all: --requirement docs/requirements.lock
+	@touch $@
+
+clean: ## remove the environments and the tools' caches; data, models and DVC's cache stay
+	@rm -rf .venv .venv-docs site .mypy_cache .pytest_cache .ruff_cache dvc_plots *.egg-info
 	@find pipeline stages tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

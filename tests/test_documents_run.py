@@ -114,7 +114,12 @@ def run_nmt(words: list[str], project: Path, built: Path) -> None:
             words[words.index(option) + 1] = value
     if words[1] == "copy":
         words += ["--updates", "2"]  # the last one counts; 1: not learnt in so few
-    folder, ends = (project if words[1] in ("anatomy", "check") else built), ((0, 1) if words[1] == "copy" else (0,))
+    if words[1] in ("new-corpus", "repro"):
+        words = [*words[:2], "--help"]  # the one reads files of the reader's own, the other builds everything
+    folder, ends = (
+        (project if words[1] in ("anatomy", "check", "list") else built),
+        ((0, 1) if words[1] == "copy" else (0,)),
+    )
     run([sys.executable, "-m", "pipeline.commands.nmt", *words[1:]], folder, ends)
 
 
@@ -142,7 +147,7 @@ def commands() -> list[Command]:
     found: dict[tuple[str, ...], Command] = {}
     for name in NAMES:
         for command in read(ROOT / name, name, PROGRAMS):
-            if not command.named and command.words[0] in RUNS:
+            if not command.named and not command.pending and command.words[0] in RUNS:
                 found.setdefault(command.words, command)
     return list(found.values())
 
