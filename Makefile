@@ -12,7 +12,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET ?= 1
 
-.PHONY: help install check test slow gpu faults repro ui bench docs clean
+.PHONY: help install check test slow gpu faults repro ui bench docs schema clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -66,6 +66,9 @@ bench: install ## speed and memory, one script a question
 docs: install .venv-docs/.installed ## the documents as a site: site/index.html
 	@python -m docs.pages
 	@.venv-docs/bin/zensical build --clean --strict
+
+schema: install ## JSON schemas of params.yaml and corpora/*.yaml, for editors
+	@python -m docs.schema
 
 .venv-docs/.installed: docs/requirements.lock
 	@rm -rf .venv-docs

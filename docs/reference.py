@@ -73,16 +73,12 @@ class Entry:
         return f"`{self.path}`{tag}" if self.path else "All of the file"
 
 
-def original(name: str, kind: type[Section]) -> dict[Any, type[Section]]:
-    """The class whose keys may be left out in `name` of the catalogue, and so where its comments are."""
-    return {getattr(catalogue, name): kind} if hasattr(catalogue, name) else {}
-
-
-ORIGINALS = {
-    **original("CorpusCleaning", Cleaning),
-    **original("CorpusSplitting", Splitting),
-    **original("CorpusDecoding", Decoding),
-    **original("CorpusTraining", Training),
+# Classes whose keys may be left out, and those of which they are made, where the comments are.
+ORIGINALS: dict[Any, type[Section]] = {
+    catalogue.CorpusCleaning: Cleaning,
+    catalogue.CorpusSplitting: Splitting,
+    catalogue.CorpusDecoding: Decoding,
+    catalogue.CorpusTraining: Training,
 }
 
 
@@ -92,12 +88,8 @@ def roots() -> dict[str, type[Section]]:
     kinds |= {name: interface.find(name).Arch for name in catalogue.model_names()}
     sizes: dict[str, Any] = {name: (dict[str, kind], ...) for name, kind in kinds.items()}  # type: ignore[valid-type]
     models = create_model("Models", __base__=Section, **sizes)
-    # Until corpora/ is there, the classes are called otherwise, and a size has `arch` and `learning`.
-    params = getattr(catalogue, "Params", None) or catalogue.Catalogue
-    found: dict[str, type[Section]] = {"params.yaml": create_model("File", __base__=params, models=(models, ...))}
-    if hasattr(catalogue, "CorpusFile"):
-        found["corpora/<corpus>.yaml"] = catalogue.CorpusFile
-    return found
+    params = create_model("File", __base__=catalogue.Params, models=(models, ...))
+    return {"params.yaml": params, "corpora/<corpus>.yaml": catalogue.CorpusFile}
 
 
 def entries(path: str, kind: Any, tag: str = "") -> Iterator[Entry]:

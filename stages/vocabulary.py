@@ -3,8 +3,9 @@
 from pipeline import cli, files, summaries
 from pipeline.corpora import parts
 from pipeline.params import Reader
+from pipeline.preparation import seen_words
 from pipeline.system import split_folder, vocabulary_folder
-from pipeline.vocabularies import seen_words, subwords, words
+from pipeline.vocabularies import subwords, words
 from pipeline.vocabularies.vocabulary import Kind
 
 READS = ("vocabularies.{vocabulary}",)

@@ -29,9 +29,6 @@ PLACEHOLDERS = {
     "<experiment>": "main",
     "<name>": "main",
 }
-# Commands and keys that come with corpora/, which the documents name already: checked once that folder is there.
-COMING = ("nmt new-corpus", "nmt list", "make schema", "training.", "average.", "split.", "corpora/")
-PENDING = () if (Path(__file__).parents[1] / "corpora").is_dir() else COMING
 SHELL = ("", "bash", "sh", "shell", "console")  # the languages of a fence that holds commands; `text` holds none
 REDIRECTIONS = ("<", ">", ">>")
 
@@ -44,12 +41,6 @@ class Command:
     words: tuple[str, ...]
     edits: tuple[tuple[str, ...], ...] = ()  # of params.yaml, in order: ("yaml", text) or the values of -S
     named: bool = False  # in a sentence, which may leave arguments out
-
-    @property
-    def pending(self) -> bool:
-        """Whether it, or an edit before it, waits for what is to come."""
-        keys = [value for edit in self.edits if edit[0] != "yaml" for value in edit]
-        return " ".join(self.words[:2]).startswith(PENDING) or any(key.startswith(PENDING) for key in keys)
 
     def __str__(self) -> str:
         return f"{self.where}: {shlex.join(self.words)}"

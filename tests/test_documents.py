@@ -285,8 +285,6 @@ def faults(document: Path, edited: Callable[[Command], list[Edited]]) -> str:
         return str(error)
     found = []
     for command in commands:
-        if command.pending:
-            continue
         try:
             check(command, edited(command))
         except Exception as error:

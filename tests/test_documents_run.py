@@ -147,7 +147,7 @@ def commands() -> list[Command]:
     found: dict[tuple[str, ...], Command] = {}
     for name in NAMES:
         for command in read(ROOT / name, name, PROGRAMS):
-            if not command.named and not command.pending and command.words[0] in RUNS:
+            if not command.named and command.words[0] in RUNS:
                 found.setdefault(command.words, command)
     return list(found.values())
 

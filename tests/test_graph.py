@@ -20,7 +20,8 @@ ROOMS = {
     "pipeline/kernels",
     "pipeline/layers",
     "pipeline/phrasebook",
-}  # a stage that imports a file of these imports them all
+    "pipeline/vocabularies",
+}  # a stage that imports a file of these imports them all, but for `check`
 BOTTOM = {"params", "files", "ids", "seeding", "terminal"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
@@ -61,7 +62,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         *(
             "models.interface",
             "vocabularies.vocabulary",
-            "vocabularies.seen_words",
+            "preparation.seen_words",
             "weights",
             "summaries",
             "device",
@@ -177,15 +178,16 @@ def test_deps_are_the_imported_modules(stage):
         model = axes(stage, item).get("model")
         own = {f"pipeline/models/{model}.py"} if model else {name(path) for path in MODELS}
         declared = {dep.def_path for dep in built.deps if str(dep.def_path).endswith(".py") or dep.def_path in ROOMS}
-        assert declared == by_room(shared | (own if finds else set())), built.addressing
+        assert declared == by_room(shared | (own if finds else set()), stage), built.addressing
 
 
-def by_room(paths: set[str]) -> set[str]:
-    """The same with one folder in place of all the files of a room."""
+def by_room(paths: set[str], stage: str) -> set[str]:
+    """The same with one folder in place of all the files of a room, of which `check` may import a part."""
     for room in ROOMS:
         inside = {name(path) for path in modules(room)}
         if paths & inside:
-            assert inside <= paths, f"{room}: a stage imports a part only, all but {inside - paths}"
+            missing = inside - paths
+            assert stage == "check" or not missing, f"{room}: a stage imports a part only, all but {missing}"
             paths = paths - inside | {room}
     return paths
 

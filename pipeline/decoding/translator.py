@@ -10,8 +10,8 @@ from pipeline.decoding import attending
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding, n_best
 from pipeline.models import interface
+from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
-from pipeline.vocabularies.seen_words import SeenWords
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
 SPACE = "▁"  # the piece that begins a line, and so stands before an unknown word too

@@ -10,7 +10,8 @@ from torch import nn
 from pipeline import files
 from pipeline.models import interface
 from pipeline.params import flatten
-from pipeline.vocabularies import seen_words, subwords
+from pipeline.preparation import seen_words
+from pipeline.vocabularies import subwords
 from pipeline.vocabularies.vocabulary import digest
 from tests.toys.networks import ARCHS
 from tests.toys.samples import TRAINING

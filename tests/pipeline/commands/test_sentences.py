@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.commands import sentences
 from pipeline.files import DataError
-from pipeline.vocabularies.seen_words import SeenWords
+from pipeline.preparation.seen_words import SeenWords
 
 
 def test_a_sentence_is_a_line_or_several():

@@ -10,8 +10,8 @@ from pipeline.decoding.translate import Decoding, translate
 from pipeline.decoding.translator import Source, Translator, nested
 from pipeline.files import DataError
 from pipeline.params import flatten
+from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
-from pipeline.vocabularies.seen_words import SeenWords
 from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import WordList
 from tests.toys import networks, systems

@@ -1,5 +1,5 @@
-from pipeline.vocabularies import seen_words
-from pipeline.vocabularies.seen_words import SeenWords
+from pipeline.preparation import seen_words
+from pipeline.preparation.seen_words import SeenWords
 
 CLOSED = ["Où est la gare ?", "Où est l'hôtel ?", "La gare est là-bas."] * 200
 OPEN = [*CLOSED, *(f"mot{chr(97 + number)} nouveau" for number in range(15))]

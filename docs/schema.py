@@ -1,0 +1,36 @@
+"""JSON schemas of params.yaml and corpora/*.yaml, from the classes that check them, for editors: `make schema`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pipeline import catalogue
+from pipeline.params import Section
+
+ROOT = Path(__file__).parents[1]
+
+
+def schemas() -> dict[str, str]:
+    """The text of each schema, by its path from the project's folder."""
+    return {"params.schema.json": text(catalogue.whole()), "corpora/schema.json": text(catalogue.CorpusFile)}
+
+
+def text(kind: type[Section]) -> str:
+    """The schema of a file that `kind` checks."""
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **tidy(kind.model_json_schema())}
+    return json.dumps(whole, indent=1, ensure_ascii=False) + "\n"
+
+
+def tidy(node: Any) -> Any:
+    """A schema without the titles and defaults that pydantic adds: no key has a default."""
+    if isinstance(node, list):
+        return [tidy(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {key: tidy(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))}
+    return {key: value for key, value in kept.items() if not (key == "default" and value is None)}
+
+
+if __name__ == "__main__":
+    for name, schema in schemas().items():
+        (ROOT / name).write_text(schema, encoding="utf-8")
