@@ -9,8 +9,7 @@ from ruamel.yaml import YAML
 
 from pipeline import catalogue
 from pipeline.models import interface
-from pipeline.params import read_yaml
-from pipeline.training.learning import Learning
+from tests.toys import published
 
 ROOT = Path(__file__).parents[1]
 OURS = ("tiny", "small")  # sizes that are meant as nothing published
@@ -30,8 +29,7 @@ TOPICS = [
     "evaluation",
 ]
 TEXT = (ROOT / "docs/fidelity.md").read_text(encoding="utf-8")
-PARAMS = read_yaml(ROOT / "params.yaml")
-PUBLISHED = [(model, size) for model, sizes in PARAMS["models"].items() for size in sizes if size not in OURS]
+PUBLISHED = [(model, size) for model, size in published.sizes() if size not in OURS]
 
 
 def tables(text):
@@ -81,10 +79,9 @@ SIZES = tables(section("Sizes"))[0]
 def test_sizes(row):
     """As counted; those published to the digit are the same, those that are rounded within 3 %."""
     (model, size), (source, target, count) = names(*row[:2]), map(number, row[2:5])
-    found = interface.find(model)
-    arch = found.Arch.model_validate(PARAMS["models"][model][size]["arch"])
+    arch = published.arch(model, size)
     with torch.device("meta"):
-        network = found.Model(arch, source_size=int(source), target_size=int(target))
+        network = interface.find(model).Model(arch, source_size=int(source), target_size=int(target))
     assert sum(weight.numel() for weight in network.parameters()) == count
     if row[5].endswith(" million"):
         assert count == pytest.approx(number(row[5].removesuffix(" million")) * 1e6, rel=0.03)
@@ -106,9 +103,8 @@ RATES = tables(section("Learning rates"))[0]
 @pytest.mark.parametrize("row", RATES, ids=lambda row: "-".join(names(*row[:3])))
 def test_learning_rates(row):
     (model, size), (update, rate) = names(*row[:2]), map(number, row[2:])
-    params = PARAMS["models"][model][size]
-    schedule = Learning.model_validate(params["learning"]).schedule
-    found = schedule.rate(int(update), width=params["arch"]["width"], updates=10**6)
+    schedule, width = published.learning(model, size).schedule, published.values(model, size)["width"]
+    found = schedule.rate(int(update), width=width, updates=10**6)
     assert found == pytest.approx(rate, rel=5e-5)
 
 
@@ -123,11 +119,11 @@ def test_learning_rates(row):
     ],
 )
 def test_published_schedules(model, size, step, factor, d, warmup):
-    schedule = Learning.model_validate(PARAMS["models"][model][size]["learning"]).schedule
+    schedule = published.learning(model, size).schedule
     for update in (1, 2, 299, 300, 301, 2000, 4000, 4001, 300_000):
         s = step * update
-        published = factor * d**-0.5 * min(s**-0.5, s * warmup**-1.5)
-        assert schedule.rate(update, width=d, updates=10**6) == pytest.approx(published, rel=1e-12)
+        expected = factor * d**-0.5 * min(s**-0.5, s * warmup**-1.5)
+        assert schedule.rate(update, width=d, updates=10**6) == pytest.approx(expected, rel=1e-12)
 
 
 def test_every_published_size_is_counted_and_has_its_rates():
@@ -139,37 +135,45 @@ def test_every_published_size_is_counted_and_has_its_rates():
 def test_settings(model, size, cell):
     """All of them, and no others."""
     model, size = names(model, size)
-    assert settings(cell) == PARAMS["models"][model][size]["arch"] | PARAMS["models"][model][size]["learning"]
+    assert settings(cell) == published.values(model, size)
 
 
-def test_settings_of_corpora():
+def test_decoding_of_corpora():
     rows = tables(section("Settings"))[1]
-    assert [names(name)[0] for name, *_ in rows] == list(PARAMS["corpora"])
-    for name, decode, average in rows:
-        corpus = PARAMS["corpora"][names(name)[0]]
-        assert (settings(decode), settings(average)) == (corpus["decode"], corpus["average"])
+    assert len(rows) == len(published.CORPORA)
+    assert {names(name)[0]: settings(cell) for name, cell in rows} == {
+        name: corpus["decode"] for name, corpus in published.CORPORA.items()
+    }
+
+
+def test_averaging_of_sizes():
+    rows = tables(section("Settings"))[2]
+    assert len(rows) == len({size for _, size in PUBLISHED})
+    assert {names(name)[0]: settings(cell) for name, cell in rows} == {
+        name: about for name, about in published.PARAMS["average"].items() if name not in OURS
+    }
 
 
 def test_nothing_is_dropped_or_clipped_that_was_not():
     """Where the papers drop and clip nothing, neither do we."""
     for model, size in PUBLISHED:
-        arch, learning = (PARAMS["models"][model][size][name] for name in ("arch", "learning"))
+        values = published.values(model, size)
         if model == "transformer_postnorm":
-            assert arch["attention_dropout"] == arch["feed_forward_dropout"] == 0.0
+            assert values["attention_dropout"] == values["feed_forward_dropout"] == 0.0
         elif model == "transformer_prenorm":
-            assert arch["attention_dropout"] == arch["feed_forward_dropout"] == arch["dropout"] == 0.1
+            assert values["attention_dropout"] == values["feed_forward_dropout"] == values["dropout"] == 0.1
         else:
-            assert arch["output_dropout"] == 0.0
+            assert values["output_dropout"] == 0.0
         unclipped = model.startswith("transformer") or model == "bilstm_attention"
-        assert learning["clip"] == (None if unclipped else 1.0)
+        assert values["clip"] == (None if unclipped else 1.0)
 
 
 def test_sizes_of_our_own_drop_where_they_always_did():
     """One rate at every place of dropout: what `tiny` and `small` were trained with before the places had keys."""
-    for sizes in PARAMS["models"].values():
-        for arch in (sizes[size]["arch"] for size in OURS):
-            rates = {value for name, value in arch.items() if name.endswith("dropout")}
-            assert rates == {arch["dropout"]}
+    ours = [(model, size) for model, size in published.sizes() if size in OURS]
+    assert len(ours) == len(OURS) * len(catalogue.model_names())
+    for values in (published.values(*one) for one in ours):
+        assert {value for name, value in values.items() if name.endswith("dropout")} == {values["dropout"]}
 
 
 def test_the_readme_names_it(project_root):

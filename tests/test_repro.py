@@ -92,25 +92,34 @@ def test_several_systems_at_once_leave_the_same_bytes(built, make):
     assert max(began) < said.stdout.index(f"Running stage 'average@{BOTH[0]}'")
 
 
-PRENORM = "transformer_prenorm.tiny"
+PRENORM, POSTNORM = "models.transformer_prenorm", "models.transformer_postnorm"
+CORPUS = "corpora/toy.yaml"
 TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows from that follows by the outs
-    ("corpora.toy.download.parts.train.seed", 2, ["local@toy", "download@toy"]),
-    ("corpora.toy.clean.max_words", 5, ["clean@toy"]),
-    ("corpora.toy.split.seed", 2, ["split@toy"]),
-    ("corpora.toy.training.updates", 8, of("train")),
+    (f"{CORPUS}:licence", "none", []),
+    (f"{CORPUS}:parts.train.seed", 2, ["local@toy", "download@toy"]),
+    (f"{CORPUS}:source_language", "en", ["local@toy", "download@toy"]),
+    (f"{CORPUS}:clean.max_words", 5, ["clean@toy"]),
+    (f"{CORPUS}:split.seed", 2, ["split@toy"]),
+    (f"{CORPUS}:decode.beam_size", 1, of("decode")),
+    ("clean.max_words", 5, ["clean@toy"]),
+    ("split.seed", 2, ["split@toy"]),
+    ("training.default.seed", 2, of("train")),
+    ("training.toy.updates", 8, of("train")),
+    ("training.other", {}, []),
     ("vocabularies.bpe.size", 180, ["vocabulary@toy-bpe"]),
-    (f"models.{PRENORM}.learning.clip", 2.0, of("train", systems=BOTH[1:])),
-    (f"models.{PRENORM}.arch.dropout", 0.2, of("train", "decode", systems=BOTH[1:])),
-    ("average.checkpoints", 1, of("average")),
+    ("vocabularies.other", {}, []),
+    (f"{PRENORM}.tiny.clip", 2.0, of("train", "decode", systems=BOTH[1:])),
+    (f"{PRENORM}.tiny.dropout", 0.2, of("train", "decode", systems=BOTH[1:])),
+    (f"{PRENORM}.default.clip", 2.0, of("train", "decode", systems=BOTH[1:])),
+    (f"{POSTNORM}.default.dropout", 0.2, of("train", "decode", systems=BOTH[:1])),
+    (f"{PRENORM}.small", {}, []),
+    ("average.tiny.checkpoints", 1, of("average")),
+    ("average.base", {"checkpoints": 1}, []),
     ("decode.beam_size", 1, of("decode")),
-    ("corpora.toy.average.tiny", 1, of("average")),
-    ("corpora.toy.average.base", 1, of("average")),
-    ("corpora.toy.decode.beam_size", 1, of("decode")),
     ("score.length_buckets", [5], [*of("score"), "report"]),
     ("attend.sentences", 1, of("attend")),
     ("report.samples", 1, ["report"]),
     ("build.models", ["transformer_prenorm"], ["report"]),
-    ("corpora.other", {}, []),
     ("pipeline/models/transformer_prenorm.py", "# new\n", of("train", "decode", "attend", systems=BOTH[1:])),
     ("pipeline/layers/attention.py", "# new\n", of("train", "decode", "attend")),
     ("pipeline/training/averaging.py", "# new\n", of("average")),
@@ -128,6 +137,16 @@ def test_tweak_changes_exactly_what_reads_it(built, monkeypatch, name, value, ch
         assert set(Repo().status()) - {"check"} == set(changed)
 
 
+def test_a_corpus_that_nobody_chose_changes_nothing(built, monkeypatch):
+    monkeypatch.chdir(built.root)
+    path = built.root / "corpora/other.yaml"
+    shutil.copyfile(built.root / CORPUS, path)
+    try:
+        assert set(Repo().status()) == {"check"}
+    finally:
+        path.unlink()
+
+
 @pytest.mark.parametrize("name", ["cli", "progress", "terminal", *fingerprint.TRACKING])
 def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
     monkeypatch.chdir(built.root)
@@ -135,9 +154,10 @@ def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
         assert Repo().status() == {}
 
 
-def test_decoding_otherwise_runs_what_follows_and_nothing_else(copy):
+@pytest.mark.parametrize("name", ["decode.max_length_offset", f"{CORPUS}:decode.max_length_offset"])
+def test_decoding_otherwise_runs_what_follows_and_nothing_else(copy, name):
     """`check` runs too, writes what it wrote before, and nothing follows from it."""
-    copy.edit("decode.max_length_offset", 0)
+    copy.edit(name, 0)
     assert set(copy.repro()) == {"check", *of("decode", "score"), "report"}
 
 
@@ -181,8 +201,8 @@ def test_from_scratch_elsewhere_gives_the_same_bytes(built, make):
 def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
     """kill -9 of the stage, or of dvc and everything below it, once the first checkpoint is there."""
     stage = f"train@{BOTH[1]}"
-    copy.edit("corpora.toy.training.updates", 400)
-    copy.edit("corpora.toy.training.validation_interval", 200)
+    copy.edit("training.toy.updates", 400)
+    copy.edit("training.toy.validation_interval", 200)
     whole = Project(tmp_path / "whole")
     shutil.copytree(copy.root, whole.root, symlinks=True)
     assert whole.repro(stage) == ["check", stage]
@@ -205,8 +225,8 @@ def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
 def test_killed_at_ten_random_moments_averages_to_the_same_bytes(copy, tmp_path):
     """kill -9 within a second of a checkpoint of each run's own, of the stage or of all by turns."""
     stage, system = f"average@{BOTH[1]}", BOTH[1]
-    copy.edit("corpora.toy.training.updates", 6000)
-    copy.edit("corpora.toy.training.validation_interval", 3000)
+    copy.edit("training.toy.updates", 6000)
+    copy.edit("training.toy.validation_interval", 3000)
     whole = Project(tmp_path / "whole")
     shutil.copytree(copy.root, whole.root, symlinks=True)
     whole.repro(stage)

@@ -89,8 +89,9 @@ class Project:
         folder.mkdir()
         self.folder, self.downloads, self.address = folder, downloads, f"{server.address}{PATHS[kind]}"
         part = PARTS[kind].format(server.address)
-        section = f"{{source_language: de, target_language: en, parts: {{train: {{kind: files, {part}}}}}}}"
-        (folder / "params.yaml").write_text(f"corpora: {{toy: {{download: {section}}}}}\n")
+        (folder / "corpora").mkdir()
+        corpus = f"{{source_language: de, target_language: en, parts: {{train: {{kind: files, {part}}}}}}}\n"
+        (folder / "corpora/toy.yaml").write_text(corpus)
 
     def run(self) -> Done:
         """One run: right bytes, or one clean line that names the file, and never anything outside of two folders."""
@@ -105,7 +106,7 @@ class Project:
             assert len(done.said) < 800, done
             assert self.address in done.said, done
             assert not (self.folder / "data/download/toy").exists(), done
-        assert set(os.listdir(self.folder)) <= {"params.yaml", "said.txt", "work", "data"}
+        assert set(os.listdir(self.folder)) <= {"corpora", "said.txt", "work", "data"}
         return done
 
     def check_right(self, done: Done) -> None:
@@ -440,7 +441,7 @@ def test_broken_archives_are_fetched_again(campaign, tmp_path: Path, server: Ser
             for path in (folder / "work/downloads").iterdir():
                 assert path.suffix not in (".partial", ".doubt"), path
                 path.unlink()
-            assert set(os.listdir(folder)) <= {"params.yaml", "said.txt", "work", "data"}
+            assert set(os.listdir(folder)) <= {"corpora", "said.txt", "work", "data"}
 
 
 UNSAFE = ["../evil", "a/../../evil", "/tmp/evil", "..\\evil", "C:evil", "a/" + "../" * 40 + "evil", "\x1b[2J/../x"]
