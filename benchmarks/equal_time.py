@@ -7,8 +7,8 @@
 at the end (linearly, eole: along a cosine). The rate is the one found for this project. How many updates fit into the
 minutes is measured first, of all in turn: so each has the same machine, however much other tenants leave of it at
 which hour. Then each trains for as many from scratch; how long that took stands in the table too. Last each translates
-the test part by its own beam search, beam 5. This project averages as many states of the last tenth as section
-`average` says; the others have their last one.
+the test part by its own beam search, beam 5. This project averages as many states of the last tenth as
+`average.small` says; the others have their last one.
 """
 
 import sys

@@ -66,7 +66,7 @@ with process_group() as ranks:
     )
     tokens = real = computed = 0
     began = time.perf_counter()
-    averaged = Averaging.load("average").checkpoints
+    averaged = Averaging.load("average.small").checkpoints
     every = max(1, updates // 10 // averaged)  # so that they span the last tenth
     saved: list[Path] = []
     for number, step in enumerate(steps, 1):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from pipeline import catalogue, files
 from pipeline.commands import project
+from pipeline.files import DataError
 from pipeline.params import DEFAULT, PATH, read_yaml
 from pipeline.system import Build, System
 from pipeline.terminal import printable
@@ -54,6 +55,15 @@ def state(system: System) -> str:
         return "not built"
     if not system.metrics.exists():
         return "built, not scored"
-    scores = {part: found for part, found in files.read_json(system.metrics).items() if part != "validation"}
-    shown = {part: " ".join(f"{name} {value:.1f}" for name, value in found.items()) for part, found in scores.items()}
+    scores = files.read_json(system.metrics)
+    try:
+        shown = {part: " ".join(map(score, found.items())) for part, found in scores.items() if part != "validation"}
+    except (AttributeError, TypeError, ValueError):
+        raise DataError(f"{system.metrics}: holds no scores; expected what the stage score writes") from None
     return ", ".join(f"{part} {text}" for part, text in shown.items())
+
+
+def score(named: tuple[str, float]) -> str:
+    """A score, or a number of sentences, behind its name."""
+    name, value = named
+    return f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:.1f}"

@@ -2,20 +2,23 @@
 
 import os
 import re
+import shutil
+import signal
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
 from pipeline import catalogue, files
 from pipeline.commands import project
-from pipeline.corpora import downloading, local, parts
+from pipeline.corpora import archives, downloading, local, parts, readers
 from pipeline.corpora.fetching import Store
-from pipeline.corpora.sources import Download
+from pipeline.corpora.sources import Download, Local
 from pipeline.encoding import suggestion
 from pipeline.files import DataError
-from pipeline.params import DEFAULT, NAME, PATH
+from pipeline.params import DEFAULT, NAME, PATH, read_yaml
 from pipeline.system import corpus_file
 
 HEAD = """\
@@ -56,28 +59,33 @@ def new_corpus(
     check_name(name)
     kinds = {"--source and --target": source or target, "--table": table, "--hub": hub}
     if sum(one is not None for one in kinds.values()) != 1:
-        raise DataError(f"nmt new-corpus: expected one of {', '.join(kinds)}")
+        given = " and ".join(kind for kind, one in kinds.items() if one is not None) or "none"
+        raise DataError(f"nmt new-corpus: expected one of {', '.join(kinds)}, got {given}")
+    if table is None and hub is None:
+        check_no_column(source_column, target_column)
+    train_files = pair_of("", source, target)
+    test_files = pair_of("test-", test_source, test_target)
     source_code = language("--source-language", source_language, source)
     target_code = language("--target-language", target_language, target)
     codes = source_code, target_code
-    with Copies(name) as copies:
+    with rolled_back_by_signals(), Copies(name) as copies:
         if hub is not None:
             train = hub_part(hub, source_column, target_column)
         elif table is not None:
             train = copies.table(table, source_column, target_column)
         else:
-            train = copies.pair("train", codes, "", source, target)
+            assert train_files is not None
+            train = copies.pair("train", codes, *train_files)
         about: dict[str, Any] = {"source_language": source_code, "target_language": target_code}
         about["parts"] = {parts.TRAIN: train}
-        if test_source or test_target:
-            about["parts"][parts.TEST] = copies.pair("test", codes, "test-", test_source, test_target)
-        if faults := list(Download.faults(about, "", corpus_file(name))):
-            raise DataError("\n".join(faults))
-        download = Download.model_validate(about)
-        found = None if hub else count(download)
-        write(name, download, licence, found, only=only)
+        if test_files:
+            about["parts"][parts.TEST] = copies.pair("test", codes, *test_files)
+        download = copies.originals(about)
+        found = {part: count(part, download) for part, where in download.parts.items() if isinstance(where, Local)}
+        copies.make()
+        write(name, Download.model_validate(about), licence, found.get(parts.TRAIN), only=only)
         copies.keep()
-    size = f"{found.pairs:,} pairs" if found else f"the data set {hub}"
+    size = f"{found[parts.TRAIN].pairs:,} pairs" if parts.TRAIN in found else f"the data set {hub}"
     print(f"{corpus_file(name)}: {size}; `make repro` builds it")
 
 
@@ -88,8 +96,33 @@ def check_name(name: str) -> None:
     """
     if not re.fullmatch(NAME, name) or name == DEFAULT:
         raise DataError(f"NAME: must be letters, digits and underscores, and not {DEFAULT!r}, got {name!r}")
-    if corpus_file(name).exists():
+    if os.path.lexists(corpus_file(name)):
         raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one")
+    if name in read_yaml(PATH)["training"]:
+        raise DataError(f"{PATH}: training.{name}: is that of an earlier corpus; remove it, or choose another name")
+
+
+def pair_of(prefix: str, source: Path | None, target: Path | None) -> tuple[Path, Path] | None:
+    """The two files of a part; None where neither is given.
+
+    Raises: DataError naming the one that is not given beside the other.
+    """
+    if source is not None and target is not None:
+        return source, target
+    if source is target:
+        return None
+    missing = "source" if source is None else "target"
+    raise DataError(f"--{prefix}{missing}: is missing; expected both --{prefix}source and --{prefix}target")
+
+
+def check_no_column(source_column: str | None, target_column: str | None) -> None:
+    """Check that no column is named where there are none.
+
+    Raises: DataError.
+    """
+    for option, column in (("--source-column", source_column), ("--target-column", target_column)):
+        if column is not None:
+            raise DataError(f"{option}: is for --table and --hub, got {column!r}; expected none beside --source")
 
 
 def language(option: str, text: str | None, path: Path | None) -> str:
@@ -102,7 +135,7 @@ def language(option: str, text: str | None, path: Path | None) -> str:
     endings = [ending.removeprefix(".") for ending in (path.suffixes if path else [])]
     found = [one for one in endings if re.fullmatch(r"[A-Za-z]{2,3}", one) and one not in ("gz", "txt", "tsv")]
     if not found:
-        raise DataError(f"{option}: the name of the file does not end in a language; expected one, such as de")
+        raise DataError(f"{option}: is missing, and no name of a file ends in a language; expected one, such as de")
     return found[-1]
 
 
@@ -111,7 +144,7 @@ def number(option: str, text: str | None, usual: int) -> int:
 
     Raises: DataError where it is no number.
     """
-    if text is not None and not text.isdecimal():
+    if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise DataError(f"{option}: must be the number of a column of the table, got {text!r}; expected 1 or more")
     return usual if text is None else int(text)
 
@@ -124,11 +157,28 @@ def hub_part(dataset: str, source_column: str | None, target_column: str | None)
     return where | {"source_column": source_column, "target_column": target_column}
 
 
+@contextmanager
+def rolled_back_by_signals() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise SystemExit, so that what was begun is taken back, as by Ctrl-C."""
+
+    def end(number: int, _: object) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class Copies:
     """Copies of the user's files in my/, which are taken back unless they are to be kept."""
 
     def __init__(self, name: str) -> None:
-        self.name, self.made, self.kept = name, list[Path](), False
+        self.name, self.kept = name, False
+        self.planned: dict[str, Path] = {}  # the copy -> the user's file
+        self.made: list[Path] = []
 
     def __enter__(self) -> "Copies":
         return self
@@ -138,27 +188,46 @@ class Copies:
             for path in self.made:
                 path.unlink(missing_ok=True)
 
+    def make(self) -> None:
+        """Copy the files."""
+        for copy, path in self.planned.items():
+            with files.new_file(Path(copy), "wb") as file, path.open("rb") as original:
+                self.made.append(Path(copy))
+                shutil.copyfileobj(original, file)
+
     def keep(self) -> None:
         """All has gone well."""
         self.kept = True
 
-    def pair(self, part: str, languages: tuple[str, str], prefix: str, *paths: Path | None) -> dict[str, str]:
+    def originals(self, about: dict[str, Any]) -> Download:
+        """What a corpus's file is to say, with the user's files in the place of the copies.
+
+        Raises: DataError listing every fault.
+        """
+        found = {
+            name: {key: self.original(value) for key, value in part.items()} for name, part in about["parts"].items()
+        }
+        if faults := list(Download.faults(about | {"parts": found}, "", corpus_file(self.name))):
+            raise DataError("\n".join(faults))
+        return Download.model_validate(about | {"parts": found})
+
+    def original(self, value: Any) -> Any:
+        """The user's file, where the value is the path of its copy; else the value."""
+        return str(self.planned[value]) if value in self.planned else value
+
+    def pair(self, part: str, languages: tuple[str, str], source: Path, target: Path) -> dict[str, str]:
         """A part of two parallel files.
 
-        Raises: DataError where one of the two is not given.
+        Raises: DataError where one cannot be copied.
         """
-        sides = dict(zip(("source", "target"), paths, strict=True))
-        if missing := [side for side, path in sides.items() if path is None]:
-            raise DataError(f"--{prefix}{missing[0]}: is missing; expected both --{prefix}source and --{prefix}target")
-        names = {side: f"{part}.{code}" for side, code in zip(sides, languages, strict=True)}
-        if languages[0] == languages[1]:
-            names = {side: f"{part}.{side}" for side in sides}
-        return {"kind": "local"} | {side: self.add(path, names[side]) for side, path in sides.items() if path}
+        endings = ("source", "target") if languages[0] == languages[1] else languages
+        names = [f"{part}.{ending}" for ending in endings]
+        return {"kind": "local", "source": self.add(source, names[0]), "target": self.add(target, names[1])}
 
     def table(self, path: Path, source_column: str | None, target_column: str | None) -> dict[str, Any]:
         """A part of a table.
 
-        Raises: DataError where a column is no number.
+        Raises: DataError where a column is no number, or the table cannot be copied.
         """
         columns = {
             "source_column": number("--source-column", source_column, 1),
@@ -167,7 +236,7 @@ class Copies:
         return {"kind": "local", "table": self.add(path, "train.tsv")} | columns
 
     def add(self, path: Path, name: str) -> str:
-        """A file below my/: the file itself if it stands there, else a copy of it, by a path from the project's folder.
+        """A file below my/: the file itself if it stands there, else the copy to be made, by its path from here.
 
         Raises: DataError where the file is not there, or another one has the name.
         """
@@ -176,28 +245,31 @@ class Copies:
         inside = Path(os.path.relpath(path.absolute(), Path.cwd()))
         if inside.parts[:1] == local.FOLDER.parts:
             return inside.as_posix()
-        copy = local.FOLDER / f"{self.name}.{name}{'.gz' if path.suffix == '.gz' else ''}"
-        if copy.exists():
+        # The reader knows by their names what is packed, and what has tags between its lines.
+        tagged = "train.tags." if readers.is_tagged(path.name) else ""
+        packed = ".gz" if archives.archive_kind(path.name) == "gz" else ""
+        copy = local.FOLDER / f"{tagged}{self.name}.{name}{packed}"
+        if os.path.lexists(copy):
             raise DataError(f"{copy}: already there; expected a new name, or this path in place of {path}")
-        copy.parent.mkdir(exist_ok=True)
-        self.made.append(copy)
-        files.copy_file(path, copy)
+        self.planned[copy.as_posix()] = path
         return copy.as_posix()
 
 
-def count(download: Download) -> Found:
-    """How many pairs the training part has, and words of the target language.
+def count(part: str, download: Download) -> Found:
+    """How many pairs a part has, and words of the target language; only `train` may hold what is no UTF-8.
 
     Raises: DataError where the files are no parallel text.
     """
     store = Store(Path("work/downloads"), None)
-    with downloading.opened(download.parts[parts.TRAIN], download, store) as (pairs, sides, _):
-        num_pairs = num_words = 0
-        for num_pairs, (_, target) in enumerate(pairs, 1):  # noqa: B007 (the count is wanted)
-            num_words += len(target.split())
-    if not num_words:
-        raise DataError(f"{sides[1]}: holds no text; expected sentences")
-    return Found(num_pairs, num_words)
+    with downloading.opened(download.parts[part], download, store) as (pairs, sides, _):
+        checked = pairs if part == parts.TRAIN else readers.decoded(pairs, *sides)
+        num_pairs, num_words = 0, [0, 0]
+        for num_pairs, pair in enumerate(checked, 1):  # noqa: B007 (the count is wanted)
+            num_words = [number + len(text.split()) for number, text in zip(num_words, pair, strict=True)]
+    for side, number in zip(sides, num_words, strict=True):
+        if not number:
+            raise DataError(f"{side}: holds no text; expected sentences")
+    return Found(num_pairs, num_words[1])
 
 
 def write(name: str, download: Download, licence: str, found: Found | None, *, only: bool) -> None:
@@ -205,21 +277,26 @@ def write(name: str, download: Download, licence: str, found: Found | None, *, o
 
     Raises: ParamsError where the project would not be right with it.
     """
-    from dvc.utils.serialize import modify_yaml  # DVC takes a second to import
+    from dvc.utils.serialize import dumps_yaml, parse_yaml_for_update  # DVC takes a second to import
 
     path, before = corpus_file(name), PATH.read_bytes()
+    params = parse_yaml_for_update(before.decode(), PATH)
+    params["training"][name] = flow(suggestion.training(*found) if found else {})
+    corpora = params["build"]["corpora"]
+    if only:
+        corpora.clear()
+    corpora.append(name)
     try:
         with files.new_file(path) as file:
             file.write("".join(corpus_text(download, licence, found)))
-        with modify_yaml(PATH) as params:
-            params["training"][name] = flow(suggestion.training(*found) if found else {})
-            others = [] if only else list(params["build"]["corpora"])
-            params["build"]["corpora"] = [*others, name]
+        with files.new_file(PATH) as file:
+            file.write(dumps_yaml(params))
         catalogue.check()
     except BaseException:
         path.unlink(missing_ok=True)
-        with files.new_file(PATH, "wb") as file:
-            file.write(before)
+        if PATH.read_bytes() != before:
+            with files.new_file(PATH, "wb") as file:
+                file.write(before)
         raise
 
 

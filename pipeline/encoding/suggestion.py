@@ -33,12 +33,12 @@ def training(num_pairs: int, num_words: int) -> dict[str, int]:
     validation_interval = 5 * checkpoint_interval
     return {
         "updates": max(1, round(updates / validation_interval)) * validation_interval,
+        "threads": 1 if num_pairs < LARGE_PAIRS else 0,
         "tokens_per_update": band.tokens_per_update,
         "tokens_per_batch": min(band.tokens_per_update * 4 // 3, 12_500),
         "max_length": 100,
         "validation_interval": validation_interval,
         "checkpoint_interval": checkpoint_interval,
-        "threads": 1 if num_pairs < LARGE_PAIRS else 0,
     }
 
 
