@@ -14,7 +14,7 @@ from tests.toys import systems, tiny_project, trainings
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.name for path in ROOT.glob("benchmarks/*.py"))
-AVERAGE = "average: {checkpoints: 2}\n"
+AVERAGE = "average: {small: {checkpoints: 2}}\n"
 
 
 def run(folder: Path, name: str, *arguments: str) -> str:

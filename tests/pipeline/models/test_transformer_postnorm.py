@@ -27,17 +27,17 @@ def test_it_is_torchs_transformer(torchs, tied, training):
 
 
 @pytest.mark.parametrize(
-    ("size", "width", "exactly", "published"),
+    ("size", "width", "exactly", "reported"),
     [
         ("base", 512, 63_119_496, 65e6),
         ("big", 1024, 214_282_376, 213e6),
     ],
 )
-def test_as_many_weights_as_published(size, width, exactly, published):
+def test_as_many_weights_as_published(size, width, exactly, reported):
     """Table 3 of the publication, of about 37,000 pieces; they count roughly, and say nothing of biases."""
     with torch.device("meta"):
         model = Model(published.arch("transformer_postnorm", size), source_size=37_000, target_size=37_000)
     attention, feed_forward, norm = 4 * (width**2 + width), 8 * width**2 + 5 * width, 2 * width
     by_hand = 6 * (3 * attention + 2 * feed_forward + 5 * norm) + 37_000 * (width + 1)
     assert sum(weight.numel() for weight in model.parameters()) == by_hand == exactly
-    assert by_hand == pytest.approx(published, rel=0.03)
+    assert by_hand == pytest.approx(reported, rel=0.03)
