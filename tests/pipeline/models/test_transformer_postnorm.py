@@ -6,6 +6,7 @@ from torch import nn
 
 from pipeline import ids
 from pipeline.models.transformer_postnorm import Arch, Model
+from tests.toys import published
 from tests.toys.samples import ARCH
 
 SOURCE = torch.tensor([[5, 6, 7, 12, ids.EOS], [8, 4, ids.EOS, ids.PAD, ids.PAD], [ids.EOS] + [ids.PAD] * 4])
