@@ -12,12 +12,12 @@ from typing import Annotated
 import typer
 
 from pipeline import device, files
+from pipeline.averaging import Averaging, average_checkpoints
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding, translate
 from pipeline.evaluation.bleu import bleu
 from pipeline.models import interface
 from pipeline.system import System, corpus_file
-from pipeline.training.averaging import Averaging, average_checkpoints
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import Field, create_model
 
 from pipeline import models
+from pipeline.averaging import Averaging
 from pipeline.corpora import local
 from pipeline.corpora.sources import Download, Text
 from pipeline.decoding.attending import Attending
@@ -21,7 +22,6 @@ from pipeline.params import DEFAULT, PATH, ParamsError, Part, Section, nearest, 
 from pipeline.preparation.cleaning import Cleaning
 from pipeline.preparation.splits import Decontamination, Splitting, check_shares
 from pipeline.system import Build, Name, corpus_file
-from pipeline.training.averaging import Averaging
 from pipeline.training.learning import Learning
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.words import Words
@@ -173,7 +173,7 @@ def choice_faults(project: Project) -> Iterator[str]:
     if not build:
         return
     vocabularies, sizes_of = mapping(project.params, "vocabularies"), mapping(project.params, "models")
-    kinds = {"corpora": ("corpus", project.corpora), "vocabularies": ("vocabulary", vocabularies)}
+    kinds = {"corpora": ("corpus", corpus_names()), "vocabularies": ("vocabulary", vocabularies)}
     for section, (one, known) in {**kinds, "models": ("model", sizes_of)}.items():
         for name in getattr(build, section):
             if name not in known:

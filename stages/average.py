@@ -4,11 +4,11 @@ import shutil
 from pathlib import Path
 
 from pipeline import cli, files, summaries
+from pipeline.averaging import Averaging, average_checkpoints
 from pipeline.fingerprint import states_folder
 from pipeline.params import Reader
 from pipeline.tracking import runs
 from pipeline.training import checkpoint_file
-from pipeline.training.averaging import Averaging, average_checkpoints
 
 READS = ("average.{size}",)
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pipeline.training import copy_task
+from pipeline.commands import copy_task
 
 MODELS = sorted(copy_task.ARCHS)
 

@@ -122,7 +122,7 @@ TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows 
     ("build.models", ["transformer_prenorm"], ["report"]),
     ("pipeline/models/transformer_prenorm.py", "# new\n", of("train", "decode", "attend", systems=BOTH[1:])),
     ("pipeline/layers/attention.py", "# new\n", of("train", "decode", "attend")),
-    ("pipeline/training/averaging.py", "# new\n", of("average")),
+    ("pipeline/averaging.py", "# new\n", of("average")),
     ("pipeline/decoding/beam.py", "# new\n", of("decode", "attend")),
     ("pipeline/evaluation/pages.py", "# new\n", ["report"]),
     ("pipeline/preparation/cleaning.py", "# new\n", ["clean@toy"]),

@@ -8,11 +8,11 @@ from contestants.pipeline_network import network
 from safetensors.torch import save_file
 
 from pipeline import device
+from pipeline.averaging import Averaging, average_checkpoints
 from pipeline.encoding.batching import START, BatchSampler, load_batches
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
 from pipeline.layers.positions import sinusoids
-from pipeline.training.averaging import Averaging, average_checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetched

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.training import copy_task
+from pipeline.commands import copy_task
 
 INTERVAL = 50  # updates between two checks
 LEARNT = 0.99  # share of unseen sentences, new ones in each check

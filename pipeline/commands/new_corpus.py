@@ -265,7 +265,7 @@ def count(part: str, download: Download) -> Found:
         checked = pairs if part == parts.TRAIN else readers.decoded(pairs, *sides)
         num_pairs, num_words = 0, [0, 0]
         for num_pairs, pair in enumerate(checked, 1):  # noqa: B007 (the count is wanted)
-            num_words = [number + len(text.split()) for number, text in zip(num_words, pair, strict=True)]
+            num_words = [number + suggestion.count_words(text) for number, text in zip(num_words, pair, strict=True)]
     for side, number in zip(sides, num_words, strict=True):
         if not number:
             raise DataError(f"{side}: holds no text; expected sentences")

@@ -8,7 +8,7 @@ import torch
 from pipeline import device, files, ids, summaries, weights
 from pipeline.decoding import attending
 from pipeline.decoding.search import Hypothesis
-from pipeline.decoding.translate import Decoding, n_best
+from pipeline.decoding.translate import Decoding, n_best, translate
 from pipeline.models import interface
 from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
@@ -80,6 +80,16 @@ class Translator:
         """The `number` best translations of each source, the best first."""
         pieces, unknown = [source.ids for source in sources], self.vocabulary.whole_words
         return n_best(self.model, pieces, decoding, self.where, number, unknown=unknown)
+
+    def translate(self, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool) -> list[str]:
+        """The best translation of each line, read whole; with `unknown` it may hold unknown words.
+
+        `what` is the label of the progress bar.
+        """
+        sources = self.vocabulary.encode_source(lines)
+        return self.vocabulary.decode_target(
+            translate(self.model, sources, decoding, self.where, what, unknown=unknown)
+        )
 
     def text(self, pieces: Sequence[int]) -> str:
         """The line that target pieces spell."""

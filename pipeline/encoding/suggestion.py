@@ -1,7 +1,9 @@
 """A training budget that suits a corpus of some size, to start from."""
 
+import unicodedata
 from typing import NamedTuple
 
+CHARACTERS_PER_WORD = 2  # in Chinese, Japanese and Korean
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
 LARGE_PAIRS = 100_000  # from here on a training takes all cores
 
@@ -23,6 +25,12 @@ BANDS = (
 )
 CHECKPOINTS = 50  # that a training writes
 LONGEST = 100_000  # updates
+
+
+def count_words(line: str) -> int:
+    """How many words a line has, about: stretches between spaces, and pairs of wide characters, as Chinese has them."""
+    num_wide = sum(unicodedata.east_asian_width(character) == "W" for character in line)
+    return max(len(line.split()), num_wide // CHARACTERS_PER_WORD)
 
 
 def training(num_pairs: int, num_words: int) -> dict[str, int]:

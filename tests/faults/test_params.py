@@ -207,5 +207,6 @@ def test_a_fault_of_a_corpus_is_named_at_once(kind, project_root, tmp_path, monk
     spoil(tmp_path / CORPUS, edit)
     with campaign.trying("a corpus's file that DVC trips over", kind):
         said = said_at_once()
-        assert all(line.startswith((CORPUS, "params.yaml: build.corpora: unknown corpus")) for line in said), said
+        unknown = "params.yaml: build.corpora: unknown corpus"  # where the whole file is gone
+        assert all(line.startswith(CORPUS if (tmp_path / CORPUS).exists() else unknown) for line in said), said
         assert all(any(line in one for one in said) for line in lines), said

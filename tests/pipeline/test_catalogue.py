@@ -267,7 +267,7 @@ def test_parts_of_the_wrong_type_break_nothing(faults):
 
 
 def test_a_file_that_is_no_yaml_is_named_with_the_other_faults(tmp_path, faults, monkeypatch):
-    faults({"decode.beam_size": 0})
+    faults({"decode.beam_size": 0, "build.corpora": ["broken"]})
     (tmp_path / "corpora/broken.yaml").write_text("a: [")
     (tmp_path / "corpora/my-own.yaml").write_text("{}")
     with pytest.raises(ParamsError) as error:
@@ -276,6 +276,7 @@ def test_a_file_that_is_no_yaml_is_named_with_the_other_faults(tmp_path, faults,
     assert found[0].startswith("corpora/broken.yaml line 1 column 5: not valid YAML, ")
     assert "corpora/my-own.yaml: must be named in letters, digits and underscores, got 'my-own'" in found
     assert "params.yaml: decode.beam_size: should be greater than 0, got 0" in found
+    assert not any("unknown corpus" in line for line in found)
 
 
 def test_files_of_ones_own_stand_where_dvc_watches_them(faults):

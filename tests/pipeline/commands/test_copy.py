@@ -1,7 +1,7 @@
 import pytest
 
-from pipeline.training import copy_task
-from pipeline.training.copy_task import Progress
+from pipeline.commands import copy_task
+from pipeline.commands.copy_task import Progress
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_system_errors_that_are_no_bugs_are_one_line(fails, monkeypatch, error, 
     def stumble(*_, **__):
         raise error
 
-    monkeypatch.setattr("pipeline.training.copy_task.run", stumble)
+    monkeypatch.setattr("pipeline.commands.copy_task.run", stumble)
     assert fails("copy", "--model", "rnnsearch") == line
 
 
@@ -80,7 +80,7 @@ def test_bug_is_a_traceback(run, monkeypatch):
     def stumble(*_, **__):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("pipeline.training.copy_task.run", stumble)
+    monkeypatch.setattr("pipeline.commands.copy_task.run", stumble)
     with pytest.raises(OSError, match="Input/output error"):
         run("copy", "--model", "rnnsearch")
 

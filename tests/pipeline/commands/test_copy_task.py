@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from pipeline import models
-from pipeline.training import copy_task
-from pipeline.training.copy_task import LENGTH, UNSEEN, UnknownModelError, run, sentences
+from pipeline.commands import copy_task
+from pipeline.commands.copy_task import LENGTH, UNSEEN, UnknownModelError, run, sentences
 
 
 def checks(**changed):

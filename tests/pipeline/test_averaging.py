@@ -3,10 +3,10 @@ import re
 import pytest
 import torch
 
+from pipeline.averaging import Averaging, average_checkpoints
 from pipeline.files import DataError
 from pipeline.params import ParamsError
 from pipeline.training import checkpoint_file
-from pipeline.training.averaging import Averaging, average_checkpoints
 
 
 @pytest.fixture
