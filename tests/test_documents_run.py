@@ -112,13 +112,13 @@ def run_nmt(words: list[str], project: Path, built: Path) -> None:
     for option, value in (("--system", SYSTEM), ("--file", "data/split/toy/test.source.txt")):
         if option in words:
             words[words.index(option) + 1] = value
-    if words[1] == "copy":
+    if words[1] == "copy-task":
         words += ["--updates", "2"]  # the last one counts; 1: not learnt in so few
     if words[1] in ("new-corpus", "repro"):
         words = [*words[:2], "--help"]  # the one reads files of the reader's own, the other builds everything
     folder, ends = (
         (project if words[1] in ("anatomy", "check", "list") else built),
-        ((0, 1) if words[1] == "copy" else (0,)),
+        ((0, 1) if words[1] == "copy-task" else (0,)),
     )
     run([sys.executable, "-m", "pipeline.commands.nmt", *words[1:]], folder, ends)
 

@@ -1,17 +1,19 @@
-"""The copy task: a model learns to repeat ten digits, or to reverse them, and is checked on unseen sentences."""
+"""`nmt copy-task`: whether a model can learn at all, by ten digits that it repeats or reverses."""
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import torch
+import typer
 
+from pipeline import catalogue
 from pipeline.decoding import greedy
 from pipeline.encoding.batching import START, BatchSampler, collate, load_batches, sorted_batches
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
-from pipeline.params import nearest
+from pipeline.params import DEFAULT, ParamsError, nearest
 from pipeline.seeding import generator, seed_for
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
@@ -21,35 +23,10 @@ VOCABULARY, DIGITS = 11, range(4, 11)  # seven digits beside the four special pi
 LENGTH = 10  # of a sentence, unless asked otherwise
 TRAINED, UNSEEN = 20_000, 400  # sentences to train on, and sentences of each check
 
-RECURRENT: dict[str, Any] = {"embedding": 32, "dropout": 0.0, "output_dropout": 0.0, "teacher_forcing": 1.0}
-TRANSFORMER: dict[str, Any] = {
-    "encoder_layers": 1,
-    "decoder_layers": 1,
-    "width": 32,
-    "heads": 2,
-    "feed_forward": 64,
-    "dropout": 0.0,
-    "attention_dropout": 0.0,
-    "feed_forward_dropout": 0.0,
-    "tied_embeddings": "all",
-    "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
-}
-CHO: dict[str, Any] = {"context_layer": False, "start_layer": True}
-ADDITIVE: dict[str, Any] = {"attention": {"kind": "additive", "size": 32}, "scope": {"kind": "global"}}
-ARCHS: dict[str, dict[str, Any]] = {
-    "rnn_encdec": RECURRENT | {"width": 128, "maxout": 64, "reset_gate": "after", "reverse_source": True} | CHO,
-    "gru_attention": RECURRENT | {"encoder_width": 32, "bidirectional": True, "width": 64} | ADDITIVE,
-    "bilstm_attention": RECURRENT | {"embedding": 64, "encoder_width": 64, "width": 128, "initialisation": "torch"},
-    "rnnsearch": RECURRENT | {"width": 64, "alignment": 64, "maxout": 64, "reset_gate": "before"},
-    "transformer_postnorm": TRANSFORMER,
-    "transformer_prenorm": TRANSFORMER,
-}
-PEAK_RATE = {name: 5e-3 if name.startswith("transformer") else 1e-2 for name in ARCHS}  # at BATCH sentences an update
+PEAK_RATE = 5e-3  # at BATCH sentences an update
 BATCH, WARMUP = 80, 100
-
-
-class UnknownModelError(ValueError):
-    """There is no model of that name."""
+INTERVAL = 50  # updates between two checks
+LEARNT = 0.99  # share of unseen sentences, new ones in each check
 
 
 class Progress(NamedTuple):
@@ -62,36 +39,81 @@ class Progress(NamedTuple):
     predicted: list[int]
 
 
-def run(
-    name: str, *, reverse: bool, batch_size: int, updates: int, interval: int, seed: int, length: int = LENGTH
-) -> Iterator[Progress]:
-    """Train the model called `name` on `batch_size` sentences an update; check it every `interval` updates.
+def copy_task(
+    model: Annotated[str, typer.Option(help="A model, such as rnnsearch.")],
+    size: Annotated[str, typer.Option(help="One of its sizes in params.yaml; without dropout.")] = "tiny",
+    reverse: Annotated[bool, typer.Option("--reverse", help="Write the digits backwards.")] = False,
+    batch_size: Annotated[int, typer.Option(min=1, max=TRAINED, help="Sentences an update.")] = BATCH,
+    length: Annotated[int, typer.Option(min=2, max=50, help="Digits a sentence.")] = LENGTH,
+    updates: Annotated[int, typer.Option(min=1, help="Give up after so many.")] = 5000,
+    peak_rate: Annotated[float, typer.Option(min=0, help="Highest learning rate, for 80 sentences.")] = PEAK_RATE,
+    seed: Annotated[int, typer.Option(min=0, help="Of the weights and the sentences.")] = 1,
+) -> None:
+    """Train a model to copy digits, until it copies digits that it never saw.
 
-    Source: the first example of the Annotated Transformer, on a smaller model and with sentences of seven digits.
-    Raises: UnknownModelError.
+    Prints the loss and the share of unseen sentences that are copied exactly. The exit status is 0 as soon as that is
+    99 %, and 1 if the updates run out before.
     """
-    if name not in ARCHS:
-        raise UnknownModelError(f"copy task: unknown model, got {name!r}{nearest(name, ARCHS)}")
-    module, learning = interface.find(name), learning_of(name, batch_size)
-    arch = module.Arch.model_validate(ARCHS[name])
+    last = None
+    arch, asked = read_arch(model, size), {"batch_size": batch_size, "length": length, "updates": updates}
+    for last in run(model, arch, reverse=reverse, interval=INTERVAL, seed=seed, peak_rate=peak_rate, **asked):
+        source, output = (" ".join(map(str, pieces)) for pieces in (last.source, last.predicted))
+        print(f"update {last.update}: loss {last.loss:.3f}, {last.exact:.1%} exact, {source} -> {output}", flush=True)
+        if last.exact >= LEARNT:
+            break
+    assert last is not None, "at least one check"
+    learnt = last.exact >= LEARNT
+    print(f"{model}: {'' if learnt else 'not '}learnt in {last.update} updates, {last.exact:.1%} exact")
+    raise typer.Exit(0 if learnt else 1)
+
+
+def read_arch(model: str, size: str) -> Any:
+    """The architecture of `models.<model>.<size>` in params.yaml, without dropout.
+
+    Raises: ParamsError if there is no such model or size, or its section has faults.
+    """
+    if model not in (known := catalogue.model_names()):
+        raise ParamsError(f"--model: unknown model, got {model!r}{nearest(model, known)}")
+    arch = interface.find(model).Arch.load_own(f"models.{model}.{DEFAULT}", f"models.{model}.{size}")
+    rates = [name for name in type(arch).model_fields if name.endswith("dropout")]
+    return arch.changed(**dict.fromkeys(rates, 0.0))
+
+
+def run(
+    model: str,
+    arch: Any,
+    *,
+    reverse: bool,
+    batch_size: int,
+    updates: int,
+    interval: int,
+    seed: int,
+    length: int = LENGTH,
+    peak_rate: float = PEAK_RATE,
+) -> Iterator[Progress]:
+    """Train a model of an architecture on `batch_size` sentences an update; check it every `interval` updates.
+
+    Source: the first example of the Annotated Transformer, with sentences of seven digits.
+    """
     torch.manual_seed(seed_for(seed, "weights"))
-    model = module.Model(arch, source_size=VOCABULARY, target_size=VOCABULARY)
+    network = interface.find(model).Model(arch, source_size=VOCABULARY, target_size=VOCABULARY)
     part = sentences(TRAINED, length, reverse=reverse, seed=seed, check=0)
+    learning = learning_of(peak_rate, batch_size)
     sampler = BatchSampler(part, training_of(updates, batch_size, length, seed), learning.batches)
     batches = load_batches(sampler, part, START, updates)
-    optimizer = learning.optimizer.build(model)
+    optimizer = learning.optimizer.build(network)
     width = arch.width
-    for step in train(model, optimizer, batches, learning, width=width, last=updates, seed=seed, ranks=Ranks()):
+    for step in train(network, optimizer, batches, learning, width=width, last=updates, seed=seed, ranks=Ranks()):
         if step.update % interval == 0 or step.update == updates:
             unseen = sentences(UNSEEN, length, reverse=reverse, seed=seed, check=step.update)
-            predicted = predict(model, unseen)
+            predicted = predict(network, unseen)
             correct = sum(pieces == unseen.target[row].tolist() for row, pieces in enumerate(predicted))
             yield Progress(step.update, step.loss, correct / UNSEEN, unseen.source[0].tolist(), predicted[0])
 
 
-def learning_of(name: str, batch_size: int) -> Learning:
-    """Section `learning` for the task; the peak rate grows with the fourth root of `batch_size`."""
-    peak_rate = PEAK_RATE[name] * (batch_size / BATCH) ** 0.25
+def learning_of(peak_rate: float, batch_size: int) -> Learning:
+    """How the task is learnt; the peak rate grows with the fourth root of `batch_size`."""
+    peak_rate *= (batch_size / BATCH) ** 0.25
     return Learning.model_validate(
         {
             "batches": {"kind": "sentences", "sentences_per_update": batch_size, "pool_pairs": batch_size},

@@ -265,11 +265,18 @@ def count(part: str, download: Download) -> Found:
         checked = pairs if part == parts.TRAIN else readers.decoded(pairs, *sides)
         num_pairs, num_words = 0, [0, 0]
         for num_pairs, pair in enumerate(checked, 1):  # noqa: B007 (the count is wanted)
-            num_words = [number + suggestion.count_words(text) for number, text in zip(num_words, pair, strict=True)]
+            num_words = [
+                number + suggestion.count_words(readable(text)) for number, text in zip(num_words, pair, strict=True)
+            ]
     for side, number in zip(sides, num_words, strict=True):
         if not number:
             raise DataError(f"{side}: holds no text; expected sentences")
     return Found(num_pairs, num_words[1])
+
+
+def readable(text: str | bytes) -> str:
+    """A line of a training part, which may hold bytes that are not UTF-8; `clean` drops these lines."""
+    return text if isinstance(text, str) else text.decode(errors="replace")
 
 
 def write(name: str, download: Download, licence: str, found: Found | None, *, only: bool) -> None:

@@ -8,7 +8,7 @@ from pipeline import cli
 from pipeline.commands.anatomy import anatomy
 from pipeline.commands.attention import attention
 from pipeline.commands.check import check
-from pipeline.commands.copy import copy
+from pipeline.commands.copy_task import copy_task
 from pipeline.commands.export import export
 from pipeline.commands.list_all import list_all
 from pipeline.commands.new_corpus import new_corpus
@@ -23,8 +23,9 @@ commands = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # which keeps the line breaks of docstrings
 )
-for command in (translate, attention, anatomy, copy, export, check, repro):
+for command in (translate, attention, anatomy, export, check, repro):
     commands.command()(cli.to_the_end(command))
+commands.command(name="copy-task")(cli.to_the_end(copy_task))
 commands.command(name="list")(cli.to_the_end(list_all))
 commands.command(name="new-corpus")(cli.to_the_end(new_corpus))
 

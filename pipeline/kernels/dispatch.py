@@ -1,7 +1,7 @@
 """Where a layer's arithmetic is chosen: our kernel if it is quicker on this device and dtype, torch's own otherwise.
 
-The kernels are for CPUs. Beside each stands its twin in plain torch, `plain_...`, and a test that the two agree in
-values and gradients. Nothing above this room imports anything of it but this module.
+All kernels but that of cross-entropy are for CPUs. Beside each is its twin in plain torch, `plain_...`, and a test that
+the two agree in values and gradients. Code outside this room imports this module alone.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.kernels.attention import additive_mask, attention_with_dropout
-from pipeline.kernels.dropout import MaskedDropout, ReLUDropout, draw_mask
+from pipeline.kernels.cross_entropy import SmoothedCrossEntropy
+from pipeline.kernels.dropout import MaskedDropout, draw_mask
 from pipeline.kernels.linear import Bf16Linear
 from pipeline.kernels.prepacked import can_prepack, prepacked_linear
 
@@ -28,16 +29,6 @@ def dropout(x: Tensor, rate: float, *, training: bool) -> Tensor:
     if x.device.type != "cpu":
         return F.dropout(x, rate)
     return MaskedDropout.apply(x, draw_mask(x.shape, rate, x.dtype), 1 / (1 - rate))
-
-
-def relu_dropout(x: Tensor, rate: float, *, training: bool) -> Tensor:
-    """Dropout of max(0, x).
-
-    Shapes: x of any shape -> the same.
-    """
-    if not training or not rate or x.device.type != "cpu":
-        return dropout(F.relu(x), rate, training=training)
-    return ReLUDropout.apply(x, draw_mask(x.shape, rate, x.dtype), 1 / (1 - rate))
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -72,3 +63,13 @@ def scaled_dot_product_attention(
     if dropout and query.device.type == "cpu" and query.dtype == torch.bfloat16:
         return attention_with_dropout(query, key, value, additive_mask(query, mask, causal=causal), dropout)
     return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
+
+
+def cross_entropy(logits: Tensor, targets: Tensor, gold: float, other: float, padding: float) -> Tensor:
+    """Sum of -q log p over the rows; q is `gold` for the target, `padding` for PAD, `other` for every other piece.
+
+    The kernel runs on every device, because it keeps no second copy of the logits.
+
+    Shapes: logits (N, V), targets (N,) -> scalar, fp32.
+    """
+    return SmoothedCrossEntropy.apply(logits, targets, gold, other, padding)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 
 class MaskedDropout(torch.autograd.Function):
@@ -30,27 +29,6 @@ class MaskedDropout(torch.autograd.Function):
 def plain_dropout(x: Tensor, keep: Tensor, scale: float) -> Tensor:
     """The twin of `MaskedDropout`."""
     return x * keep * scale
-
-
-class ReLUDropout(torch.autograd.Function):
-    """max(0, x) * keep * scale. Only the result is saved: the gradient passes where it is not 0."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, keep: Tensor, scale: float) -> Tensor:
-        out = F.relu(x).mul_(keep).mul_(scale)
-        ctx.save_for_backward(out)
-        ctx.scale = scale
-        return out
-
-    @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
-        (out,) = ctx.saved_tensors
-        return torch.ops.aten.threshold_backward(grads[0], out, 0).mul_(ctx.scale), None, None
-
-
-def plain_relu_dropout(x: Tensor, keep: Tensor, scale: float) -> Tensor:
-    """The twin of `ReLUDropout`."""
-    return F.relu(x) * keep * scale
 
 
 def draw_mask(shape: torch.Size, rate: float, dtype: torch.dtype) -> Tensor:

@@ -1,8 +1,9 @@
 """The position-wise network of a Transformer layer."""
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
-from pipeline.kernels import dispatch
+from pipeline.layers.dropout import Dropout
 from pipeline.layers.linear import Linear
 
 
@@ -16,9 +17,9 @@ class FeedForward(nn.Module):
         super().__init__()
         self.widen = Linear(width, hidden)
         self.narrow = Linear(hidden, width)
-        self.dropout = dropout
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """Shapes: x (B, T, D) -> (B, T, D), (B, T, F) between."""
-        hidden = dispatch.relu_dropout(self.widen(x), self.dropout, training=self.training)  # (B, T, F)
+        hidden = self.dropout(F.relu(self.widen(x)))  # (B, T, F)
         return self.narrow(hidden)

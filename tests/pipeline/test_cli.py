@@ -77,7 +77,6 @@ def test_bug_is_a_traceback(run):
         ("raise params.ParamsError('params.yaml: b: is missing')", "params.yaml: b: is missing"),
         ("from pipeline.training.loop import DivergedError; raise DivergedError('update 2')", "update 2"),
         ("from pipeline.layers.embedding import SharedMatrixError; raise SharedMatrixError('tied')", "tied"),
-        ("from pipeline.commands.copy_task import UnknownModelError; raise UnknownModelError('copy')", "copy"),
     ],
 )
 def test_a_value_error_of_ours_is_the_users_mistake(run, body, said):

@@ -1,11 +1,12 @@
 """A small network of every model, for what must hold of all of them."""
 
+from importlib import import_module
 from typing import Any
 
 import torch
 from torch import nn
 
-from pipeline import ids
+from pipeline import catalogue, ids
 from pipeline.models import interface
 
 SOURCE_SIZE, TARGET_SIZE = 13, 11
@@ -21,7 +22,8 @@ TRANSFORMER: dict[str, Any] = {
     "tied_embeddings": "none",
     "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }
-ARCHS: dict[str, dict[str, Any]] = {
+NAMES = catalogue.model_names()
+ARCHS: dict[str, dict[str, Any]] = {  # a model that is not here has its own in its test, as `TOY`
     "rnn_encdec": {
         "embedding": 6,
         "width": 8,
@@ -72,12 +74,18 @@ SOURCE = torch.tensor([[5, 6, 7, 12, ids.EOS], [8, 4, ids.EOS, ids.PAD, ids.PAD]
 TARGET = torch.tensor([[ids.BOS, 4, 5, 6, 7, 8], [ids.BOS, 9, 4, ids.PAD, ids.PAD, ids.PAD], [ids.BOS, 10, 9, 8, 7, 6]])
 
 
+def arch(name: str) -> dict[str, Any]:
+    """The toy architecture of a model."""
+    return ARCHS[name] if name in ARCHS else dict(import_module(f"tests.pipeline.models.test_{name}").TOY)
+
+
 def build(name: str, *, source_size: int = SOURCE_SIZE, target_size: int = TARGET_SIZE, **changed: Any) -> Any:
     """The model called `name`, with weights large enough that each of them matters, in `eval()`."""
     found = interface.find(name)
     torch.manual_seed(1)
-    arch = found.Arch.model_validate(ARCHS[name] | changed)
-    model = found.Model(arch, source_size=source_size, target_size=target_size)
+    model = found.Model(
+        found.Arch.model_validate(arch(name) | changed), source_size=source_size, target_size=target_size
+    )
     for weight_name, weight in model.named_parameters():
         nn.init.normal_(weight, mean=float("norm.weight" in weight_name), std=0.4)
     return model.eval()

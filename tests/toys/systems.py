@@ -13,7 +13,7 @@ from pipeline.params import flatten
 from pipeline.preparation import seen_words
 from pipeline.vocabularies import subwords
 from pipeline.vocabularies.vocabulary import digest
-from tests.toys.networks import ARCHS
+from tests.toys import networks
 from tests.toys.samples import TRAINING
 
 SYSTEM = "toy-bpe_toy-transformer_prenorm-tiny"
@@ -62,7 +62,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
         subwords.train(subwords.Subwords.model_validate(SUBWORDS), source, source, pieces, "vocabularies.bpe_toy")
         seen_words.write(PARTS["train"], pieces)
     found = interface.find(model)
-    arch = found.Arch.model_validate(ARCHS[model])
+    arch = found.Arch.model_validate(networks.arch(model))
     torch.manual_seed(1)
     net = found.Model(arch, source_size=60, target_size=60)
     for name, weight in net.named_parameters():  # strong enough that sources differ in their translations

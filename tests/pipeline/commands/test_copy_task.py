@@ -1,32 +1,73 @@
 """What the copy task asks, and of whom; that every model learns it is in tests/test_learning.py."""
 
 import itertools
-import pkgutil
-import re
+import sys
 
 import pytest
 import torch
 
-from pipeline import models
-from pipeline.commands import copy_task
-from pipeline.commands.copy_task import LENGTH, UNSEEN, UnknownModelError, run, sentences
+from pipeline.commands.copy_task import LENGTH, UNSEEN, Progress, read_arch, sentences
+from tests.toys import published
+
+copy_task = sys.modules[read_arch.__module__]  # the package has the command under the name of the module
+ARCH = published.arch("transformer_prenorm", "tiny").changed(width=16, heads=2, feed_forward=16)
 
 
 def checks(**changed):
     asked = {"reverse": False, "batch_size": 4, "updates": 5, "interval": 2, "seed": 1} | changed
-    return list(run("transformer_prenorm", **asked))
+    return list(copy_task.run("transformer_prenorm", ARCH, **asked))
 
 
-def test_every_model_can_be_asked():
-    assert sorted(copy_task.ARCHS) == sorted(
-        m.name for m in pkgutil.iter_modules(models.__path__) if m.name != "interface"
-    )
+@pytest.fixture
+def asked(monkeypatch, project_root):
+    """What the copy task was asked for, which a stand-in answers: half learnt at its first check, almost all after."""
+    calls = []
+
+    def run(model, arch, **options):
+        calls.append((model, arch, options))
+        for update in range(1, options["updates"] + 1):
+            if update % options["interval"] == 0 or update == options["updates"]:
+                learnt = update > options["interval"]
+                yield Progress(update, 1.5, 0.99 if learnt else 0.5, [4, 5, 6], [4, 5, 6] if learnt else [4, 5])
+
+    monkeypatch.chdir(project_root)
+    monkeypatch.setattr(copy_task, "run", run)
+    return calls
 
 
-def test_an_unknown_model_is_named():
-    expected = "copy task: unknown model, got 'rnnsaerch'; nearest is 'rnnsearch'"
-    with pytest.raises(UnknownModelError, match=f"^{re.escape(expected)}$"):
-        next(run("rnnsaerch", reverse=False, batch_size=1, updates=1, interval=1, seed=1))
+def test_progress_until_it_is_learnt(run, asked):
+    said = run("copy-task", "--model", "rnnsearch")
+    assert (said.status, said.err) == (0, "")
+    assert said.out.splitlines() == [
+        "update 50: loss 1.500, 50.0% exact, 4 5 6 -> 4 5",
+        "update 100: loss 1.500, 99.0% exact, 4 5 6 -> 4 5 6",
+        "rnnsearch: learnt in 100 updates, 99.0% exact",
+    ]
+    options = {"reverse": False, "batch_size": 80, "length": 10, "updates": 5000, "interval": 50, "seed": 1}
+    arch = published.arch("rnnsearch", "tiny").changed(dropout=0.0, output_dropout=0.0)
+    assert asked == [("rnnsearch", arch, options | {"peak_rate": 5e-3})]
+
+
+def test_not_learnt_is_exit_one(run, asked):
+    options = ["--updates", "9", "--reverse", "--batch-size", "3", "--length", "4", "--seed", "7"]
+    said = run("copy-task", "--model", "rnnsearch", "--size", "small", "--peak-rate", "0.01", *options)
+    assert said.status == 1
+    assert said.out.splitlines()[-1] == "rnnsearch: not learnt in 9 updates, 50.0% exact"
+    given = {"reverse": True, "batch_size": 3, "length": 4, "updates": 9, "interval": 50, "seed": 7, "peak_rate": 0.01}
+    arch = published.arch("rnnsearch", "small").changed(dropout=0.0, output_dropout=0.0)
+    assert asked == [("rnnsearch", arch, given)]
+
+
+def test_unknown_names_are_named(fails, asked):
+    assert fails("copy-task", "--model", "rnnserch") == "--model: unknown model, got 'rnnserch'; nearest is 'rnnsearch'"
+    assert fails("copy-task", "--model", "rnnsearch", "--size", "tiniest").startswith("params.yaml: models.rnnsearch")
+
+
+@pytest.mark.slow
+def test_a_transformer_learns(run, monkeypatch, project_root):
+    monkeypatch.chdir(project_root)
+    said = run("copy-task", "--model", "transformer_prenorm")
+    assert said.status == 0, said.out
 
 
 @pytest.mark.parametrize("reverse", [False, True])

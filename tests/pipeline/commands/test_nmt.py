@@ -11,7 +11,7 @@ from tests.toys.systems import SYSTEM
 def test_every_command_is_there_and_explains_itself(run):
     said = run("--help")
     assert said.status == 0
-    for name in ("translate", "attention", "anatomy", "copy"):
+    for name in ("translate", "attention", "anatomy", "copy-task"):
         assert name in said.out
         helped = run(name, "--help")
         assert (helped.status, helped.err) == (0, "")
@@ -72,17 +72,17 @@ def test_system_errors_that_are_no_bugs_are_one_line(fails, monkeypatch, error, 
     def stumble(*_, **__):
         raise error
 
-    monkeypatch.setattr("pipeline.commands.copy_task.run", stumble)
-    assert fails("copy", "--model", "rnnsearch") == line
+    monkeypatch.setattr("pipeline.commands.copy_task.read_arch", stumble)
+    assert fails("copy-task", "--model", "rnnsearch") == line
 
 
 def test_bug_is_a_traceback(run, monkeypatch):
     def stumble(*_, **__):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("pipeline.commands.copy_task.run", stumble)
+    monkeypatch.setattr("pipeline.commands.copy_task.read_arch", stumble)
     with pytest.raises(OSError, match="Input/output error"):
-        run("copy", "--model", "rnnsearch")
+        run("copy-task", "--model", "rnnsearch")
 
 
 def test_as_a_command(project, project_root):

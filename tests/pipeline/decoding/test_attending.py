@@ -77,7 +77,7 @@ def test_rows_are_the_steps_that_write_the_output():
     assert found["encoder 1"] == [[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]]
 
 
-@pytest.mark.parametrize("name", networks.ARCHS)
+@pytest.mark.parametrize("name", networks.NAMES)
 def test_every_model_is_looked_at_as_it_is(name):
     model = networks.build(name)
     found = weights(model, [5, 6], [7, ids.EOS], CPU)

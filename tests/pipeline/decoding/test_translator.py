@@ -105,7 +105,7 @@ def test_the_likeliest_fits_the_length(translator):
     assert len(translator.likeliest(source, 4)) <= 4
 
 
-@pytest.mark.parametrize("name", networks.ARCHS)
+@pytest.mark.parametrize("name", networks.NAMES)
 def test_every_model_is_built_from_its_record(tmp_path, monkeypatch, name):
     system = systems.lay_out(tmp_path, name)
     monkeypatch.chdir(tmp_path)

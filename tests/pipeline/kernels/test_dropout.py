@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from pipeline.kernels.dispatch import dropout, relu_dropout
-from pipeline.kernels.dropout import MaskedDropout, ReLUDropout, draw_mask, plain_dropout, plain_relu_dropout
+from pipeline.kernels.dispatch import dropout
+from pipeline.kernels.dropout import MaskedDropout, draw_mask, plain_dropout
 
 RATES = [0.1, 0.3, 0.5, 0.9]
 
@@ -46,27 +46,13 @@ def test_the_gradient_goes_the_same_way(x, dtype):
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-@pytest.mark.parametrize(
-    ("kernel", "twin"), [(MaskedDropout, plain_dropout), (ReLUDropout, plain_relu_dropout)], ids=["dropout", "relu"]
-)
-def test_kernel_and_twin_agree(kernel, twin, dtype):
+def test_kernel_and_twin_agree(dtype):
     torch.manual_seed(2)
     x = torch.randn(50, 40).to(dtype).requires_grad_()
     keep, given = draw_mask(x.shape, 0.25, dtype), torch.randn_like(x)
-    found, expected = (function(x, keep, 1 / 0.75) for function in (kernel.apply, twin))
+    found, expected = (function(x, keep, 1 / 0.75) for function in (MaskedDropout.apply, plain_dropout))
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(torch.autograd.grad(found, x, given), torch.autograd.grad(expected, x, given))
-
-
-def test_relu_dropout_is_dropout_after_relu():
-    torch.manual_seed(2)
-    x = torch.randn(50, 40)
-    torch.manual_seed(3)
-    expected = dropout(torch.relu(x), 0.3, training=True)
-    torch.manual_seed(3)
-    assert torch.equal(relu_dropout(x, 0.3, training=True), expected)
-    assert torch.equal(relu_dropout(x, 0.3, training=False), torch.relu(x))
-    assert torch.equal(relu_dropout(x, 0.0, training=True), torch.relu(x))
 
 
 def test_nothing_is_dropped_at_rate_0_or_outside_training(x):

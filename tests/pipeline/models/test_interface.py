@@ -26,7 +26,7 @@ OPTIONS = {
     "transformer_postnorm": [{"tied_embeddings": "output"}],
     "transformer_prenorm": [{"tied_embeddings": "output"}],
 }
-CASES = [(name, changed) for name in networks.ARCHS for changed in [{}, *OPTIONS.get(name, [])]]
+CASES = [(name, changed) for name in networks.NAMES for changed in [{}, *OPTIONS.get(name, [])]]
 
 
 @pytest.fixture(params=CASES, ids=lambda case: " ".join([case[0], *map(str, case[1].values())]))
@@ -39,12 +39,12 @@ def close(left, right):
     torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-5)
 
 
-def test_every_model_has_a_toy_network():
+def test_the_models_are_the_files_of_the_room():
     names = {path.stem for path in Path(interface.__file__).parent.glob("*.py")}
-    assert names == {"__init__", "interface", *networks.ARCHS}
+    assert names == {"__init__", "interface", *networks.NAMES}
 
 
-@pytest.mark.parametrize("name", networks.ARCHS)
+@pytest.mark.parametrize("name", networks.NAMES)
 def test_a_model_is_found_by_name(name):
     found = interface.find(name)
     assert found is import_module(f"pipeline.models.{name}")

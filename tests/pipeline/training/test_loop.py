@@ -298,7 +298,7 @@ def test_a_gradient_that_is_no_number_is_named(value):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-4), ("bf16", 2e-2)])
-@pytest.mark.parametrize("name", networks.ARCHS)
+@pytest.mark.parametrize("name", networks.NAMES)
 def test_a_gpu_trains_as_a_cpu_does_in_fp32(request, name, precision, tolerance):
     where = device.prepared()
     assert where.type == "cuda"

@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from pipeline import ids
-from pipeline.training import loss
+from pipeline.kernels import cross_entropy
 from pipeline.training.loss import smoothed_cross_entropy, target_entropy
 
 N, V = 37, 19
@@ -91,7 +91,7 @@ def test_others_is_the_kl_divergence_and_a_constant(drawn, smoothing):
 @pytest.mark.parametrize("spread", ["all", "others"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_gradient_is_autograds_whatever_the_block(drawn, monkeypatch, rows, spread, smoothing):
-    monkeypatch.setattr(loss, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(cross_entropy, "BLOCK_ROWS", rows)
     value, gradient = with_gradient(smoothed_cross_entropy, *drawn, smoothing=smoothing, spread=spread)
     expected, expected_gradient = with_gradient(plain, *drawn, smoothing, spread)
     torch.testing.assert_close(value, expected, rtol=1e-5, atol=1e-5)
