@@ -117,7 +117,7 @@ def run_nmt(words: list[str], project: Path, built: Path) -> None:
     if words[1] in ("new-corpus", "repro"):
         words = [*words[:2], "--help"]  # the one reads files of the reader's own, the other builds everything
     folder, ends = (
-        (project if words[1] in ("anatomy", "check", "list") else built),
+        (project if words[1] in ("anatomy", "check", "copy-task", "list") else built),
         ((0, 1) if words[1] == "copy-task" else (0,)),
     )
     run([sys.executable, "-m", "pipeline.commands.nmt", *words[1:]], folder, ends)

@@ -186,18 +186,24 @@ def test_attention_is_named_and_shaped_and_adds_up_to_one(model):
     for name, weights in found.items():
         kind = name.split()[0]
         heights = sources if kind == "encoder" else targets
-        heads = 1 if kind == "attention" else 4
-        assert weights.shape == (rows, heads, heights, columns[kind]), name
+        assert weights.shape == (rows, weights.shape[1], heights, columns[kind]), name
         assert not weights.requires_grad
         seen = (SOURCE if columns[kind] == sources and kind != "decoder" else TARGET) != ids.PAD
         if kind != "decoder":  # whose padding stands where no real position looks
             assert not weights.masked_select(~seen[:, None, None]).any(), name
         if not hasattr(getattr(model, "scope", None), "deviation"):  # local-p is not renormalised
             close(weights.sum(3), torch.ones(weights.shape[:3]))
+
+
+@pytest.mark.parametrize("name", networks.ARCHS)
+def test_attention_of_the_published_models(name):
+    """Each layer's of a Transformer, that of the decoder of a recurrent model, none without attention."""
+    found = networks.build(name).attention(SOURCE, TARGET)
     layers = {"encoder": 2, "decoder": 3, "cross": 3}
-    stacked = {f"{kind} {n}" for kind, number in layers.items() for n in range(1, number + 1)}
-    expected = stacked if hasattr(model, "positions") else {"attention"} if hasattr(model, "scoring") else set()
-    assert set(found) == expected
+    stacked = {f"{kind} {n}": 4 for kind, number in layers.items() for n in range(1, number + 1)}
+    recurrent = {} if name == "rnn_encdec" else {"attention": 1}
+    expected = stacked if name.startswith("transformer") else recurrent
+    assert {name: weights.shape[1] for name, weights in found.items()} == expected
 
 
 @torch.no_grad()
