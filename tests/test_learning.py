@@ -33,9 +33,14 @@ def test_five_digits_never_seen_come_out_exactly(name, reverse):
     assert_learns(name, enough=0.9, reverse=reverse, batch_size=80, updates=2000, length=5)
 
 
-@pytest.mark.parametrize("name", MODELS)
+QUICK = ("gru_attention", "bilstm_attention")  # each of the others takes up to a minute
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
+)
 def test_one_sentence_an_update_is_enough(name):
-    assert_learns(name, enough=0.9, reverse=False, batch_size=1, updates=8000, length=4)
+    assert_learns(name, enough=0.9, reverse=False, batch_size=1, updates=8000, length=3)
 
 
 @pytest.mark.slow
