@@ -24,7 +24,7 @@ from pipeline.system import corpus_file
 HEAD = """\
 # yaml-language-server: $schema=schema.json
 # {about}
-# `clean`, `split` and `decode` hold what is other for this corpus than in params.yaml.
+# `clean`, `split` and `decode` hold the keys that differ from params.yaml.
 """
 
 
@@ -86,7 +86,14 @@ def new_corpus(
         write(name, Download.model_validate(about), licence, found.get(parts.TRAIN), only=only)
         copies.keep()
     size = f"{found[parts.TRAIN].pairs:,} pairs" if parts.TRAIN in found else f"the data set {hub}"
-    print(f"{corpus_file(name)}: {size}; `make repro` builds it")
+    print(f"{corpus_file(name)}: {size}; {training_length(name)}; `make repro` builds it")
+
+
+def training_length(name: str) -> str:
+    """How long a corpus's training is, and where to change that."""
+    training = read_yaml(PATH)["training"]
+    place = name if "updates" in training[name] else DEFAULT
+    return f"training.{place} in {PATH}: {training[place]['updates']:,} updates"
 
 
 def check_name(name: str) -> None:
@@ -265,7 +272,8 @@ def count(part: str, download: Download) -> Found:
         checked = pairs if part == parts.TRAIN else readers.decoded(pairs, *sides)
         num_pairs, num_words = 0, [0, 0]
         for num_pairs, pair in enumerate(checked, 1):  # noqa: B007 (the count is wanted)
-            num_words = [number + suggestion.count_words(text) for number, text in zip(num_words, pair, strict=True)]
+            texts = (line.decode(errors="replace") for line in pair)
+            num_words = [number + suggestion.count_words(text) for number, text in zip(num_words, texts, strict=True)]
     for side, number in zip(sides, num_words, strict=True):
         if not number:
             raise DataError(f"{side}: holds no text; expected sentences")
