@@ -18,7 +18,7 @@ from pipeline.encoding.budget import Training
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.scores import Scoring
 from pipeline.models import interface
-from pipeline.params import DEFAULT, PATH, ParamsError, Part, Section, nearest, partial, read_yaml
+from pipeline.params import DEFAULT, PATH, ParamsError, Part, Section, fields, nearest, partial, read_yaml
 from pipeline.preparation.cleaning import Cleaning
 from pipeline.preparation.splits import Decontamination, Splitting, check_shares
 from pipeline.system import Build, Name, corpus_file
@@ -34,7 +34,7 @@ CorpusTraining = partial(Training)
 
 
 class CorpusFile(Download):
-    """`corpora/<corpus>.yaml`. `clean`, `split` and `decode` hold those keys that are others than in `params.yaml`."""
+    """`corpora/<corpus>.yaml`: `clean`, `split` and `decode` hold the keys that differ from `params.yaml`."""
 
     licence: Text
     clean: CorpusCleaning  # type: ignore[valid-type]
@@ -112,13 +112,33 @@ def size(model: ModuleType) -> type[Section]:
 
 def shape_faults(project: Project) -> Iterator[str]:
     """Unknown, missing and wrong keys and values, each by the class of its section; and names that fit no path."""
-    yield from whole().faults(project.params, "", PATH)
+    params = whole()
+    yield from file_faults(params, project.params, PATH, CorpusFile, "corpora/<corpus>.yaml")
     for name, node in project.corpora.items():
-        yield from CorpusFile.faults(node, "", corpus_file(name))
+        yield from file_faults(CorpusFile, node, corpus_file(name), params, PATH)
         if next(NamedFile.details({"name": name}), None):
             yield f"{corpus_file(name)}: must be named in letters, digits and underscores, got {name!r}"
     if DEFAULT in project.corpora:
         yield f"{corpus_file(DEFAULT)}: no corpus can have this name, which stands for the values of all in `training`"
+
+
+def file_faults(
+    kind: type[Section], node: dict[str, Any], path: Path, other: type[Section], home: Path | str
+) -> Iterator[str]:
+    """The faults of a whole file of class `kind`; an unknown key that class `other` has belongs in the file `home`."""
+    for keys, what in kind.details(node):
+        if what.startswith("unknown key") and has_key(other, keys):
+            what = f"unknown key; it belongs in {home}"
+        yield f"{path}: {'.'.join(keys)}: {what}"
+
+
+def has_key(kind: Any, keys: list[str]) -> bool:
+    """Whether a file of class `kind` has a key at this place."""
+    for key in keys:
+        if key not in fields(kind):
+            return False
+        kind = fields(kind)[key].annotation
+    return True
 
 
 class NamedFile(Section):
@@ -181,8 +201,7 @@ def choice_faults(project: Project) -> Iterator[str]:
     training = mapping(project.params, "training")
     for name in filter(project.corpora.__contains__, build.corpora):
         if name not in training:
-            other = f"expected what is other than in training.{DEFAULT}, {{}} for nothing"
-            yield f"{PATH}: training.{name}: is missing; {other}"
+            yield f"{PATH}: training.{name}: is missing; expected the keys that differ from training.{DEFAULT}, or {{}}"
     for model in filter(sizes_of.__contains__, build.models):
         known = {name: node for name, node in mapping(sizes_of, model).items() if name != DEFAULT}
         for name in build.sizes:

@@ -72,6 +72,9 @@ def test_models_are_all_that_there_are():
             "training, vocabularies",
         ),
         (f"{PHRASEBOOK}cleen", {}, f"{PHRASEBOOK}cleen: unknown key; nearest is 'clean'"),
+        (f"{PHRASEBOOK}training", {}, f"{PHRASEBOOK}training: unknown key; it belongs in params.yaml"),
+        ("parts", {}, "parts: unknown key; it belongs in corpora/<corpus>.yaml"),
+        ("split.carve_by", "line", "split.carve_by: unknown key; it belongs in corpora/<corpus>.yaml"),
         ("models.transformer_prenrm", {}, "models.transformer_prenrm: unknown key; nearest is 'transformer_prenorm'"),
         (f"{PRENORM}.widht", 4, f"{PRENORM}.widht: unknown key; nearest is 'width'"),
         (f"{PRENORM}.heds", 4, f"{PRENORM}.heds: unknown key; nearest is 'heads'"),
@@ -156,7 +159,7 @@ def test_models_are_all_that_there_are():
         (
             TRAINING,
             None,
-            f"{TRAINING}: is missing; expected what is other than in training.default, {{}} for nothing",
+            f"{TRAINING}: is missing; expected the keys that differ from training.default, or {{}}",
         ),
         ("training.default.updates", None, "training.eng_fra_fr_en.updates: is missing"),
         (
