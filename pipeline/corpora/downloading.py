@@ -137,7 +137,7 @@ def doubting(source: TextSource, stored: list["Stored"], store: Store) -> Iterat
 
 
 def purpose(source: TextSource) -> str:
-    """For what the files of a source are read: with an edit of params.yaml the same files may do."""
+    """What the files of a source are read for: after an edit of corpora/<corpus>.yaml the same files may do."""
     return source.model_dump_json()
 
 

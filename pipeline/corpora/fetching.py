@@ -60,10 +60,10 @@ class Store:
         return not (doubt.exists() and doubt.read_text(encoding="utf-8") == purpose)
 
     def doubt(self, address: str, purpose: str) -> None:
-        """Have the file of `address` fetched again where it is next asked for with the same `purpose`.
+        """Have the file of `address` fetched again when it is next asked for with the same `purpose`.
 
-        It was no use for that, and a server that sent the wrong bytes may send the right ones. Asked for with another
-        purpose it is kept: a name mistyped in params.yaml costs no second download of gigabytes.
+        It was no use for that, and a server that sent the wrong bytes may send the right ones next time. For another
+        purpose it is kept: a name mistyped in corpora/<corpus>.yaml costs no second download of gigabytes.
         """
         path = self.path(address)
         if path.exists():

@@ -159,7 +159,7 @@ def moved(address: str, place: str, location: str, *, verified: bool) -> str:
     if parts.scheme == "http" and urlsplit(place).scheme == "https" and not verified:
         raise files.DataError(
             f"{address}: redirected from https to {shown}, where anyone on the way may change it; "
-            "expected https, or a sha256 in params.yaml"
+            "expected https, or a sha256 in corpora/<corpus>.yaml"
         )
     return target
 
