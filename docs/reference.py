@@ -26,8 +26,8 @@ from pipeline.training.learning import Learning
 HERE = Path(__file__).parent
 TITLE = """# Reference of every key
 
-Made by `make docs` from the classes that check `params.yaml` and `corpora/<corpus>.yaml`; `nmt check` runs them. No
-key has a default in code.
+Made by `make docs` from the classes that check `params.yaml` and `corpora/<corpus>.yaml`; `nmt check` runs them.
+Every value is written in these files: the code has no defaults.
 """
 TYPES = {
     "string": "text",

@@ -1,6 +1,7 @@
 """`nmt anatomy`: the parts of training in pictures, their numbers computed by the functions that training uses."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,9 +72,10 @@ def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Lea
 
 def name_schedule(name: str, learning: Learning) -> str:
     """A model and its schedule in words; how high it goes is in the picture."""
-    values = learning.schedule.model_dump()
+    values, last = learning.schedule.model_dump(), UPDATES[-1]
     warmup = f", warmup {values['warmup']}" if "warmup" in values else ""
-    end = f", {UPDATES[-1]} updates" if values["kind"] == "linear" else ""  # others do not depend on how many there are
+    rate = partial(learning.schedule.rate, last, width=WIDTH)
+    end = f", {last} updates" if rate(updates=last) != rate(updates=2 * last) else ""  # depends on the length
     return f"{name}: {values['kind']}{warmup}{end}"
 
 
