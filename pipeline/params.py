@@ -55,7 +55,7 @@ class Section(BaseModel):
 
     @classmethod
     def load_all(cls, *places: str) -> Self:
-        """One section out of those at several places: a key of a later one replaces that of an earlier one.
+        """One section from several places: a key of a later one replaces that of an earlier one, with all below it.
 
         Raises: ParamsError listing every fault, each at the place of the key.
         """
