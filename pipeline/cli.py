@@ -73,13 +73,13 @@ def end_with_parent() -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
     else:
-        threading.Thread(target=outlive, args=(os.getppid(),), daemon=True).start()
+        threading.Thread(target=terminate_with_parent, args=(os.getppid(),), daemon=True).start()
     adopted = "RANK" not in os.environ and os.getsid(os.getppid()) != os.getsid(0)
     if adopted or os.getppid() != PARENT:
         sys.exit(128 + signal.SIGTERM)
 
 
-def outlive(parent: int, seconds: float = 0.2) -> None:
+def terminate_with_parent(parent: int, seconds: float = 0.2) -> None:
     """Send this process SIGTERM once its parent is another, where the kernel cannot be asked to."""
     while os.getppid() == parent:
         time.sleep(seconds)

@@ -120,7 +120,7 @@ def manifest(folder: Path) -> Manifest:
     return {name: state.st_size for name, state in found.items() if not stat.S_ISDIR(state.st_mode)}
 
 
-def note(path: Path) -> None:
+def record_written(path: Path) -> None:
     """Have `new_folder` check for a file that was written, as it is now, before it publishes its folder.
 
     `new_file` notes its own; this is for files that a library wrote.
@@ -157,7 +157,7 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-        note(path)
+        record_written(path)
     except BaseException as error:
         partial.unlink(missing_ok=True)
         name_file(error, path)
@@ -248,7 +248,7 @@ def remove_left(entry: os.DirEntry[str]) -> None:
 def copy_file(old: Path, new: Path) -> None:
     """Copy a file byte for byte to where `new_file` could write it."""
     shutil.copyfile(old, new)
-    note(new)
+    record_written(new)
 
 
 def name_file(error: BaseException, path: Path) -> None:

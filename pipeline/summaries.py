@@ -51,7 +51,7 @@ class Cleaned(Languages):
     pairs: dict[Part, Count]
 
 
-class Dropped(Summary):
+class CleaningCounts(Summary):
     """Of clean.json, what the report shows."""
 
     read: Count
@@ -90,19 +90,19 @@ class Encoded(RootModel[dict[Part, Tokens]]):
     """data/encode/<corpus>-<vocabulary>/encode.json."""
 
 
-class Kept(Summary):
+class CheckpointList(Summary):
     """checkpoints.json beside the checkpoints of a training."""
 
     last: Annotated[list[Weights], Field(min_length=1)]
 
 
-class Trained(Summary):
+class TrainingSummary(Summary):
     """runs/<system>/train/training.json."""
 
     fingerprint: Annotated[str, Field(pattern=r"^\w+$")]  # a part of a folder's name
 
 
-class Translating(Trained):
+class TrainingForTranslator(TrainingSummary):
     """Of training.json, what translating depends on."""
 
     vocabulary: str
@@ -115,7 +115,7 @@ class Lowest(Summary):
     validation_loss: float
 
 
-class Judged(Trained):
+class TrainingForScore(TrainingSummary):
     """Of training.json, what stands among the metrics."""
 
     best: Lowest
@@ -127,7 +127,7 @@ class Best(Lowest):
     update: Count
 
 
-class Summed(Trained):
+class TrainingForReport(TrainingSummary):
     """Of training.json, what the report shows."""
 
     params: dict[str, Any]
@@ -144,7 +144,7 @@ class Averaged(Summary):
     checkpoints: list[Weights]
 
 
-class Searched(RootModel[dict[str, str | int | float | bool | None]]):
+class DecodeSettings(RootModel[dict[str, str | int | float | bool | None]]):
     """data/decode/<system>/decode.json."""
 
 

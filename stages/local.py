@@ -21,7 +21,7 @@ READS = (
 def main(corpus: str) -> None:
     """Write the checksum of each file of `kind: local`, none for a corpus without."""
     download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
-    local.bring()
+    local.link_into_experiment()
     files.write_json(Path("data/local", f"{corpus}.json"), local.checksums(download))
 
 

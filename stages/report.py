@@ -68,7 +68,9 @@ def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
     scored = dict.fromkeys(tests, scoring.metrics)
     corpus = CorpusResults(
         name=name,
-        cleaning=summaries.read(built(Path("data/clean", name, "clean.json"), f"clean@{name}"), summaries.Dropped),
+        cleaning=summaries.read(
+            built(Path("data/clean", name, "clean.json"), f"clean@{name}"), summaries.CleaningCounts
+        ),
         splitting=splitting,
         tokens={vocabulary: read_counts(name, vocabulary) for vocabulary in build.vocabularies},
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
@@ -114,7 +116,7 @@ def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemRes
     return SystemResults(
         **system._asdict(),
         curves=read_rows(built(system.trained / "curves.csv", train), CURVES),
-        training=summaries.read(built(system.training_summary, train), summaries.Summed),
+        training=summaries.read(built(system.training_summary, train), summaries.TrainingForReport),
         average=summaries.read(averaged, summaries.Averaged),
         translations={part: list(files.read_lines(built(system.decoded / f"{part}.txt", decode))) for part in tests},
         scores={part: scores[part] | {"signatures": signatures[part]} for part in tests},

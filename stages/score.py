@@ -25,7 +25,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     system = System(corpus, vocabulary, model, size)
     split, decoded, out = system.split, system.decoded, system.scored
     pieces = Vocabulary.load(system.vocabulary_folder)
-    searched = summaries.read(decoded / "decode.json", summaries.Searched)
+    searched = summaries.read(decoded / "decode.json", summaries.DecodeSettings)
     details: dict[str, dict[str, dict[str, Any]]] = {}
     scores: dict[str, dict[str, float]] = {}
     rows: list[Row] = []
@@ -40,7 +40,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
         files.write_table(folder / "by_length.csv", rows)
-    training = summaries.read(system.training_summary, summaries.Judged)
+    training = summaries.read(system.training_summary, summaries.TrainingForScore)
     loss = {"validation": {"loss": training["best"]["validation_loss"]}}
     files.write_json(system.metrics, loss | scores)
     params = {"score": scoring.model_dump(), "decode": searched}

@@ -47,7 +47,7 @@ def split(
     }
     held_out[VALIDATION] = list(leakage.decontaminate(VALIDATION, validation, held_out))
     pairs[VALIDATION] = parts.write(folder, VALIDATION, held_out[VALIDATION])
-    left = splits.left(train("split"), splitting)
+    left = splits.remaining_pairs(train("split"), splitting)
     pairs[TRAIN] = parts.write(folder, TRAIN, leakage.decontaminate(TRAIN, left, held_out))
     leakage.check(pairs, clean)
     dropped = sum(sum(levels.values()) for levels in leakage.dropped.values())

@@ -16,7 +16,7 @@ from pipeline.commands import project
 from pipeline.corpora import archives, downloading, local, parts, readers
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download, Local
-from pipeline.encoding import suggestion
+from pipeline.encoding import training_length
 from pipeline.files import DataError
 from pipeline.params import DEFAULT, NAME, PATH, read_yaml
 from pipeline.system import corpus_file
@@ -86,10 +86,10 @@ def new_corpus(
         write(name, Download.model_validate(about), licence, found.get(parts.TRAIN), only=only)
         copies.keep()
     size = f"{found[parts.TRAIN].pairs:,} pairs" if parts.TRAIN in found else f"the data set {hub}"
-    print(f"{corpus_file(name)}: {size}; {training_length(name)}; `make repro` builds it")
+    print(f"{corpus_file(name)}: {size}; {describe_training(name)}; `make repro` builds it")
 
 
-def training_length(name: str) -> str:
+def describe_training(name: str) -> str:
     """How long a corpus's training is, and where to change that."""
     training = read_yaml(PATH)["training"]
     place = name if "updates" in training[name] else DEFAULT
@@ -272,11 +272,11 @@ def count(part: str, download: Download) -> Found:
         checked = pairs if part == parts.TRAIN else readers.decoded(pairs, *sides)
         num_pairs, num_words = 0, [0, 0]
         for num_pairs, pair in enumerate(checked, 1):  # noqa: B007 (the count is wanted)
-            texts = (line.decode(errors="replace") for line in pair)
-            num_words = [number + suggestion.count_words(text) for number, text in zip(num_words, texts, strict=True)]
-    for side, number in zip(sides, num_words, strict=True):
+            for side, line in enumerate(pair):
+                num_words[side] += training_length.count_words(line.decode(errors="replace"))
+    for name, number in zip(sides, num_words, strict=True):
         if not number:
-            raise DataError(f"{side}: holds no text; expected sentences")
+            raise DataError(f"{name}: holds no text; expected sentences")
     return Found(num_pairs, num_words[1])
 
 
@@ -289,7 +289,7 @@ def write(name: str, download: Download, licence: str, found: Found | None, *, o
 
     path, before = corpus_file(name), PATH.read_bytes()
     params = parse_yaml_for_update(before.decode(), PATH)
-    params["training"][name] = flow(suggestion.training(*found) if found else {})
+    params["training"][name] = flow(training_length.suggest(*found) if found else {})
     corpora = params["build"]["corpora"]
     if only:
         corpora.clear()
@@ -324,7 +324,7 @@ def corpus_text(download: Download, licence: str, found: Found | None) -> Iterat
     yield HEAD.format(about=f"{found.pairs:,} pairs." if found else "A data set of the Hugging Face hub.")
     yield dumps_yaml({"licence": licence} | download.model_dump(exclude_none=True))
     yield "clean: {}\n"
-    share = suggestion.held_out_share(found.pairs) if found else 0.001
+    share = training_length.held_out_share(found.pairs) if found else 0.001
     yield "split: # the shares of the pairs that are held out, 0.0 for a part that stands above\n"
     yield f"  carve_by: source\n  validation_share: {share}\n"
     yield f"  test_share: {0.0 if parts.TEST in download.parts else share}\n"

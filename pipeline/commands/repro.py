@@ -51,7 +51,7 @@ def repro(
     number = min(jobs or affordable(build), len(build.systems()))
     if number > 1:
         run("repro", *(f"encode@{corpus}-{words}" for corpus in build.corpora for words in build.vocabularies))
-        Lanes(build, number).run()
+        ParallelBuild(build, number).run()
     run("repro")
 
 
@@ -90,7 +90,7 @@ def run(*arguments: str) -> None:
         sys.exit(status if status > 0 else 128 - status)
 
 
-class Lanes:
+class ParallelBuild:
     """The systems of a build under way, so many at a time, each by a `dvc repro` of its own."""
 
     def __init__(self, build: Build, number: int) -> None:

@@ -48,7 +48,7 @@ def checksums(download: Download) -> dict[str, str]:
     return found
 
 
-def bring(folder: Path = FOLDER) -> None:
+def link_into_experiment(folder: Path = FOLDER) -> None:
     """In a queued or temporary experiment, link the files of `folder` that git does not bring there."""
     here = Path.cwd()
     root = origin(here)

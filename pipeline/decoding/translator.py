@@ -119,7 +119,7 @@ def read_training(system: System) -> dict[str, Any]:
     path = system.training_summary
     if not path.exists():
         raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system.id}` builds")
-    return dict(summaries.read(path, summaries.Translating))
+    return dict(summaries.read(path, summaries.TrainingForTranslator))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from pipeline.files import DataError, note
+from pipeline.files import DataError, record_written
 
 Ids: TypeAlias = np.dtype[Any]
 SIDES = ("source", "target")
@@ -168,7 +168,7 @@ class Column:
         with self.file:
             self.file.seek(0)
             self.file.write(header(self.dtype, self.length))
-        note(self.path)
+        record_written(self.path)
 
 
 def header(dtype: Ids, length: int) -> bytes:

@@ -109,7 +109,7 @@ def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[st
     return held_out
 
 
-def left(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[Pair]:
+def remaining_pairs(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[Pair]:
     """The pairs that `hold_out` leaves to train on."""
     if not splitting.carved():
         return iter(pairs)

@@ -15,7 +15,7 @@ from dvc.utils.serialize import modify_yaml
 
 from pipeline import catalogue, files
 from pipeline.commands import new_corpus
-from pipeline.encoding import suggestion
+from pipeline.encoding import training_length
 from pipeline.params import read_yaml
 
 PAIRS = 500
@@ -78,7 +78,7 @@ def test_two_files_become_a_corpus(folder, run):
     assert (folder / "my/mine.train.de").read_text(encoding="utf-8") == GERMAN
     assert (folder / "my/mine.train.en").read_text(encoding="utf-8") == ENGLISH
     after = read_yaml(Path("params.yaml"))
-    assert after["training"].pop("mine") == suggestion.training(PAIRS, PAIRS * 4)
+    assert after["training"].pop("mine") == training_length.suggest(PAIRS, PAIRS * 4)
     assert after["build"]["corpora"].pop() == "mine"
     assert after == before
     catalogue.check()

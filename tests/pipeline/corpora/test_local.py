@@ -77,10 +77,10 @@ def test_an_experiment_elsewhere_finds_the_files_of_its_project(project, monkeyp
     expected = local.checksums(download())
     here = project / ".dvc/tmp/exps/tmp1234"
     monkeypatch.chdir(here)
-    local.bring()
+    local.link_into_experiment()
     assert local.checksums(download()) == expected
     assert not (here / "my/.gitignore").is_symlink()
-    local.bring()  # a further corpus
+    local.link_into_experiment()  # a further corpus
     assert sorted(path.name for path in (here / "my").rglob("*")) == [
         ".gitignore",
         "sets",
@@ -91,7 +91,7 @@ def test_an_experiment_elsewhere_finds_the_files_of_its_project(project, monkeyp
 
 
 def test_nothing_is_linked_in_the_project_itself(project):
-    local.bring()
+    local.link_into_experiment()
     assert not any(path.is_symlink() for path in project.rglob("*"))
 
 

@@ -33,7 +33,7 @@ def count_words(line: str) -> int:
     return max(len(line.split()), num_wide // CHARACTERS_PER_WORD)
 
 
-def training(num_pairs: int, num_words: int) -> dict[str, int]:
+def suggest(num_pairs: int, num_words: int) -> dict[str, int]:
     """Keys of `training.<corpus>`, for so many pairs with so many words of the target language."""
     band = next(band for band in BANDS if num_pairs < band.below)
     updates = min(band.epochs * num_words * TOKENS_PER_WORD / band.tokens_per_update, LONGEST)
