@@ -65,7 +65,7 @@ def end_with_parent() -> None:
     """Have SIGTERM come where what started this process dies: `dvc repro`, or torchrun's launcher.
 
     A command of its own in a terminal is left alone.
-    Raises: SystemExit where it has died already. Had it before this module was imported, what adopted this process is
+    Raises: SystemExit if it has died already. Had it before this module was imported, what adopted this process is
         of another session (so is torchrun's launcher, to each of its ranks).
     """
     if not {"DVC_STAGE", "RANK"} & os.environ.keys():
@@ -176,7 +176,7 @@ def to_the_end(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def mistake(error: Exception) -> str | None:
-    """What to say of an error that is the user's; None where it is ours.
+    """What to say of an error that is the user's; None if it is ours.
 
     The user's are a full disk, a path that cannot be used, and the ValueErrors of classes of our own: a plain one,
     torch's or numpy's is a bug.

@@ -39,7 +39,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
     It lies beside `path` under a name of its own (`.<name>.<random>.partial`), so that the last step is one rename on
     the same disk and no other process writes into it. What a killed process left there is removed.
-    Raises: DataError where another process took something of it away meanwhile.
+    Raises: DataError if another process took something of it away meanwhile.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, opened = begin_folder(path)
@@ -84,7 +84,7 @@ def is_at(path: Path, opened: int) -> bool:
 def publish(partial: Path, path: Path, opened: int) -> None:
     """Give the folder `partial`, open as `opened`, its name, where all that was written is still there.
 
-    Raises: DataError where it is not. NotADirectoryError where a file stands at `path`.
+    Raises: DataError if it is not. NotADirectoryError if a file stands at `path`.
     """
     check_same(partial, path, opened)
     written, found = UNFINISHED[partial], manifest(partial)
@@ -108,7 +108,7 @@ def publish(partial: Path, path: Path, opened: int) -> None:
 def check_same(folder: Path, path: Path, opened: int) -> None:
     """Check that `folder`, which is or becomes `path`, is the very one that was opened.
 
-    Raises: DataError where it was removed, or removed and made anew.
+    Raises: DataError if it was removed, or removed and made anew.
     """
     if not is_at(folder, opened):
         raise DataError(f"{path}: was removed while it was written; expected no other process there")
@@ -138,8 +138,8 @@ def holder_of(path: Path) -> Path | None:
 def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file to write (UTF-8 and \\n, or bytes), which becomes `path` when the block ends well, else is removed.
 
-    The folder above is made where there is none, but never one of `new_folder` that another process took away.
-    Raises: DataError where a device, a pipe or a folder stands at `path`: a rename would put a file in its place.
+    The folder above is made if there is none, but never one of `new_folder` that another process took away.
+    Raises: DataError if a device, a pipe or a folder stands at `path`: a rename would put a file in its place.
     """
     check_replaceable(path)
     holder = holder_of(path)
@@ -189,7 +189,7 @@ def check_replaceable(path: Path) -> None:
 def make_below(holder: Path, path: Path) -> None:
     """Make the folders between an unfinished one and a file in it.
 
-    Raises: DataError where the unfinished one is gone.
+    Raises: DataError if the unfinished one is gone.
     """
     try:
         os.stat(holder)
@@ -266,7 +266,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """The value in a JSON file.
 
-    Raises: DataError where the file is missing or no JSON.
+    Raises: DataError if the file is missing or no JSON.
     """
     try:
         return json.loads(path.read_bytes())
@@ -280,7 +280,7 @@ def read_json(path: Path) -> Any:
 def read_table(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file under the names in its first line.
 
-    Raises: DataError where the file is missing, is no UTF-8 or has no row, or a row has more or fewer values.
+    Raises: DataError if the file is missing, is no UTF-8 or has no row, or a row has more or fewer values.
     """
     try:
         rows = list(csv.DictReader(read_lines(path), strict=True))
@@ -325,7 +325,7 @@ def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their ends; only \\n (or \\r\\n) ends one.
 
-    Raises: DataError where the file is missing, or naming file and line where the bytes are no UTF-8 or the line has no
+    Raises: DataError if the file is missing, or naming file and line if the bytes are no UTF-8 or the line has no
         end for too long.
     """
     with opened(path) as file:
@@ -342,7 +342,7 @@ def read_lines(path: Path) -> Iterator[str]:
 def opened(path: Path) -> IO[bytes]:
     """A file to read.
 
-    Raises: DataError where it is missing.
+    Raises: DataError if it is missing.
     """
     try:
         return path.open("rb")
@@ -353,7 +353,7 @@ def opened(path: Path) -> IO[bytes]:
 def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Line i of `source` with line i of `target`.
 
-    Raises: DataError with both counts where one file is longer.
+    Raises: DataError with both counts if one file is longer.
     """
     for left, right in zip_longest(read_lines(source), read_lines(target)):
         if left is None or right is None:

@@ -167,7 +167,7 @@ class Scores(RootModel[dict[Part, dict[str, float]]]):
 def read(path: Path, kind: type[BaseModel], *keys: str) -> Any:
     """The summary at `path`, whole, where it is a `kind` and has these keys; `test.bleu` is a key below another.
 
-    Raises: DataError where it is missing, no JSON, or not what later stages read; with the first fault.
+    Raises: DataError if it is missing, no JSON, or not what later stages read; with the first fault.
     """
     value = files.read_json(path)
     try:

@@ -25,7 +25,7 @@ class System(NamedTuple):
     def parse(cls, text: str) -> "System":
         """The system of an id.
 
-        Raises: ValueError where the text is no id.
+        Raises: ValueError if the text is no id.
         """
         names = text.split("-")
         if len(names) != len(cls._fields) or not all(re.fullmatch(NAME, name) for name in names):

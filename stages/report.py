@@ -60,7 +60,7 @@ def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusR
 def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
     """A corpus, its systems and everything the page says about them.
 
-    Raises: DataError where a file is missing, with the command that builds it.
+    Raises: DataError if a file is missing, with the command that builds it.
     """
     split = split_folder(name)
     splitting = summaries.read(built(Path("data/split", f"{name}.json"), f"split@{name}"), summaries.Split)
@@ -85,7 +85,7 @@ def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
 def read_counts(corpus: str, vocabulary: str) -> dict[str, dict[str, int]]:
     """How many tokens each part of a corpus has.
 
-    Raises: DataError where the file is missing, with the command that builds it.
+    Raises: DataError if the file is missing, with the command that builds it.
     """
     path = encoded_folder(corpus, vocabulary) / "encode.json"
     return dict(summaries.read(built(path, f"encode@{corpus}-{vocabulary}"), summaries.Encoded))
@@ -94,7 +94,7 @@ def read_counts(corpus: str, vocabulary: str) -> dict[str, dict[str, int]]:
 def check_parallel(system: SystemResults, corpus: CorpusResults) -> None:
     """Check that each sentence of the test parts has its translation.
 
-    Raises: DataError with both numbers where there are more or fewer.
+    Raises: DataError with both numbers if there are more or fewer.
     """
     for part, texts in corpus.texts.items():
         if len(system.translations[part]) != len(texts):
@@ -105,7 +105,7 @@ def check_parallel(system: SystemResults, corpus: CorpusResults) -> None:
 def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemResults:
     """One system and what it scored and translated: of each test part, by these metrics.
 
-    Raises: DataError where a file is missing, with the command that builds it.
+    Raises: DataError if a file is missing, with the command that builds it.
     """
     train, decode, score, attend = (f"{stage}@{system.id}" for stage in ("train", "decode", "score", "attend"))
     keys = [f"{part}.{metric}" for part, metrics in tests.items() for metric in metrics]

@@ -50,7 +50,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
 def test_parts(split: Path, decoded: Path) -> list[str]:
     """The test parts of a corpus, all of them translated.
 
-    Raises: DataError where others were translated.
+    Raises: DataError if others were translated.
     """
     expected = list(filter(parts.is_test, parts.names(split)))
     found = sorted(path.stem for path in decoded.glob("*.txt"))
@@ -65,7 +65,7 @@ def test_parts(split: Path, decoded: Path) -> list[str]:
 def read(split: Path, decoded: Path, part: str) -> tuple[list[str], list[str], list[str]]:
     """Sources, references and translations of one part.
 
-    Raises: DataError where the files are not parallel.
+    Raises: DataError if the files are not parallel.
     """
     target, translated = parts.paths(split, part)[1], decoded / f"{part}.txt"
     pairs, hypotheses = list(parts.read(split, part)), list(files.read_lines(translated))
@@ -77,7 +77,7 @@ def read(split: Path, decoded: Path, part: str) -> tuple[list[str], list[str], l
 def read_known(decoded: Path, part: str, number: int) -> list[str]:
     """Translations into known words of the `number` sentences of a part that have no unknown one.
 
-    Raises: DataError where there are more or fewer.
+    Raises: DataError if there are more or fewer.
     """
     path = decoded / "without_unknown" / f"{part}.txt"
     hypotheses = list(files.read_lines(path))

@@ -52,7 +52,7 @@ def save(model: nn.Module, vocabulary: Vocabulary, folder: Path, *, quantization
 def package() -> Any:
     """The package ctranslate2, which only an export and its use need: nothing else waits for its import.
 
-    Raises: ExportError where it is missing.
+    Raises: ExportError if it is missing.
     """
     try:
         return import_module("ctranslate2")

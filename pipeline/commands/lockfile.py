@@ -21,7 +21,7 @@ COPY = Path("work/dvc.lock")  # as it was when it could last be read
 def keep_or_restore() -> str | None:
     """Keep a copy of a dvc.lock that DVC can read; put the copy, or git's, in the place of one that it cannot read.
 
-    What was mended, in a sentence a file; None where nothing was, and where DVC cannot work here: another `dvc` has the
+    What was mended, in a sentence a file; None if nothing was, and where DVC cannot work here: another `dvc` has the
     lock, or this is no repository. DVC itself will say so.
     """
     try:

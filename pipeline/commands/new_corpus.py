@@ -110,7 +110,7 @@ def check_name(name: str) -> None:
 
 
 def pair_of(prefix: str, source: Path | None, target: Path | None) -> tuple[Path, Path] | None:
-    """The two files of a part; None where neither is given.
+    """The two files of a part; None if neither is given.
 
     Raises: DataError naming the one that is not given beside the other.
     """
@@ -135,7 +135,7 @@ def check_no_column(source_column: str | None, target_column: str | None) -> Non
 def language(option: str, text: str | None, path: Path | None) -> str:
     """The language of one side: as it is given, or the ending of its file.
 
-    Raises: DataError where neither says it.
+    Raises: DataError if neither says it.
     """
     if text is not None:
         return text
@@ -149,7 +149,7 @@ def language(option: str, text: str | None, path: Path | None) -> str:
 def number(option: str, text: str | None, usual: int) -> int:
     """A column of a table.
 
-    Raises: DataError where it is no number.
+    Raises: DataError if it is no number.
     """
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise DataError(f"{option}: must be the number of a column of the table, got {text!r}; expected 1 or more")
@@ -225,7 +225,7 @@ class Copies:
     def pair(self, part: str, languages: tuple[str, str], source: Path, target: Path) -> dict[str, str]:
         """A part of two parallel files.
 
-        Raises: DataError where one cannot be copied.
+        Raises: DataError if one cannot be copied.
         """
         endings = ("source", "target") if languages[0] == languages[1] else languages
         names = [f"{part}.{ending}" for ending in endings]
@@ -234,7 +234,7 @@ class Copies:
     def table(self, path: Path, source_column: str | None, target_column: str | None) -> dict[str, Any]:
         """A part of a table.
 
-        Raises: DataError where a column is no number, or the table cannot be copied.
+        Raises: DataError if a column is no number, or the table cannot be copied.
         """
         columns = {
             "source_column": number("--source-column", source_column, 1),
@@ -245,7 +245,7 @@ class Copies:
     def add(self, path: Path, name: str) -> str:
         """A file below my/: the file itself if it stands there, else the copy to be made, by its path from here.
 
-        Raises: DataError where the file is not there, or another one has the name.
+        Raises: DataError if the file is not there, or another one has the name.
         """
         if not path.is_file():
             raise DataError(f"{path}: no such file; expected one of sentences")
@@ -265,7 +265,7 @@ class Copies:
 def count(part: str, download: Download) -> Found:
     """How many pairs a part has, and words of the target language; only `train` may hold what is no UTF-8.
 
-    Raises: DataError where the files are no parallel text.
+    Raises: DataError if the files are no parallel text.
     """
     store = Store(Path("work/downloads"), None)
     with downloading.opened(download.parts[part], download, store) as (pairs, sides, _):
@@ -283,7 +283,7 @@ def count(part: str, download: Download) -> Found:
 def write(name: str, download: Download, licence: str, found: Found | None, *, only: bool) -> None:
     """Write the corpus's file, then its training line and its name in params.yaml; both or none.
 
-    Raises: ParamsError where the project would not be right with it.
+    Raises: ParamsError if the project would not be right with it.
     """
     from dvc.utils.serialize import dumps_yaml, parse_yaml_for_update  # DVC takes a second to import
 

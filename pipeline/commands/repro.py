@@ -84,7 +84,7 @@ def is_up_to_date() -> bool:
 def run(*arguments: str) -> None:
     """Run a `dvc` command.
 
-    Raises: SystemExit with its status where it fails; it has said why.
+    Raises: SystemExit with its status if it fails; it has said why.
     """
     if status := subprocess.run([*DVC, *arguments], check=False).returncode:
         sys.exit(status if status > 0 else 128 - status)

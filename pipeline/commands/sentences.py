@@ -26,7 +26,7 @@ class Lines(NamedTuple):
 def lines(sentence: str | None, file: Path | None, together: int) -> Lines:
     """The lines of the argument, or of the file, or else of standard input; a person at a terminal waits for none.
 
-    Raises: DataError where both are given or the file is not there.
+    Raises: DataError if both are given or the file is not there.
     """
     if sentence is not None and file is not None:
         raise files.DataError(f"--file: must stand without a sentence, got {sentence!r} too; expected one of the two")

@@ -63,7 +63,7 @@ def translate(
 ) -> None:
     """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
-    Columns, where there are several, are separated by tabs and come in this order: line number from 1 (--n-best),
+    Columns, if there are several, are separated by tabs and come in this order: line number from 1 (--n-best),
     score (--scores, --n-best), translation, pieces of the source, pieces of the translation (--pieces). A score is
     log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """

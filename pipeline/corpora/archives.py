@@ -67,7 +67,7 @@ def opened(path: Path, address: str, member: str | None = None, most_bytes: int 
     """The bytes of the file at `path`, or of its `member`, unpacked as they are read.
 
     `address` is what the messages call the file, and its ending says how it is packed.
-    Raises: DataError where the archive is damaged, unsafe, or has no such member, or unpacks to over `most_bytes`.
+    Raises: DataError if the archive is damaged, unsafe, or has no such member, or unpacks to over `most_bytes`.
         What the caller's block raises stays as it is.
     """
     kind = archive_kind(address)
@@ -152,7 +152,7 @@ def tar_names(
 ) -> Iterator[str]:
     """The names of all members; what is said of `member` goes into `found`, and of no other is anything kept.
 
-    Raises: DataError where the members are too large.
+    Raises: DataError if the members are too large.
     """
     while (info := archive.next()) is not None:
         if max(archive.offset, info.size) > ARCHIVE_BYTES:
@@ -176,7 +176,7 @@ class Rationed:
     def read(self, size: int = -1) -> bytes:
         """The next bytes.
 
-        Raises: DataError where they would be too many.
+        Raises: DataError if they would be too many.
         """
         if self.bytes_left is None:
             return self.file.read(size)
@@ -252,7 +252,7 @@ class Capped(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill `buffer` from the file.
 
-        Raises: DataError past the cap: an archive bomb, or no corpus. Unreadable where the archive is damaged.
+        Raises: DataError past the cap: an archive bomb, or no corpus. Unreadable if the archive is damaged.
         """
         with explained(self.path, self.address):
             block = self.file.read(len(buffer))

@@ -23,7 +23,7 @@ def write_part(name: str, download: sources.Download, store: Store, out: Path) -
     """Write part `name` into the folder `out`; its number of pairs and the address, sha256 and bytes of its files.
 
     `train` may hold bytes that are no UTF-8: `clean` counts them. In any other part they are an error.
-    Raises: DataError where a source fails or holds no pair.
+    Raises: DataError if a source fails or holds no pair.
     """
     source = download.parts[name]
     paths = parts.paths(out, name)
@@ -161,7 +161,7 @@ class Stored:
 def stored_files(source: TextSource, languages: tuple[str, str], store: Store) -> Iterator[Stored]:
     """The table, or the source and the target file, on disk.
 
-    Raises: DataError where one cannot be had.
+    Raises: DataError if one cannot be had.
     """
     if isinstance(source, sources.Sacrebleu):
         pair, swapped = sacrebleu_sets.find(source.name, *languages)

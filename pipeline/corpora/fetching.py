@@ -1,4 +1,4 @@
-"""Files by address, kept on disk: whole, verified, fetched once, resumed where a fetch was cut."""
+"""Files by address, kept on disk: whole, verified, fetched once, resumed if a fetch was cut."""
 
 import fcntl
 import hashlib
@@ -37,7 +37,7 @@ class Store:
         """The file of `address` on disk: the one kept, or fetched now, from the mirror first.
 
         One that was doubted for the same `purpose` is not kept.
-        Raises: DataError where the file is not there, does not come whole, or has another SHA-256 than `sha256`.
+        Raises: DataError if the file is not there, does not come whole, or has another SHA-256 than `sha256`.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(address)
@@ -71,9 +71,9 @@ class Store:
                 file.write(purpose)
 
     def bring(self, address: str, partial: Path, sha256: str | None) -> None:
-        """Fill `partial` from the mirror, or from the address where the mirror has none.
+        """Fill `partial` from the mirror, or from the address if the mirror has none.
 
-        Raises: DataError where the file is not there, does not come whole, or is none.
+        Raises: DataError if the file is not there, does not come whole, or is none.
         """
         origin = self.mirrored(address)
         if origin is not None and is_address(origin):
@@ -158,7 +158,7 @@ def verify(partial: Path, sha256: str | None, what: str, origin: str) -> None:
 def copy(address: str, origin: Path, partial: Path) -> None:
     """Copy a mirror's file; a partial one is never resumed, for copying costs nothing.
 
-    Raises: DataError where it cannot be read.
+    Raises: DataError if it cannot be read.
     """
     transfer.state_path(partial).unlink(missing_ok=True)
     try:

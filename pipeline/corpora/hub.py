@@ -75,7 +75,7 @@ def open_split(
 
     The library is never asked for a path that the working directory may have too (`hf://`), and runs no code of a data
     set (since its version 4).
-    Raises: DataError where the data set is not one of tables of its own.
+    Raises: DataError if the data set is not one of tables of its own.
     """
     import datasets  # a second to import, and only here in need
 

@@ -49,7 +49,7 @@ def read_lines(file: IO[bytes], name: str, *, tagged: bool = False) -> Iterator[
 def parallel(source: Text, target: Text) -> Iterator[Pair]:
     """Line i of `source` with line i of `target`.
 
-    Raises: DataError with both counts where one text is longer.
+    Raises: DataError with both counts if one text is longer.
     """
     for number, (left, right) in enumerate(zip_longest(source.lines, target.lines)):
         if left is None or right is None:
@@ -85,7 +85,7 @@ def flat(text: str) -> bytes:
 def decoded(pairs: Iterable[Pair], source: str, target: str) -> Iterator[Pair]:
     """The pairs unchanged, all of them UTF-8.
 
-    Raises: DataError naming file (`source` or `target`), pair and byte where one is not.
+    Raises: DataError naming file (`source` or `target`), pair and byte if one is not.
     """
     for number, pair in enumerate(pairs, 1):
         for name, line in zip((source, target), pair, strict=True):

@@ -19,7 +19,7 @@ DATASET_CHARACTERS = 96  # the hub's own limit
 def checked_address(address: str) -> str:
     """`address`, of which a host and a port can be told.
 
-    Raises: ValueError where they cannot.
+    Raises: ValueError if they cannot.
     """
     try:
         parts = urlsplit(address)
@@ -34,7 +34,7 @@ def checked_address(address: str) -> str:
 def checked_dataset(dataset: str) -> str:
     """`dataset`, which is the id of a data set and no way out of a folder.
 
-    Raises: ValueError where it is not.
+    Raises: ValueError if it is not.
     """
     if any(len(part) > DATASET_CHARACTERS or part.startswith((".", "-")) for part in dataset.split("/")):
         raise ValueError(
@@ -54,7 +54,7 @@ class Phrasebook(Section):
 
 
 class Address(Section):
-    """A public file: plain, .gz, or the member of a .zip, .tgz or .tar.gz; verified where a sha256 is given."""
+    """A public file: plain, .gz, or the member of a .zip, .tgz or .tar.gz; verified if a sha256 is given."""
 
     address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$"), AfterValidator(checked_address)]
     member: Text | None = None
@@ -161,7 +161,7 @@ class Download(Section):
 
     @model_validator(mode="after")
     def check_parts(self) -> Self:
-        """A part to train on, and a test part called `test` where there is any."""
+        """A part to train on, and a test part called `test` if there is any."""
         tests = [name for name in self.parts if parts.is_test(name)]
         if parts.TRAIN not in self.parts:
             raise ValueError(f"parts must have {parts.TRAIN}, got {', '.join(self.parts) or 'none'}")

@@ -1,4 +1,4 @@
-"""One HTTP answer into a partial file, which a later answer goes on with where it is still the same file."""
+"""One HTTP answer into a partial file, which a later answer goes on with if it is still the same file."""
 
 import errno
 import http.client
@@ -51,7 +51,7 @@ class Interrupted(Exception):
 
 
 def size_of(path: Path) -> int:
-    """Bytes in a file, 0 where there is none."""
+    """Bytes in a file, 0 if there is none."""
     return path.stat().st_size if path.exists() else 0
 
 
@@ -94,7 +94,7 @@ def receive(address: str, partial: Path, timeout_seconds: float, *, verified: bo
 
     `verified`: a checksum will tell, so that no web page and no address without encryption needs to be refused.
     Source: RFC 9110, sections 13.1.5 (If-Range) and 14 (ranges).
-    Raises: NotThere or DataError where asking again is useless, Interrupted where it is not.
+    Raises: NotThere or DataError if asking again is useless, Interrupted if it is not.
     """
     headers = {"Accept-Encoding": "identity", **resuming(address, partial)}
     try:
@@ -165,7 +165,7 @@ def moved(address: str, place: str, location: str, *, verified: bool) -> str:
 
 
 def resuming(address: str, partial: Path) -> dict[str, str]:
-    """The headers that ask for the rest of `partial`; none where nothing shows that it is of this very file."""
+    """The headers that ask for the rest of `partial`; none if nothing shows that it is of this very file."""
     known = state(partial)
     validator = str(known.get("validator") or "")
     sound = validator.isascii() and validator.isprintable() and validator  # else it is no header
@@ -175,7 +175,7 @@ def resuming(address: str, partial: Path) -> dict[str, str]:
 
 
 def begin(address: str, response: requests.Response, partial: Path, *, verified: bool) -> int:
-    """At which byte this answer goes on; `partial` is emptied where that is the first one.
+    """At which byte this answer goes on; `partial` is emptied if that is the first one.
 
     Raises: NotThere, DataError or Interrupted for an answer without a file.
     """
@@ -198,7 +198,7 @@ def begin(address: str, response: requests.Response, partial: Path, *, verified:
 
 
 def unusable(address: str, response: requests.Response, partial: Path) -> str | None:
-    """What is wrong with an answer whose bytes are no part of the file as published; None where nothing is."""
+    """What is wrong with an answer whose bytes are no part of the file as published; None if nothing is."""
     packing = response.headers.get("Content-Encoding", "").strip().lower()
     packed = urlsplit(address).path.lower().endswith((".gz", ".tgz"))  # some servers say gzip of a file that is one
     if packing not in ("", "identity", *(("gzip", "x-gzip") if packed else ())):
@@ -225,7 +225,7 @@ def length(response: requests.Response) -> int | None:
 
 
 def validator_of(response: requests.Response) -> str | None:
-    """What `If-Range` may carry: a strong entity tag, else the date of last change where it is strong.
+    """What `If-Range` may carry: a strong entity tag, else the date of last change if it is strong.
 
     Source: RFC 9110, section 8.8.2.2: a date so fresh that the file may have changed again within it is none.
     """
@@ -238,7 +238,7 @@ def validator_of(response: requests.Response) -> str | None:
 
 
 def date(header: str | None) -> datetime | None:
-    """The time in a header; None where it holds none."""
+    """The time in a header; None if it holds none."""
     try:
         found = parsedate_to_datetime(header or "")
     except (ValueError, OverflowError):
@@ -276,8 +276,8 @@ def refuse(address: str, response: requests.Response, partial: Path) -> NoReturn
 def save(address: str, response: requests.Response, partial: Path, start: int, timeout_seconds: float) -> None:
     """Append the answer's bytes as they are sent (never decoded: the published file is what has a checksum).
 
-    Raises: Interrupted where fewer came than the server announced, or too slowly; DataError where they never end;
-        OSError where the disk is full. What no later request can go on with takes up no room.
+    Raises: Interrupted if fewer came than the server announced, or too slowly; DataError if they never end;
+        OSError if the disk is full. What no later request can go on with takes up no room.
     """
     total = state(partial).get("total")
     try:
@@ -303,7 +303,7 @@ def save(address: str, response: requests.Response, partial: Path, start: int, t
 def write(address: str, response: requests.Response, out: IO[bytes], timeout_seconds: float) -> Iterator[None]:
     """Append the answer's bytes to `out` as they come; an item a block.
 
-    Raises: Interrupted where they trickle, DataError where they never end.
+    Raises: Interrupted if they trickle, DataError if they never end.
     """
     size = mark = out.tell()
     since = time.monotonic()

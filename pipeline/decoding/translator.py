@@ -47,7 +47,7 @@ class Translator:
     def load(cls, system: System) -> Self:
         """A built system: its network as it was trained, and its vocabulary.
 
-        Raises: DataError where its files are missing or do not fit each other or this code.
+        Raises: DataError if its files are missing or do not fit each other or this code.
         """
         training, folder = read_training(system), system.vocabulary_folder
         params, pieces = nested(training["params"]), Vocabulary.load(folder)
@@ -114,7 +114,7 @@ class Translator:
 def read_training(system: System) -> dict[str, Any]:
     """The summary of a system's training.
 
-    Raises: DataError where it is missing or no summary.
+    Raises: DataError if it is missing or no summary.
     """
     path = system.training_summary
     if not path.exists():

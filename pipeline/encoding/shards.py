@@ -37,7 +37,7 @@ class Ragged:
     def open(cls, folder: Path, side: str) -> Self:
         """Map the two arrays of `side` in `folder`.
 
-        Raises: DataError where a file is missing or no array, or the two do not fit.
+        Raises: DataError if a file is missing or no array, or the two do not fit.
         """
         ids = map_array(folder / f"{side}.ids.npy", *ID_TYPES)
         offsets = map_array(folder / f"{side}.offsets.npy", OFFSET_TYPE)
@@ -84,7 +84,7 @@ class Encoded:
     def open(cls, folder: Path, *sizes: int) -> Self:
         """Map the part that a `Writer` wrote into `folder`, with ids below the `sizes` of the source and the target.
 
-        Raises: DataError where a file is missing or broken, the sides are not parallel, or an id is too large.
+        Raises: DataError if a file is missing or broken, the sides are not parallel, or an id is too large.
         """
         source, target = (Ragged.open(folder, side) for side in SIDES)
         if len(source) != len(target):
@@ -97,7 +97,7 @@ class Encoded:
 def map_array(path: Path, *types: Ids) -> np.ndarray:
     """The array of one of the types in a .npy file, mapped.
 
-    Raises: DataError where the file is missing or holds no whole array, or another one.
+    Raises: DataError if the file is missing or holds no whole array, or another one.
     """
     try:
         array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)

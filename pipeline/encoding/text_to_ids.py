@@ -28,7 +28,7 @@ POOL_PAIRS = 200_000  # below, starting processes costs more time than they save
 def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> dict[str, int]:
     """Write the ids of two parallel files into the new `folder`, and count pairs, tokens and unknown pieces.
 
-    Raises: DataError where the files are not parallel or not UTF-8.
+    Raises: DataError if the files are not parallel or not UTF-8.
     """
     num_pairs = files.count_lines(source)
     pairs = track(files.read_pairs(source, target), f"encode {folder.name}", total=num_pairs, unit="pairs")

@@ -32,7 +32,7 @@ class Anatomy(NamedTuple):
     gold: list[str]  # labels of R right pieces
     targets: dict[str, Array]  # name of a reading of label smoothing -> (R, V) target distribution of each right piece
     confidence: Array  # (M,) probability that the model gives the right piece
-    penalties: dict[str, Array]  # name of a reading -> (M,) loss in nats; not drawn where it is not finite
+    penalties: dict[str, Array]  # name of a reading -> (M,) loss in nats; not drawn if it is not finite
     masks: dict[str, Mask]
 
 

@@ -65,7 +65,7 @@ class Records(RootModel[list[Record]]):
 def read(path: Path) -> list[Attended]:
     """The sentences of one test part, which the file is called after.
 
-    Raises: DataError where the file is missing or holds anything else.
+    Raises: DataError if the file is missing or holds anything else.
     """
     records = Records.model_validate(summaries.read(path, Records)).root
     try:

@@ -63,7 +63,7 @@ def title(name: str) -> str:
 
 
 def heads(sentence: Attended, name: str) -> dict[str, Grid]:
-    """The grid of each head of an attention, after their mean where there are several."""
+    """The grid of each head of an attention, after their mean if there are several."""
     weights = sentence.weights[name]
     if len(weights) == 1:
         return {MEAN: grid(sentence, name, weights[0])}

@@ -16,7 +16,7 @@ Choices = Mapping[str, Mapping[str, Grid]]
 
 
 def grids(choices: Choices) -> Chart:
-    """One grid at a time: a menu chooses the first name, another the second; no menu where there is one name only.
+    """One grid at a time: a menu chooses the first name, another the second; no menu if there is one name only.
 
     Grids of one first name share their labels, and all first names have the same second names. The last first name
     and the first second one are shown to begin with.

@@ -51,7 +51,7 @@ class CorpusResults:
     tokens: dict[str, dict[str, dict[str, int]]]  # vocabulary -> part -> counts
     texts: dict[str, list[tuple[str, str]]]  # test part -> source and reference of each line
     systems: list[SystemResults]
-    comparisons: dict[str, Comparison]  # test part -> every system against the best; none where BLEU was not measured
+    comparisons: dict[str, Comparison]  # test part -> every system against the best; none if BLEU was not measured
 
     @property
     def test_parts(self) -> list[str]:
@@ -62,7 +62,7 @@ class CorpusResults:
 def built(path: Path, stage: str) -> Path:
     """`path`, which `stage` makes.
 
-    Raises: DataError with the command that makes it, where it is not there.
+    Raises: DataError with the command that makes it, if it is not there.
     """
     if not path.exists():
         raise DataError(f"{path}: no such file; expected what `dvc repro {stage}` builds")
@@ -72,7 +72,7 @@ def built(path: Path, stage: str) -> Path:
 def read_rows(path: Path, numbers: Sequence[str], words: Sequence[str] = ()) -> Rows:
     """The rows of a CSV file that has columns of `numbers` and of `words`.
 
-    Raises: DataError where it is missing, no CSV, lacks a column, or has something else for a number.
+    Raises: DataError if it is missing, no CSV, lacks a column, or has something else for a number.
     """
     rows = files.read_table(path)
     if missing := [name for name in (*numbers, *words) if name not in rows[0]]:

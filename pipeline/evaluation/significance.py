@@ -22,7 +22,7 @@ class Standing(NamedTuple):
 class Comparison(NamedTuple):
     """Every system of a test part against the best."""
 
-    standings: Mapping[str, Standing]  # none where the part cannot be resampled
+    standings: Mapping[str, Standing]  # none if the part cannot be resampled
     signature: str
 
 

@@ -93,7 +93,7 @@ def cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
 
 
 def known_columns(corpus: CorpusResults) -> list[str]:
-    """Titles of the columns of scores without unknown words; none where the vocabularies know every word."""
+    """Titles of the columns of scores without unknown words; none if the vocabularies know every word."""
     titles = [f"{TITLES[name]}, no unknown" for name in metrics(corpus.systems)]
     return [*titles, "sentences, no unknown"] if knows(corpus) else []
 

@@ -59,7 +59,7 @@ class Vocabulary:
     def load(cls, folder: Path) -> Self:
         """The vocabulary that the stage vocabulary wrote into `folder`.
 
-        Raises: DataError where a file of it is missing or broken.
+        Raises: DataError if a file of it is missing or broken.
         """
         if (folder / "joint.model").exists():
             joint = Pieces.load(folder / "joint.model")
