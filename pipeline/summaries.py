@@ -1,4 +1,4 @@
-"""What each stage says of its outputs in JSON, as far as later stages read it: checked when it is read."""
+"""The JSON that stages write for later stages: the keys that these read, checked when they are read."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,14 +27,14 @@ class Languages(Summary):
 
 
 class Sizes(Summary):
-    """Of vocabulary.json, what every reader of the vocabulary checks."""
+    """Keys of vocabulary.json that every reader of the vocabulary checks."""
 
     source_size: Count
     target_size: Count
 
 
 class Written(Summary):
-    """What `download` says of a part."""
+    """A part in download.json."""
 
     pairs: Count
 
@@ -52,7 +52,7 @@ class Cleaned(Languages):
 
 
 class CleaningCounts(Summary):
-    """Of clean.json, what the report shows."""
+    """Keys of clean.json that the report shows."""
 
     read: Count
     kept: Count
@@ -60,7 +60,7 @@ class CleaningCounts(Summary):
 
 
 class Leaks(Summary):
-    """What a held-out part knows of another one."""
+    """Pairs of a part that share a sentence with a held-out part."""
 
     exact_source: Count
     exact_target: Count
@@ -103,7 +103,7 @@ class TrainingSummary(Summary):
 
 
 class TrainingForTranslator(TrainingSummary):
-    """Of training.json, what translating depends on."""
+    """Keys of training.json that translating depends on."""
 
     vocabulary: str
     params: dict[str, Any]
@@ -116,7 +116,7 @@ class Lowest(Summary):
 
 
 class TrainingForScore(TrainingSummary):
-    """Of training.json, what stands among the metrics."""
+    """Keys of training.json that become metrics."""
 
     best: Lowest
 
@@ -128,7 +128,7 @@ class Best(Lowest):
 
 
 class TrainingForReport(TrainingSummary):
-    """Of training.json, what the report shows."""
+    """Keys of training.json that the report shows."""
 
     params: dict[str, Any]
     best: Best
@@ -165,9 +165,9 @@ class Scores(RootModel[dict[Part, dict[str, float]]]):
 
 
 def read(path: Path, kind: type[BaseModel], *keys: str) -> Any:
-    """The summary at `path`, whole, where it is a `kind` and has these keys; `test.bleu` is a key below another.
+    """All of the JSON at `path`, checked to be a `kind` and to have these keys; `test.bleu` is a key below another.
 
-    Raises: DataError if it is missing, no JSON, or not what later stages read; with the first fault.
+    Raises: DataError with the first fault if the file is missing, is not JSON, or lacks what later stages read.
     """
     value = files.read_json(path)
     try:
@@ -186,7 +186,7 @@ def read(path: Path, kind: type[BaseModel], *keys: str) -> Any:
 
 
 def has(value: Any, key: str) -> bool:
-    """Whether mappings in one another have the keys between the dots."""
+    """Whether nested mappings have a dotted key."""
     for name in key.split("."):
         if name not in value:
             return False
