@@ -14,7 +14,7 @@ READS = ("average.{size}",)
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
-    """Average the last checkpoints: as many as the sections say, or all if there are fewer."""
+    """Average the last checkpoints: as many as `average.<size>` says, or all if there are fewer."""
     system = f"{corpus}-{vocabulary}-{model}-{size}"
     number = Reader(READS, size=size)(Averaging, *READS).checkpoints
     train = Path("runs", system, "train")

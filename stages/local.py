@@ -19,7 +19,7 @@ READS = (
 
 
 def main(corpus: str) -> None:
-    """Write the checksum of each file of `kind: local`, none for a corpus without."""
+    """Write the checksum of each file of `kind: local`; most corpora have none."""
     download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
     local.link_into_experiment()
     files.write_json(Path("data/local", f"{corpus}.json"), local.checksums(download))

@@ -1,4 +1,4 @@
-"""Gather the systems that `build` chose on one page: metrics/, runs/ and data/ -> report/."""
+"""Put all systems that `build` chooses on one page: metrics/, runs/, data/ -> report/."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,13 +17,13 @@ from pipeline.system import Build, System, encoded_folder, split_folder
 from pipeline.tracking import runs
 
 READS = ("build", "report", "score")
-# Of the tables that the report reads, the columns of numbers.
+# Columns of numbers in the tables that the report reads.
 CURVES = ("update", "train_loss", "validation_loss")
 LENGTHS = ("lower", "sentences", "bleu", "chrf")
 
 
 def main() -> None:
-    """Write the page of exactly the systems chosen, and show their scores."""
+    """Write the page of the chosen systems, and print their scores."""
     read = Reader(READS)
     build, report, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
     corpora = [compared(read_corpus(name, build, scoring), report, scoring) for name in build.corpora]
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusResults:
-    """The corpus with its systems compared on every test part, where `scoring` asks for BLEU."""
+    """The corpus with its systems compared on every test part, if `scoring` asks for BLEU."""
     if "bleu" not in scoring.metrics:
         return corpus
     comparisons = {
@@ -58,7 +58,7 @@ def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusR
 
 
 def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
-    """A corpus, its systems and everything the page says about them.
+    """A corpus, its systems and all that the page shows of them.
 
     Raises: DataError if a file is missing, with the command that builds it.
     """
@@ -103,7 +103,7 @@ def check_parallel(system: SystemResults, corpus: CorpusResults) -> None:
 
 
 def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemResults:
-    """One system and what it scored and translated: of each test part, by these metrics.
+    """One system with its scores and translations of each test part, by these metrics.
 
     Raises: DataError if a file is missing, with the command that builds it.
     """

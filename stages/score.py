@@ -1,7 +1,7 @@
 """Score one system's translations: data/decode/<system>/ -> metrics/<system>.json and data/score/<system>/.
 
-The metrics are a few numbers, which `dvc metrics show` and `dvc exp show` put into columns; how they were computed
-stands in scores.json.
+The metrics are a few numbers, which `dvc metrics show` and `dvc exp show` put into columns; scores.json says how they
+were computed.
 """
 
 from itertools import compress
@@ -50,7 +50,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
 def test_parts(split: Path, decoded: Path) -> list[str]:
     """The test parts of a corpus, all of them translated.
 
-    Raises: DataError if others were translated.
+    Raises: DataError if the translations are of other parts.
     """
     expected = list(filter(parts.is_test, parts.names(split)))
     found = sorted(path.stem for path in decoded.glob("*.txt"))
@@ -75,7 +75,7 @@ def read(split: Path, decoded: Path, part: str) -> tuple[list[str], list[str], l
 
 
 def read_known(decoded: Path, part: str, number: int) -> list[str]:
-    """Translations into known words of the `number` sentences of a part that have no unknown one.
+    """Translations into known words of the `number` pairs of a part that have no unknown word.
 
     Raises: DataError if there are more or fewer.
     """

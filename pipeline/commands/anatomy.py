@@ -20,7 +20,7 @@ from pipeline.params import DEFAULT, PATH, read_yaml
 from pipeline.training.learning import Learning
 from pipeline.training.loss import Spread, masses, smoothed_cross_entropy
 
-# What is shown, none of which training sees.
+# Examples for the pictures; training does not use them.
 LENGTH, WIDTH, DIMENSIONS = 100, 128, [4, 5, 6, 7]
 UPDATES = [1, *range(20, 20_001, 20)]
 PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁the", "▁cat", "▁sleeps", "."]
@@ -62,7 +62,7 @@ def anatomy(
 
 
 def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Learning]]:
-    """Name, width and how it learns of every model of every size."""
+    """Name, width and learning of every size of every model."""
     for model, sizes in models.items():
         for size in filter(DEFAULT.__ne__, sizes):
             places = f"models.{model}.{DEFAULT}", f"models.{model}.{size}"
@@ -71,7 +71,7 @@ def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Lea
 
 
 def name_schedule(name: str, learning: Learning) -> str:
-    """A model and its schedule in words; how high it goes is in the picture."""
+    """A model and its schedule in words; the picture shows the peak."""
     values, last = learning.schedule.model_dump(), UPDATES[-1]
     warmup = f", warmup {values['warmup']}" if "warmup" in values else ""
     rate = partial(learning.schedule.rate, last, width=WIDTH)
@@ -91,7 +91,7 @@ def name_smoothing(smoothing: float, spread: Spread) -> str:
 
 
 def targets(smoothing: float, spread: Spread) -> Array:
-    """What each token of `GOLD` is compared with, a row each; padding counts for nothing: (R, V)."""
+    """The target distribution of each token of `GOLD`, a row each; zeros for padding: (R, V)."""
     gold, other, padding = masses(len(PIECES), smoothing, spread)
     rows = np.zeros((len(GOLD), len(PIECES)))
     for row, right in zip(rows, map(PIECES.index, GOLD), strict=True):

@@ -1,4 +1,4 @@
-"""Length-sorted batches: which pairs an update trains on depends on the seed and the epoch only."""
+"""Length-sorted batches; the pairs of each update depend on the seed and the epoch only."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs, or one
 
 
 class Batch(NamedTuple):
-    """A micro-batch: as many pairs as go through the model at once, padded with PAD."""
+    """A micro-batch: the pairs that go through the model together, padded with PAD."""
 
     source: Tensor  # (B, S) int64, EOS at each row's end
     target_input: Tensor  # (B, T) int64, begins with BOS
@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where an update stands in the data: it is number `update` (from 1), at `offset` (from 0) in epoch `epoch`."""
+    """The place of an update in the data: number `update` (from 1), at `offset` (from 0) of epoch `epoch`."""
 
     update: int
     epoch: int
@@ -173,7 +173,7 @@ def load_batches(
 def by_length(source: Indices, target: Indices) -> Indices:
     """Indices that sort by target length, then by source length, alternately ascending and descending.
 
-    Alternating keeps source lengths similar where a batch spans two target lengths: on Multi30k 4.8 % of the positions
+    Alternating keeps source lengths similar when a batch spans two target lengths: on Multi30k 4.8 % of the positions
     in batches of 4,096 are padding, against 6.5 % with source lengths always ascending.
     """
     return np.lexsort((np.where(target % 2, -source, source), target))

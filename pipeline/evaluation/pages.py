@@ -1,4 +1,4 @@
-"""The report over all systems chosen: the same page in Markdown and in HTML, its figures, the pages of attention."""
+"""The report on all chosen systems: one page in Markdown and in HTML, its figures, and the attention pages."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -110,7 +110,7 @@ def page(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
 
 
 def guides(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
-    """What the columns of the leaderboard say."""
+    """Explanations of the leaderboard's columns."""
     yield "".join(f"{GUIDES[metric]}\n" for metric in tables.metrics(s for corpus in corpora for s in corpus.systems))
     if any(corpus.comparisons for corpus in corpora):
         yield BOOTSTRAP_GUIDE.format(samples=tables.count(report.bootstrap_samples))

@@ -1,4 +1,4 @@
-"""What figures show, before a library draws it: the same numbers for the PNG and for the page."""
+"""The numbers of the figures, the same for the PNG files and for the page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -40,7 +40,7 @@ class Grid(NamedTuple):
 
 
 def learning_curves(curves: Mapping[str, Rows]) -> list[Curves]:
-    """Validation loss, and BLEU and accuracy where measured, of each system, by name, over the updates."""
+    """Validation loss and, if measured, BLEU and accuracy of each system, by name, over the updates."""
     titles = {
         "validation_loss": "validation loss (nats per token)",
         "validation_bleu": "validation BLEU (greedy)",

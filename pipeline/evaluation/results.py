@@ -1,4 +1,4 @@
-"""What the stages before left about a corpus and its systems, as the report shows it."""
+"""The outputs of earlier stages that the report shows: one object a corpus, one a system."""
 
 import math
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class SystemResults:
 
     @property
     def name(self) -> str:
-        """What tells the system from the others of its corpus."""
+        """The name of the system among those of its corpus."""
         return f"{self.vocabulary}-{self.model}-{self.size}"
 
 
@@ -60,9 +60,9 @@ class CorpusResults:
 
 
 def built(path: Path, stage: str) -> Path:
-    """`path`, which `stage` makes.
+    """`path`, an output of `stage`, checked to exist.
 
-    Raises: DataError with the command that makes it, if it is not there.
+    Raises: DataError with the command that builds it.
     """
     if not path.exists():
         raise DataError(f"{path}: no such file; expected what `dvc repro {stage}` builds")

@@ -1,4 +1,4 @@
-"""What a finished training leaves: checkpoints, learning curves, a summary."""
+"""The outputs of a finished training: checkpoints, learning curves, a summary."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Everything that a training needs before its first update."""
+"""Sets up a training, before its first update."""
 
 from pathlib import Path
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""How far a training has come and what it measured on the way: everything to resume from but the tensors."""
+"""The progress of a training and its measurements: all that a resumed training needs besides the tensors."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,7 @@ from pipeline.training.loop import Step
 
 
 class TrainState(NamedTuple):
-    """How far a training has come; each checkpoint holds it as JSON, beside the weights and the optimizer's tensors."""
+    """The progress of a training; each checkpoint holds it as JSON, beside the weights and the optimizer's tensors."""
 
     next: Position = START  # of the next update
     num_real_positions: int = 0  # source and target positions computed so far that hold a piece
