@@ -33,7 +33,7 @@ def faults(download: Download) -> Iterator[str]:
 def checksums(download: Download) -> dict[str, str]:
     """Path -> SHA-256 of each of the user's own files.
 
-    Raises: DataError if one is not there, or stands if DVC does not look.
+    Raises: DataError if one is missing, or in a linked folder, into which DVC does not look.
     """
     found = {}
     for path in map(Path, paths(download).values()):

@@ -12,7 +12,7 @@ from pipeline import files
 
 Pair = tuple[bytes, bytes]
 
-# The lines of an IWSLT `train.tags.*` file that are about a talk; all others are what was said in it.
+# The lines of an IWSLT `train.tags.*` file that describe a talk; the others are its text.
 IWSLT_TAG = re.compile(
     rb"\s*</?(?:content|description|doc|keywords|reviewer|speaker|talkid|title|transcript|translator|url)\b[^<]*?>"
 )
@@ -20,14 +20,14 @@ IWSLT_TAG = re.compile(
 
 @dataclass(frozen=True)
 class Text:
-    """The lines of one side, and what messages call the file."""
+    """The lines of one side, and the file's name in messages."""
 
     name: str
     lines: Iterator[bytes]
 
 
 def is_tagged(name: str) -> bool:
-    """Whether a path or address is that of an IWSLT training file, where lines about a talk stand among its text."""
+    """Whether a path or address is that of an IWSLT training file, which has lines about a talk between its text."""
     return PurePosixPath(name).name.startswith("train.tags.")
 
 

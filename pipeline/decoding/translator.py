@@ -14,7 +14,7 @@ from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
-SPACE = "▁"  # the piece that begins a line, and so stands before an unknown word too
+SPACE = "▁"  # the piece that begins every line, even before an unknown word
 
 
 class Source(NamedTuple):

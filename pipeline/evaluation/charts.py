@@ -25,7 +25,7 @@ CONFIG: Chart = {
     "responsive": True,
 }
 DASH_NAMES = dict(zip(DASHES, ("solid", "dash", "dot", "dashdot"), strict=True))
-PLOT, ABOVE, BELOW = 290, 60, 70  # pixels of a panel: its plot, what stands around it
+PLOT, ABOVE, BELOW = 290, 60, 70  # pixels of a panel: its plot, the margins
 LEGEND, ROW, KEY, LETTER = 29, 1080, 55, 6.2  # pixels of the legend: a row, its width, the key of a line, a letter
 
 

@@ -10,7 +10,7 @@ from pipeline.params import flatten
 
 # much as matplotlib's "Blues", which the PNG files have: from little to much
 SCALE = [[0.0, "#f7fbff"], [0.25, "#c7dcef"], [0.5, "#72b2d7"], [0.75, "#2879b9"], [1.0, "#08306b"]]
-ABOVE, BESIDE, BAR, MENU = 50, 50, 110, 240  # pixels: what stands around a plot, a menu
+ABOVE, BESIDE, BAR, MENU = 50, 50, 110, 240  # pixels: margins of a plot, its colour bar, a menu
 
 Choices = Mapping[str, Mapping[str, Grid]]
 

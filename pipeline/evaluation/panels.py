@@ -20,7 +20,7 @@ class Curves(NamedTuple):
     x_title: str
     y_title: str
     lines: Mapping[str, Points]
-    ticks: Sequence[str]  # what stands at 0, 1, 2, ... of the horizontal axis; none: its numbers
+    ticks: Sequence[str]  # labels at 0, 1, 2, ... of the horizontal axis; if empty, its numbers
     top: float | None  # end of the vertical axis, which then starts from zero
 
 
@@ -33,7 +33,7 @@ class Grid(NamedTuple):
     rows: Sequence[str]  # labels, which may repeat
     columns: Sequence[str]
     values: Array  # (rows, columns)
-    lowest: float  # what the lightest colour stands for
+    lowest: float  # the value of the lightest colour
     highest: float
     cell: int  # pixels
     decimals: int | None  # of the values that are written into the cells; None: they are not

@@ -85,7 +85,7 @@ def columns(corpus: CorpusResults) -> list[str]:
 
 
 def cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
-    """What stands in these columns for one system and test part."""
+    """The cells of these columns for one system and test part."""
     texts = [score(system.scores[part].get(name)) for name in metrics(corpus.systems)]
     if not corpus.comparisons:
         return texts
@@ -99,7 +99,7 @@ def known_columns(corpus: CorpusResults) -> list[str]:
 
 
 def known_cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
-    """What stands in these columns for one system and test part."""
+    """The cells of these columns for one system and test part."""
     if not knows(corpus):
         return []
     found = system.scores[part]

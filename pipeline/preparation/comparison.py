@@ -5,7 +5,7 @@ import unicodedata
 
 from pipeline.preparation.normalisation import normalised
 
-# What ends a sentence, or stands around one that is quoted, after NFKD. Thai, Lao, Burmese and Khmer use a space.
+# Marks that end or quote a sentence, after NFKD. Thai, Lao, Burmese and Khmer end it with a space.
 ENDS = '.!?:;()[]"“”„‟«»‹›「」『』〝〞【】。؟؛۔।॥։።፧།༎။។៕'
 SPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\s+")
 END = "\n"

@@ -23,7 +23,7 @@ def normalised(text: str) -> str:
     Canonically equivalent texts give the same result, and a normalised text does not change.
     """
     if not text.isascii():
-        if not text.isprintable():  # the quicker test, false wherever a format character stands
-            text = INVISIBLE.sub(r"\1", text)  # first: what stands between a letter and its accent keeps NFC from both
+        if not text.isprintable():  # a fast test, false for every text with a format character
+            text = INVISIBLE.sub(r"\1", text)  # first: one between a letter and its accent keeps NFC from joining them
         text = unicodedata.normalize("NFC", text)
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""Which pairs of the training part a vocabulary is made from."""
+"""The sample of training pairs from which a vocabulary is made."""
 
 import numpy as np
 
