@@ -80,7 +80,7 @@ def name_schedule(name: str, learning: Learning) -> str:
 
 
 def rates(width: int, learning: Learning) -> Array:
-    """The learning rate at every one of `UPDATES`, of a training that ends with the last of them."""
+    """The learning rate at each of `UPDATES`, in a training that ends with the last of them."""
     schedule, last = learning.schedule, UPDATES[-1]
     return np.array([schedule.rate(update, width=width, updates=last) for update in UPDATES])
 
@@ -113,7 +113,7 @@ def penalties(smoothing: float, spread: Spread) -> Array:
 
 
 def masks() -> dict[str, Mask]:
-    """Which positions a Transformer sees: where the weights of a random one that reads `SOURCES` are not 0."""
+    """The positions that a Transformer sees: those where a random one, reading `SOURCES`, has weights above 0."""
     found = interface.find("transformer_prenorm")
     sizes = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 1, "feed_forward": 8}
     dropout = {"dropout": 0.0, "attention_dropout": 0.0, "feed_forward_dropout": 0.0}

@@ -29,7 +29,7 @@ def lines(sentence: str | None, file: Path | None, together: int) -> Lines:
     Raises: DataError if both are given or the file does not exist.
     """
     if sentence is not None and file is not None:
-        raise files.DataError(f"--file: must stand without a sentence, got {sentence!r} too; expected one of the two")
+        raise files.DataError(f"--file: must stand alone, got {sentence!r} too; expected one of the two")
     if sentence is not None:
         raw = os.fsencode(sentence).removesuffix(b"\n").split(b"\n")
         return Lines(decoded(raw, "sentence"), "sentence", together, len(raw))

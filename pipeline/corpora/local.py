@@ -27,7 +27,7 @@ def faults(download: Download) -> Iterator[str]:
     for key, path in paths(download).items():
         if Path(os.path.normpath(path)).parts[:1] != FOLDER.parts:
             link = FOLDER / Path(path).name
-            yield f"{key}: must stand in {FOLDER}/, which DVC watches, got {path!r}; expected {link}, or a link there"
+            yield f"{key}: must be in {FOLDER}/, which DVC watches, got {path!r}; expected {link}, or a link there"
 
 
 def checksums(download: Download) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Figures to point at on a page: what the PNG files show, with the values under the mouse.
+"""Interactive figures for a page: those of the PNG files, with values under the mouse.
 
 A chart is plotly's own dictionary of a figure. Text is escaped where plotly would take it for markup.
 """

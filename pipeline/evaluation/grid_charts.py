@@ -1,4 +1,4 @@
-"""Grids to point at on a page: menus choose among several of them."""
+"""Interactive grids for a page, with menus to choose one."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -78,7 +78,7 @@ def axis(title: str, names: Sequence[str], cell: int) -> Chart:
 
 
 def first_menu(choices: Choices) -> list[Chart]:
-    """A menu of the first names, which changes what all grids show."""
+    """A menu of the first names, which changes the content of all grids."""
     buttons = []
     for name, group in choices.items():
         traces = [trace(grid) for grid in group.values()]
@@ -89,7 +89,7 @@ def first_menu(choices: Choices) -> list[Chart]:
 
 
 def second_menu(choices: Choices) -> list[Chart]:
-    """A menu of the second names, which changes what grid is seen."""
+    """A menu of the second names, which chooses the visible grid."""
     names = list(next(iter(choices.values())))
     seen = [[name == other for other in names] for name in names]
     buttons = [

@@ -285,7 +285,7 @@ def test_a_file_that_is_no_yaml_is_named_with_the_other_faults(tmp_path, faults,
 def test_files_of_ones_own_stand_where_dvc_watches_them(faults):
     own = {"kind": "local", "source": "/data/x.fr", "target": "my/x.en"}
     assert faults({f"{PHRASEBOOK}parts.train": own}) == [
-        "corpora/phrasebook_fr_en.yaml: parts.train.source: must stand in my/, which DVC watches, "
+        "corpora/phrasebook_fr_en.yaml: parts.train.source: must be in my/, which DVC watches, "
         "got '/data/x.fr'; expected my/x.fr, or a link there"
     ]
 

@@ -42,9 +42,9 @@ def test_every_file_of_ones_own_is_noted_and_nothing_else(project):
 def test_only_files_that_dvc_watches_may_be_named():
     assert list(local.faults(download())) == []
     assert list(local.faults(download("/data/train.fr", "my/../train.en"))) == [
-        "parts.train.source: must stand in my/, which DVC watches, got '/data/train.fr'; expected my/train.fr, "
+        "parts.train.source: must be in my/, which DVC watches, got '/data/train.fr'; expected my/train.fr, "
         "or a link there",
-        "parts.train.target: must stand in my/, which DVC watches, got 'my/../train.en'; expected my/train.en, "
+        "parts.train.target: must be in my/, which DVC watches, got 'my/../train.en'; expected my/train.en, "
         "or a link there",
     ]
     assert len(list(local.faults(download(".", "my.en")))) == 2
