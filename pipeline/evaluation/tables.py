@@ -79,7 +79,7 @@ def board(
 
 
 def columns(corpus: CorpusResults) -> list[str]:
-    """Titles of the columns of scores: the metrics; if systems were compared, interval and p follow the first (BLEU)."""
+    """Titles of the columns of scores: the metrics; if systems were compared, interval and p after the first, BLEU."""
     titles = [TITLES[name] for name in metrics(corpus.systems)]
     return [titles[0], "95 % interval", "p", *titles[1:]] if corpus.comparisons else titles
 
