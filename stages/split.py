@@ -47,8 +47,8 @@ def split(
     }
     held_out[VALIDATION] = list(leakage.decontaminate(VALIDATION, validation, held_out))
     pairs[VALIDATION] = parts.write(folder, VALIDATION, held_out[VALIDATION])
-    left = splits.remaining_pairs(train("split"), splitting)
-    pairs[TRAIN] = parts.write(folder, TRAIN, leakage.decontaminate(TRAIN, left, held_out))
+    remaining = splits.remaining_pairs(train("split"), splitting)
+    pairs[TRAIN] = parts.write(folder, TRAIN, leakage.decontaminate(TRAIN, remaining, held_out))
     leakage.check(pairs, clean)
     dropped = sum(sum(levels.values()) for levels in leakage.dropped.values())
     assert sum(pairs.values()) + dropped == sum(brought.values())
