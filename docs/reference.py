@@ -26,8 +26,8 @@ from pipeline.training.learning import Learning
 HERE = Path(__file__).parent
 TITLE = """# Reference of every key
 
-Made by `make docs` from the classes that check `params.yaml` and `corpora/<corpus>.yaml`; `nmt check` runs them. No
-key has a default in code.
+Made by `make docs` from the classes that check `params.yaml` and `corpora/<corpus>.yaml`; `nmt check` runs them.
+Every value is written in these files: the code has no defaults.
 """
 TYPES = {
     "string": "text",
@@ -47,7 +47,7 @@ BOUNDS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A section: where it stands in the file, its class, and the anchor of its heading."""
+    """A section: its path in the file, its class, and the anchor of its heading."""
 
     path: str
     section: type[Section]
@@ -68,7 +68,7 @@ class Entry:
 
     @property
     def heading(self) -> str:
-        """What stands above its table."""
+        """The heading above its table."""
         tag = f", `kind: {self.tag}`" if self.tag else ""
         return f"`{self.path}`{tag}" if self.path else "All of the file"
 
@@ -193,7 +193,7 @@ def reference() -> str:
     for file, root in roots().items():
         page.append(f"\n## {file}\n".replace("<", "&lt;"))
         found = [replace(entry, file=file) for entry in entries("", root) if entry.path or file != "params.yaml"]
-        first: dict[type[Section], Entry] = {}  # a class is shown once, where it stands first
+        first: dict[type[Section], Entry] = {}  # a class is shown once, at its first place
         below: dict[str, Entry] = {}
         for entry in found:
             shown = first.setdefault(entry.section, entry)

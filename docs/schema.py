@@ -22,7 +22,7 @@ def text(kind: type[Section]) -> str:
 
 
 def tidy(node: Any) -> Any:
-    """A schema without the titles and defaults that pydantic adds: no key has a default."""
+    """A schema without the titles and defaults that pydantic adds: every value is written in the files."""
     if isinstance(node, list):
         return [tidy(one) for one in node]
     if not isinstance(node, dict):

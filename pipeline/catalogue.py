@@ -1,4 +1,4 @@
-"""All of `params.yaml` and `corpora/*.yaml` at once: every section by its class, and what they must agree on."""
+"""Checks all of `params.yaml` and `corpora/*.yaml` at once: each section by its class, then what must agree."""
 
 import pkgutil
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from pipeline.encoding.budget import Training
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.scores import Scoring
 from pipeline.models import interface
-from pipeline.params import DEFAULT, PATH, ParamsError, Part, Section, nearest, partial, read_yaml
+from pipeline.params import DEFAULT, PATH, Node, ParamsError, Section, fields, nearest, partial, read_yaml
 from pipeline.preparation.cleaning import Cleaning
 from pipeline.preparation.splits import Decontamination, Splitting, check_shares
 from pipeline.system import Build, Name, corpus_file
@@ -34,7 +34,7 @@ CorpusTraining = partial(Training)
 
 
 class CorpusFile(Download):
-    """`corpora/<corpus>.yaml`. `clean`, `split` and `decode` hold those keys that are others than in `params.yaml`."""
+    """`corpora/<corpus>.yaml`: `clean`, `split` and `decode` hold the keys that differ from `params.yaml`."""
 
     licence: Text
     clean: CorpusCleaning  # type: ignore[valid-type]
@@ -58,10 +58,10 @@ class Params(Section):
 
 
 class Project(NamedTuple):
-    """What the files hold, right or wrong."""
+    """The content of the files, right or wrong."""
 
     params: dict[str, Any]
-    corpora: dict[str, dict[str, Any]]  # of each corpus, what its file holds
+    corpora: dict[str, dict[str, Any]]  # the content of each corpus's file, by the corpus's name
 
 
 Faults = Callable[[Project], Iterator[str]]
@@ -70,7 +70,7 @@ Faults = Callable[[Project], Iterator[str]]
 def check() -> None:
     """Check all the files of the working directory.
 
-    Raises: ParamsError listing every fault of them.
+    Raises: ParamsError listing every fault.
     """
     corpora, found = {}, []
     params = read_yaml(PATH)
@@ -104,21 +104,41 @@ def whole() -> type[Section]:
 
 
 def size(model: ModuleType) -> type[Section]:
-    """The class of section `models.<model>.<size>`: keys of the architecture and of how it learns."""
+    """The class of section `models.<model>.<size>`: the keys of the architecture and of learning."""
     keys = {**partial(model.Arch).model_fields, **partial(Learning).model_fields}
     given: dict[str, Any] = {name: (field.annotation, field) for name, field in keys.items()}
     return create_model("Size", __base__=Section, **given)
 
 
 def shape_faults(project: Project) -> Iterator[str]:
-    """Unknown, missing and wrong keys and values, each by the class of its section; and names that fit no path."""
-    yield from whole().faults(project.params, "", PATH)
+    """Unknown, missing and wrong keys and values, by the class of each section; and names that cannot be paths."""
+    params = whole()
+    yield from file_faults(params, project.params, PATH, CorpusFile, "corpora/<corpus>.yaml")
     for name, node in project.corpora.items():
-        yield from CorpusFile.faults(node, "", corpus_file(name))
+        yield from file_faults(CorpusFile, node, corpus_file(name), params, PATH)
         if next(NamedFile.details({"name": name}), None):
             yield f"{corpus_file(name)}: must be named in letters, digits and underscores, got {name!r}"
     if DEFAULT in project.corpora:
         yield f"{corpus_file(DEFAULT)}: no corpus can have this name, which stands for the values of all in `training`"
+
+
+def file_faults(
+    kind: type[Section], node: dict[str, Any], path: Path, other: type[Section], home: Path | str
+) -> Iterator[str]:
+    """The faults of a whole file of class `kind`; an unknown key that class `other` has belongs in the file `home`."""
+    for keys, what in kind.details(node):
+        if what.startswith("unknown key") and has_key(other, keys):
+            what = f"unknown key; it belongs in {home}"
+        yield f"{path}: {'.'.join(keys)}: {what}"
+
+
+def has_key(kind: Any, keys: list[str]) -> bool:
+    """Whether a file of class `kind` has a key at this place."""
+    for key in keys:
+        if key not in fields(kind):
+            return False
+        kind = fields(kind)[key].annotation
+    return True
 
 
 class NamedFile(Section):
@@ -128,17 +148,17 @@ class NamedFile(Section):
 
 
 def merged_faults(project: Project) -> Iterator[str]:
-    """What is missing or wrong once a corpus's or a size's own keys have replaced the default ones."""
+    """Faults that remain after the keys of a corpus or a size have replaced the defaults."""
     training = mapping(project.params, "training")
     if training and DEFAULT not in training:
         yield f"{PATH}: training.{DEFAULT}: is missing; expected the values that a corpus may replace, {{}} for none"
     for name in of_mappings(training):
-        yield from Training.merged_faults(parts(project.params, f"training.{DEFAULT}", f"training.{name}"))
+        yield from Training.merged_faults(nodes(project.params, f"training.{DEFAULT}", f"training.{name}"))
     for name, node in project.corpora.items():
         for key, kind in (("clean", Cleaning), ("split", Splitting), ("decode", Decoding)):
-            own = Part(mapping(node, key), key, corpus_file(name))
+            own = Node(mapping(node, key), key, corpus_file(name))
             if isinstance(project.params.get(key), dict) and isinstance(node.get(key), dict):
-                yield from kind.merged_faults([*parts(project.params, key), own])
+                yield from kind.merged_faults([*nodes(project.params, key), own])
     for model in filter(mapping(project.params, "models").__contains__, model_names()):
         yield from model_faults(project.params, model)
 
@@ -150,25 +170,25 @@ def model_faults(params: dict[str, Any], model: str) -> Iterator[str]:
     if sizes and DEFAULT not in sizes:
         yield f"{PATH}: {where}.{DEFAULT}: is missing; expected the values that a size may replace, {{}} for none"
     for name in of_mappings(sizes):
-        both = parts(params, f"{where}.{DEFAULT}", f"{where}.{name}")
+        both = nodes(params, f"{where}.{DEFAULT}", f"{where}.{name}")
         for kind in (interface.find(model).Arch, Learning):
-            yield from kind.merged_faults([part.only(kind.model_fields) for part in both])
+            yield from kind.merged_faults([node.only(kind.model_fields) for node in both])
 
 
 def of_mappings(section: dict[str, Any]) -> list[str]:
-    """The names in a section that its default belongs to; faults of what is no mapping are named elsewhere."""
+    """The names in a section to which its default applies; `shape_faults` names those that are no mappings."""
     if not isinstance(section.get(DEFAULT, {}), dict):
         return []
     return [name for name, node in section.items() if name != DEFAULT and isinstance(node, dict)]
 
 
-def parts(params: dict[str, Any], *names: str) -> list[Part]:
-    """Sections of `params.yaml` by their dotted names, empty where the file has none."""
-    return [Part(mapping(params, *name.split(".")), name, PATH) for name in names]
+def nodes(params: dict[str, Any], *names: str) -> list[Node]:
+    """Sections of `params.yaml` by their dotted names; an empty one for each that the file lacks."""
+    return [Node(mapping(params, *name.split(".")), name, PATH) for name in names]
 
 
 def choice_faults(project: Project) -> Iterator[str]:
-    """Names of `build` that there are not, and systems that cannot be built."""
+    """Unknown names in `build`, and systems that cannot be built."""
     build = chosen(project)
     if not build:
         return
@@ -181,8 +201,7 @@ def choice_faults(project: Project) -> Iterator[str]:
     training = mapping(project.params, "training")
     for name in filter(project.corpora.__contains__, build.corpora):
         if name not in training:
-            other = f"expected what is other than in training.{DEFAULT}, {{}} for nothing"
-            yield f"{PATH}: training.{name}: is missing; {other}"
+            yield f"{PATH}: training.{name}: is missing; expected the keys that differ from training.{DEFAULT}, or {{}}"
     for model in filter(sizes_of.__contains__, build.models):
         known = {name: node for name, node in mapping(sizes_of, model).items() if name != DEFAULT}
         for name in build.sizes:
@@ -193,7 +212,7 @@ def choice_faults(project: Project) -> Iterator[str]:
 
 
 def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any]) -> Iterator[str]:
-    """Chosen vocabularies that have two sets of embeddings, of which `model` has one."""
+    """Chosen vocabularies that need two sets of embeddings, although `model` has one."""
     for name in chosen:
         about = mapping(vocabularies, name)
         if about.get("joint") is False or about.get("kind") == "word":
@@ -204,9 +223,9 @@ def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any]) -> I
 
 
 def share_faults(project: Project) -> Iterator[str]:
-    """Corpora whose `split` does not carve just those parts that they do not bring."""
+    """Corpora whose `split` carves a part that they bring, or does not carve one that they lack."""
     for name, node in project.corpora.items():
-        both = [*parts(project.params, "split"), Part(mapping(node, "split"), "split", corpus_file(name))]
+        both = [*nodes(project.params, "split"), Node(mapping(node, "split"), "split", corpus_file(name))]
         if downloads(node) and not any(Splitting.merged_faults(both)):
             try:
                 check_shares(Splitting.merged(both), node["parts"], f"{corpus_file(name)}: split")
@@ -222,7 +241,7 @@ def local_faults(project: Project) -> Iterator[str]:
 
 
 def downloads(node: dict[str, Any]) -> Download | None:
-    """What a corpus's file says about its parts; None where it has faults, which are named elsewhere."""
+    """The languages and parts of a corpus's file; None if they have faults, which `shape_faults` names."""
     own = {key: node[key] for key in Download.model_fields if key in node}
     return None if any(Download.faults(own, "")) else Download.model_validate(own)
 
@@ -249,13 +268,13 @@ def average_faults(project: Project) -> Iterator[str]:
 
 
 def chosen(project: Project) -> Build | None:
-    """Section `build`; None where it has faults, which are named elsewhere."""
+    """Section `build`; None if it has faults, which `shape_faults` names."""
     node = project.params.get("build")
     return None if any(Build.faults(node, "build")) else Build.model_validate(node)
 
 
 def mapping(node: Any, *names: str) -> dict[str, Any]:
-    """What stands below `names`, where that is a mapping; else, and its fault is named elsewhere, an empty one."""
+    """The mapping below `names`; an empty one if there is none, a fault that `shape_faults` names."""
     for name in names:
         node = node.get(name) if isinstance(node, dict) else None
     return node if isinstance(node, dict) else {}

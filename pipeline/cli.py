@@ -1,5 +1,7 @@
-"""Run a stage as a command: alone at its outputs, no longer than `dvc repro`; its user's mistakes print one message,
-its own bugs print a traceback."""
+"""Runs a stage as a command: one process at a time, ended with `dvc repro`; a user's mistake prints one message.
+
+A bug of ours prints a traceback.
+"""
 
 import ctypes
 import errno
@@ -18,20 +20,20 @@ from typing import IO, Any
 
 from pipeline.terminal import printable
 
-PARENT = os.getppid()  # as early as can be: a stage may take seconds over its other imports
-# An OpenMP thread that waits for the others spins, by default 300,000 turns, and keeps the core from whom it waits for.
-# So many turns, less than a millisecond, give a training beside busy processes a tenth to a third more speed (LOG) and
-# cost an idle machine nothing. libgomp reads it once, where torch is loaded, so that a stage imports this module first.
+PARENT = os.getppid()  # as early as possible: the other imports of a stage may take seconds
+# A waiting OpenMP thread spins, by default 300,000 turns, and keeps the core from the thread that it waits for. With
+# this many turns, less than a millisecond, a training beside busy processes is 10 to 30 % faster (LOG), and an idle
+# machine loses nothing. libgomp reads the variable once, when torch is loaded, so a stage imports this module first.
 SPINS = "10000"
 if not {"GOMP_SPINCOUNT", "OMP_WAIT_POLICY"} & os.environ.keys():
     os.environ["GOMP_SPINCOUNT"] = SPINS
 
 FULL = re.compile(rf"{os.strerror(errno.ENOSPC)}|\d+ requested and \d+ written")  # Rust's words and numpy's
-UNUSABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)  # what a path may answer
+UNUSABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)  # errors of an unusable path
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
-LOCKS = Path("work/locks")  # a file for each stage of each matrix item, which DVC knows nothing of
+LOCKS = Path("work/locks")  # a file for each stage of each matrix item, unknown to DVC
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # Lustre unless mounted with -o flock, NFS without lockd
-IN_USE_SECONDS = 300.0  # so long a training that was asked to end may take over its update, a validation and its state
+IN_USE_SECONDS = 300.0  # enough for a training that was asked to stop: its update, a validation, writing its state
 
 
 class InUseError(ValueError):
@@ -39,9 +41,9 @@ class InUseError(ValueError):
 
 
 def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) -> None:
-    """Parse the command line into the names of `main`'s matrix item and call it, alone at its outputs.
+    """Parse the command line into the names of `main`'s matrix item and call it, while no other process does.
 
-    `writes` says whether this process is the one that writes them, where there may be several.
+    `writes` says whether this process writes the outputs, if there are several.
     """
     import typer  # a tenth of a second
 
@@ -62,25 +64,25 @@ def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) 
 
 
 def end_with_parent() -> None:
-    """Have SIGTERM come where what started this process dies: `dvc repro`, or torchrun's launcher.
+    """Have this process get SIGTERM when its parent dies: `dvc repro`, or torchrun's launcher.
 
-    A command of its own in a terminal is left alone.
-    Raises: SystemExit where it has died already. Had it before this module was imported, what adopted this process is
-        of another session (so is torchrun's launcher, to each of its ranks).
+    A stage that a user started in a terminal is left alone.
+    Raises: SystemExit if the parent has died already. If that was before this module was imported, the process that
+        adopted this one belongs to another session (as torchrun's launcher does for its ranks).
     """
     if not {"DVC_STAGE", "RANK"} & os.environ.keys():
         return
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM))
     else:
-        threading.Thread(target=outlive, args=(os.getppid(),), daemon=True).start()
+        threading.Thread(target=terminate_with_parent, args=(os.getppid(),), daemon=True).start()
     adopted = "RANK" not in os.environ and os.getsid(os.getppid()) != os.getsid(0)
     if adopted or os.getppid() != PARENT:
         sys.exit(128 + signal.SIGTERM)
 
 
-def outlive(parent: int, seconds: float = 0.2) -> None:
-    """Send this process SIGTERM once its parent is another, where the kernel cannot be asked to."""
+def terminate_with_parent(parent: int, seconds: float = 0.2) -> None:
+    """Send this process SIGTERM once it has another parent; for systems whose kernel cannot do so."""
     while os.getppid() == parent:
         time.sleep(seconds)
     os.kill(os.getpid(), signal.SIGTERM)
@@ -88,9 +90,9 @@ def outlive(parent: int, seconds: float = 0.2) -> None:
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """No other process is in a block of the same `path` meanwhile; the lock goes with the process that holds it.
+    """A block that one process at a time runs, by a lock on `path`; the lock ends with its process.
 
-    Raises: InUseError naming the process that still does after `IN_USE_SECONDS`.
+    Raises: InUseError naming the process that still holds the lock after `IN_USE_SECONDS`.
     """
     file = open_lock(path)
     until = time.monotonic() + IN_USE_SECONDS
@@ -116,13 +118,13 @@ def held(path: Path) -> Iterator[None]:
 
 
 def open_lock(path: Path) -> IO[str]:
-    """A lock's file, which is never removed: another process may be waiting for this very one."""
+    """The file of a lock; it is never removed, as another process may be waiting for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("a+", encoding="utf-8")
 
 
 def locked(file: IO[str]) -> bool:
-    """Whether this process has the file for itself now; so it is taken to be where the file system has no locks."""
+    """Whether this process now holds the lock; always true on a file system without locks."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -153,7 +155,7 @@ def call(app: Callable[[], Any]) -> None:
 
 
 def keep_standard_streams() -> None:
-    """Where one was closed (`>&-`), keep files from taking its number, and what is for stderr out of stdout."""
+    """If a standard stream was closed (`>&-`), keep other files from taking its number."""
     while (opened := os.open(os.devnull, os.O_RDWR)) < 3:
         continue
     os.close(opened)
@@ -162,7 +164,7 @@ def keep_standard_streams() -> None:
 
 
 def to_the_end(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command with all of its output sent: where the reader went away (`| head -1`), typer ends it quietly."""
+    """The command, which flushes its output at the end: if the reader has gone (`| head -1`), typer ends it quietly."""
 
     @functools.wraps(command)
     def printing(*args: Any, **kwargs: Any) -> Any:
@@ -176,10 +178,10 @@ def to_the_end(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def mistake(error: Exception) -> str | None:
-    """What to say of an error that is the user's; None where it is ours.
+    """The message for a user's mistake; None if the error is a bug of ours.
 
-    The user's are a full disk, a path that cannot be used, and the ValueErrors of classes of our own: a plain one,
-    torch's or numpy's is a bug.
+    A user's mistake is a full disk, a path that cannot be used, or a ValueError of one of our own classes. A plain
+    ValueError, or one of torch or numpy, is a bug.
     """
     where = getattr(error, "filename", None)
     if disk_full(error):
@@ -192,5 +194,5 @@ def mistake(error: Exception) -> str | None:
 
 
 def disk_full(error: Exception) -> bool:
-    """Whether a write found no room; libraries that write by themselves say so only in their message."""
+    """Whether a write failed for lack of space; some libraries say so only in their message."""
     return getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or FULL.search(str(error)) is not None

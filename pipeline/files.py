@@ -1,4 +1,4 @@
-"""Files that are whole or not there, parallel text read strictly, checksums, JSON, CSV."""
+"""Atomic files and folders, strict reading of parallel text, checksums, JSON, CSV."""
 
 import csv
 import errno
@@ -16,7 +16,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
-LINE_BYTES = 1 << 20  # far longer than any sentence: memory must not follow a file that has no ends of lines
+LINE_BYTES = 1 << 20  # far longer than any sentence: a file without line ends must not fill the memory
 KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFCHR: "a device",
@@ -24,22 +24,22 @@ KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
 }
-Manifest = dict[str, int]  # the files below a folder by their relative names, and the bytes in each
+Manifest = dict[str, int]  # relative name of each file below a folder -> its size in bytes
 
-UNFINISHED: dict[Path, Manifest] = {}  # the folders that this process is filling -> what was written into each
+UNFINISHED: dict[Path, Manifest] = {}  # the folders that this process is filling -> the files written into each
 
 
 class DataError(ValueError):
-    """A file of the user's, or one downloaded, is not what it should be."""
+    """A file of the user, or a downloaded one, is wrong."""
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """An empty folder to fill, which becomes `path` when the block ends well and is removed when it does not.
+    """An empty folder to fill; it becomes `path` if the block ends without an error, and is removed otherwise.
 
-    It lies beside `path` under a name of its own (`.<name>.<random>.partial`), so that the last step is one rename on
-    the same disk and no other process writes into it. What a killed process left there is removed.
-    Raises: DataError where another process took something of it away meanwhile.
+    It lies beside `path` as `.<name>.<random>.partial`: publishing is one rename on the same disk, and no other process
+    writes into it. Folders that killed processes left are removed.
+    Raises: DataError if another process removes or changes something in it meanwhile.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     partial, opened = begin_folder(path)
@@ -58,9 +58,10 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def begin_folder(path: Path) -> tuple[Path, int]:
-    """An empty folder beside `path`, and the descriptor that holds its lock; made anew where another took it for left.
+    """An empty folder beside `path`, and the descriptor that holds its lock.
 
-    Between its birth and its lock it looks like what a killed process left.
+    Before it is locked, another process may take it for the leftover of a killed one and remove it; then another is
+    made.
     """
     while True:
         partial = unfinished(path)
@@ -82,9 +83,9 @@ def is_at(path: Path, opened: int) -> bool:
 
 
 def publish(partial: Path, path: Path, opened: int) -> None:
-    """Give the folder `partial`, open as `opened`, its name, where all that was written is still there.
+    """Rename the folder `partial`, open as `opened`, to `path`, if all that was written is still there.
 
-    Raises: DataError where it is not. NotADirectoryError where a file stands at `path`.
+    Raises: DataError if it is not. NotADirectoryError if there is a file at `path`.
     """
     check_same(partial, path, opened)
     written, found = UNFINISHED[partial], manifest(partial)
@@ -106,9 +107,9 @@ def publish(partial: Path, path: Path, opened: int) -> None:
 
 
 def check_same(folder: Path, path: Path, opened: int) -> None:
-    """Check that `folder`, which is or becomes `path`, is the very one that was opened.
+    """Check that `folder`, which is or becomes `path`, is still the one that was opened.
 
-    Raises: DataError where it was removed, or removed and made anew.
+    Raises: DataError if it was removed or replaced.
     """
     if not is_at(folder, opened):
         raise DataError(f"{path}: was removed while it was written; expected no other process there")
@@ -120,10 +121,10 @@ def manifest(folder: Path) -> Manifest:
     return {name: state.st_size for name, state in found.items() if not stat.S_ISDIR(state.st_mode)}
 
 
-def note(path: Path) -> None:
-    """Have `new_folder` check for a file that was written, as it is now, before it publishes its folder.
+def record_written(path: Path) -> None:
+    """Record the size of a written file, which `new_folder` checks before it publishes its folder.
 
-    `new_file` notes its own; this is for files that a library wrote.
+    `new_file` does so itself; call this for files that a library wrote.
     """
     if holder := holder_of(path):
         UNFINISHED[holder][path.relative_to(holder).as_posix()] = path.stat().st_size
@@ -136,10 +137,10 @@ def holder_of(path: Path) -> Path | None:
 
 @contextmanager
 def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """A file to write (UTF-8 and \\n, or bytes), which becomes `path` when the block ends well, else is removed.
+    """A file to write (UTF-8 and \\n, or bytes); it becomes `path` if the block ends without an error, else is removed.
 
-    The folder above is made where there is none, but never one of `new_folder` that another process took away.
-    Raises: DataError where a device, a pipe or a folder stands at `path`: a rename would put a file in its place.
+    The folder above is made if it is missing, except a folder of `new_folder` that another process removed.
+    Raises: DataError if `path` is a device, a pipe or a folder: a rename would replace it by a file.
     """
     check_replaceable(path)
     holder = holder_of(path)
@@ -157,7 +158,7 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
-        note(path)
+        record_written(path)
     except BaseException as error:
         partial.unlink(missing_ok=True)
         name_file(error, path)
@@ -165,7 +166,7 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 def begin_file(path: Path) -> tuple[Path, int]:
-    """As `begin_folder`, an empty file."""
+    """As `begin_folder`, for an empty file."""
     while True:
         partial = unfinished(path)
         opened = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
@@ -176,9 +177,9 @@ def begin_file(path: Path) -> tuple[Path, int]:
 
 
 def check_replaceable(path: Path) -> None:
-    """Check that nothing stands at `path`, or an ordinary file.
+    """Check that `path` is free or an ordinary file.
 
-    Raises: DataError saying what does.
+    Raises: DataError saying what it is.
     """
     with suppress(FileNotFoundError, NotADirectoryError):
         mode = path.stat().st_mode
@@ -189,7 +190,7 @@ def check_replaceable(path: Path) -> None:
 def make_below(holder: Path, path: Path) -> None:
     """Make the folders between an unfinished one and a file in it.
 
-    Raises: DataError where the unfinished one is gone.
+    Raises: DataError if the unfinished one is gone.
     """
     try:
         os.stat(holder)
@@ -202,7 +203,7 @@ def make_below(holder: Path, path: Path) -> None:
 
 
 def unfinished(path: Path) -> Path:
-    """A name of its own, beside `path`, for what becomes `path` once it is whole."""
+    """A new name beside `path` for the file or folder that becomes `path` once it is complete."""
     return path.with_name(f".{path.name}.{token()}.partial")
 
 
@@ -212,16 +213,16 @@ def token() -> str:
 
 
 def lock(opened: int) -> None:
-    """Show other processes that an unfinished file or folder is being written, where the file system has locks.
+    """Lock an unfinished file or folder, to show other processes that it is being written; needs a file system's locks.
 
-    Waits for one that holds the lock: it removes what it takes for left.
+    Waits for a process that holds the lock in order to remove it as a leftover.
     """
     with suppress(OSError):
         fcntl.flock(opened, fcntl.LOCK_EX)
 
 
 def remove_leftovers(path: Path, mine: Path) -> None:
-    """Remove what processes that were killed left of `path`: all unfinished ones that nobody writes any more."""
+    """Remove the unfinished files and folders of `path` that killed processes left."""
     pattern = re.compile(rf"\.{re.escape(path.name)}(\.[0-9a-f]{{8}})?\.partial")
     for entry in list(os.scandir(path.parent)):
         if pattern.fullmatch(entry.name) and entry.name != mine.name:
@@ -229,7 +230,7 @@ def remove_leftovers(path: Path, mine: Path) -> None:
 
 
 def remove_left(entry: os.DirEntry[str]) -> None:
-    """Remove an unfinished file or folder unless somebody holds its lock; held here until it is gone."""
+    """Remove an unfinished file or folder unless a process holds its lock; the lock is held here meanwhile."""
     if entry.is_symlink():
         Path(entry.path).unlink(missing_ok=True)
         return
@@ -248,11 +249,11 @@ def remove_left(entry: os.DirEntry[str]) -> None:
 def copy_file(old: Path, new: Path) -> None:
     """Copy a file byte for byte to where `new_file` could write it."""
     shutil.copyfile(old, new)
-    note(new)
+    record_written(new)
 
 
 def name_file(error: BaseException, path: Path) -> None:
-    """Have a failed write say what was written; the system names only the files that it failed to open."""
+    """Add the path to the error of a failed write; the system names only files that it failed to open."""
     if isinstance(error, OSError) and error.errno and error.filename is None:
         error.filename = str(path)
 
@@ -266,7 +267,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """The value in a JSON file.
 
-    Raises: DataError where the file is missing or no JSON.
+    Raises: DataError if the file is missing or not JSON.
     """
     try:
         return json.loads(path.read_bytes())
@@ -280,7 +281,7 @@ def read_json(path: Path) -> Any:
 def read_table(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file under the names in its first line.
 
-    Raises: DataError where the file is missing, is no UTF-8 or has no row, or a row has more or fewer values.
+    Raises: DataError if the file is missing, is not UTF-8 or has no row, or a row has more or fewer values.
     """
     try:
         rows = list(csv.DictReader(read_lines(path), strict=True))
@@ -295,7 +296,7 @@ def read_table(path: Path) -> list[dict[str, str]]:
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write one row or more, of the same keys all, as CSV under those keys, atomically."""
+    """Write one or more rows, all with the same keys, as CSV under those keys, atomically."""
     with new_file(path) as file:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()
@@ -303,7 +304,7 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:
-    """Write one line each, atomically; how many there were."""
+    """Write the lines, atomically; returns how many."""
     count = 0
     with new_file(path) as file:
         for count, line in enumerate(lines, 1):  # noqa: B007 (the count is the result)
@@ -312,9 +313,9 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
 
 
 def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """The lines of `file` with their ends, in bounded memory; `name` is what messages call the file.
+    """The lines of `file` with their ends, in bounded memory; `name` is the file's name in messages.
 
-    Raises: DataError naming the first line of over `LINE_BYTES`.
+    Raises: DataError naming the first line with more than `LINE_BYTES`.
     """
     for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), 1):
         if len(line) > LINE_BYTES:
@@ -325,8 +326,8 @@ def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their ends; only \\n (or \\r\\n) ends one.
 
-    Raises: DataError where the file is missing, or naming file and line where the bytes are no UTF-8 or the line has no
-        end for too long.
+    Raises: DataError if the file is missing, or naming file and line if the bytes are not UTF-8 or the line is too
+        long.
     """
     with opened(path) as file:
         for number, line in enumerate(bounded_lines(file, str(path)), 1):
@@ -342,7 +343,7 @@ def read_lines(path: Path) -> Iterator[str]:
 def opened(path: Path) -> IO[bytes]:
     """A file to read.
 
-    Raises: DataError where it is missing.
+    Raises: DataError if it is missing.
     """
     try:
         return path.open("rb")
@@ -353,7 +354,7 @@ def opened(path: Path) -> IO[bytes]:
 def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Line i of `source` with line i of `target`.
 
-    Raises: DataError with both counts where one file is longer.
+    Raises: DataError with both counts if one file is longer.
     """
     for left, right in zip_longest(read_lines(source), read_lines(target)):
         if left is None or right is None:

@@ -1,4 +1,4 @@
-"""What a training under way depends on, in one number: where it has changed, its checkpoints are another training's."""
+"""One hash of all that shapes a training: if it changes, the checkpoints so far belong to another training."""
 
 import hashlib
 import sys
@@ -31,9 +31,9 @@ def fingerprint(folders: Iterable[Path], sections: Iterable[Section], *names: st
     return digest.hexdigest()
 
 
-def states_folder(system: str, key: str) -> Path:
+def states_folder(system: str, fingerprint: str) -> Path:
     """Where the training of a system with this fingerprint keeps its states, until what came of it is averaged."""
-    return Path("work/train", f"{system}-{key[:16]}")
+    return Path("work/train", f"{system}-{fingerprint[:16]}")
 
 
 def code() -> list[tuple[str, Path]]:

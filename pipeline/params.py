@@ -1,4 +1,4 @@
-"""Read sections of `params.yaml` into frozen, typed objects, or name every fault."""
+"""Typed, frozen sections of params.yaml and corpora/*.yaml; reading one names all its faults at once."""
 
 import difflib
 import re
@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
+from ruamel.yaml import nodes as yaml_nodes
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-from ruamel.yaml.nodes import MappingNode, Node, ScalarNode
 
 S = TypeVar("S", bound="Section")
 
@@ -21,20 +21,23 @@ PATH = Path("params.yaml")
 DEFAULT = "default"  # of `training` and of each model: the values that a corpus or a size may replace
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
-LARGEST = 2**31 - 1  # whole number: what is larger was mistyped, and many a library stumbles over it
-MOST_VALUES = 100_000  # in a file, an alias counted wherever it stands
-SHOWN = 200  # characters of a value that does not fit
+LARGEST = 2**31 - 1  # whole number: a larger one was mistyped, and many libraries fail on it
+MOST_VALUES = 100_000  # in a file, each use of an alias counted
+SHOWN = 200  # characters of a wrong value in a message
 
 Width = Annotated[int, Field(gt=0, le=2**16)]  # of a layer
 Depth = Annotated[int, Field(gt=0, le=1000)]  # layers
 
 
 class ParamsError(ValueError):
-    """`params.yaml` does not fit the classes that read it."""
+    """`params.yaml` or a file of `corpora/` does not fit the classes that read it."""
 
 
 class Section(BaseModel):
-    """A section of `params.yaml`: every key known, typed and unchangeable, none with a default."""
+    """A section of `params.yaml` or `corpora/<corpus>.yaml`: every key known, typed, unchangeable and without default.
+
+    Every value is written in the files; sections called `default` there are ordinary sections.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -51,52 +54,52 @@ class Section(BaseModel):
 
         Raises: ParamsError listing every fault of the section.
         """
-        return cls.merged([Part(find(read_yaml(path), name, path), name, path)])
+        return cls.merged([Node(find(read_yaml(path), name, path), name, path)])
 
     @classmethod
     def load_all(cls, *places: str) -> Self:
-        """One section out of those at several places: a key of a later one replaces that of an earlier one.
+        """One section from several places: a key of a later one replaces that of an earlier one, with all below it.
 
         Raises: ParamsError listing every fault, each at the place of the key.
         """
-        return cls.merged([Part.read(place) for place in places])
+        return cls.merged([Node.read(place) for place in places])
 
     @classmethod
     def load_own(cls, *places: str) -> Self:
-        """As `load_all`, of this class's keys alone: the others at these places are for another class.
+        """As `load_all`, but only the keys of this class: the others there belong to another class.
 
         Raises: ParamsError listing every fault, each at the place of the key.
         """
-        return cls.merged([Part.read(place).only(cls.model_fields) for place in places])
+        return cls.merged([Node.read(place).only(cls.model_fields) for place in places])
 
     @classmethod
-    def merged(cls, parts: "Sequence[Part]") -> Self:
-        """The section that the parts make together, a later one's keys before an earlier one's.
+    def merged(cls, nodes: "Sequence[Node]") -> Self:
+        """One section from several nodes; a key of a later node replaces that of an earlier one, with all below it.
 
         Raises: ParamsError listing every fault, each at the place of the key.
         """
-        if faults := list(cls.merged_faults(parts)):
+        if faults := list(cls.merged_faults(nodes)):
             raise ParamsError("\n".join(faults))
-        return cls.model_validate(joined(parts))
+        return cls.model_validate(joined(nodes))
 
     @classmethod
-    def merged_faults(cls, parts: "Sequence[Part]") -> Iterator[str]:
-        """One line per fault of the section that the parts make together, at the part which has the key."""
-        for below, what in cls.details(joined(parts)):
-            holders = [part for part in parts if below and isinstance(part.node, Mapping) and below[0] in part.node]
-            part = (holders or parts)[-1]
-            yield f"{part.path}: {'.'.join(filter(None, (part.name, *below)))}: {what}"
+    def merged_faults(cls, nodes: "Sequence[Node]") -> Iterator[str]:
+        """One line per fault of the section merged from the nodes, at the node that has the key."""
+        for below, what in cls.details(joined(nodes)):
+            holders = [node for node in nodes if below and isinstance(node.value, Mapping) and below[0] in node.value]
+            node = (holders or nodes)[-1]
+            yield f"{node.path}: {'.'.join(filter(None, (node.name, *below)))}: {what}"
 
     @classmethod
-    def faults(cls, node: Any, name: str, path: Path = PATH) -> Iterator[str]:
-        """One line per fault of `node`, which stands at `name` in the file at `path`, or is all of it ("")."""
-        return cls.merged_faults([Part(node, name, path)])
+    def faults(cls, value: Any, name: str, path: Path = PATH) -> Iterator[str]:
+        """One line per fault of the value at `name` in the file at `path`; "" is the whole file."""
+        return cls.merged_faults([Node(value, name, path)])
 
     @classmethod
-    def details(cls, node: Any) -> Iterator[tuple[list[str], str]]:
-        """The keys that lead to each fault of `node`, and the sentence about it."""
+    def details(cls, value: Any) -> Iterator[tuple[list[str], str]]:
+        """The keys that lead to each fault of `value`, and the sentence about it."""
         try:
-            cls.model_validate(node)
+            cls.model_validate(value)
         except ValidationError as error:
             for detail in error.errors():
                 yield fault(cls, detail)
@@ -106,43 +109,43 @@ class Section(BaseModel):
         return self.model_validate(self.model_dump() | values)
 
 
-class Part(NamedTuple):
-    """A node of a file, which a section is made of together with others."""
+class Node(NamedTuple):
+    """A YAML value and its place: a dotted name in a file."""
 
-    node: Any
-    name: str  # dotted, or "" for the whole file
+    value: Any
+    name: str  # "" for the whole file
     path: Path
 
     @classmethod
-    def read(cls, place: str) -> "Part":
-        """What stands at a place: `training.default` of params.yaml, `x.yaml:clean`, or all of a file, `x.yaml:`.
+    def read(cls, place: str) -> "Node":
+        """The node at a place: `training.default` of params.yaml, `x.yaml:clean`, or a whole file, `x.yaml:`.
 
-        Raises: ParamsError where there is nothing.
+        Raises: ParamsError if there is nothing.
         """
         file, colon, name = place.rpartition(":")
         path = Path(file) if colon else PATH
-        node = read_yaml(path)
-        return cls(find(node, name, path) if name else node, name, path)
+        whole = read_yaml(path)
+        return cls(find(whole, name, path) if name else whole, name, path)
 
-    def only(self, keys: Container[str]) -> "Part":
-        """The part with these keys alone."""
-        if not isinstance(self.node, Mapping):
+    def only(self, keys: Container[str]) -> "Node":
+        """The node with these keys alone."""
+        if not isinstance(self.value, Mapping):
             return self
-        return self._replace(node={key: value for key, value in self.node.items() if key in keys})
+        return self._replace(value={key: value for key, value in self.value.items() if key in keys})
 
 
-def joined(parts: Sequence[Part]) -> Any:
-    """The mappings of the parts as one; the first part that is no mapping instead, so that its fault is named."""
+def joined(nodes: Sequence[Node]) -> Any:
+    """One mapping of all the nodes' keys; if a node is no mapping, its value, so that the fault is named."""
     whole: dict[Any, Any] = {}
-    for part in parts:
-        if not isinstance(part.node, Mapping):
-            return part.node
-        whole |= part.node
+    for node in nodes:
+        if not isinstance(node.value, Mapping):
+            return node.value
+        whole |= node.value
     return whole
 
 
 def partial(kind: type[Section], required: Container[str] = ()) -> type[Section]:
-    """A class with the keys of `kind`, typed alike, each of which may be left out but for the `required` ones."""
+    """A class with the keys and types of `kind`, in which all but the `required` keys may be left out."""
     keys: dict[str, Any] = {
         name: (field.annotation, field if name in required else FieldInfo.merge_field_infos(field, default=None))
         for name, field in kind.model_fields.items()
@@ -151,26 +154,26 @@ def partial(kind: type[Section], required: Container[str] = ()) -> type[Section]
 
 
 class Reader:
-    """Loads the sections that a stage declared in its `READS`, and no others, so that dvc.yaml cannot miss one."""
+    """Loads only the sections that a stage declares in its `READS`, so that dvc.yaml cannot lack one."""
 
     def __init__(self, reads: tuple[str, ...], **axes: str) -> None:
         self.reads, self.axes = reads, axes
 
     def __call__(self, kind: type[S], *templates: str) -> S:
-        """Load the places, their axes filled in, as one `kind`: a later one's keys replace those of an earlier one."""
+        """Load these places, with their axes filled in, as one `kind`: later keys replace earlier ones."""
         return kind.load_all(*self.places(templates))
 
     def own(self, kind: type[S], *templates: str) -> S:
-        """The same of the keys of `kind` alone, where another class's stand beside them."""
+        """The same, but only the keys of `kind`; keys of another class may be beside them."""
         return kind.load_own(*self.places(templates))
 
     def top(self, kind: type[S], template: str) -> S:
-        """Load the keys at the top of a file, one for every field of `kind`."""
+        """Load the keys at the top of a file that are fields of `kind`."""
         self.places([f"{template}:{name}" for name in kind.model_fields])
         return kind.load_own(f"{template.format(**self.axes)}:")
 
     def places(self, templates: Sequence[str]) -> list[str]:
-        """The templates, their axes filled in; all of them declared."""
+        """The templates with their axes filled in; each must be declared."""
         for template in templates:
             assert template in self.reads, f"{template} is not in READS {self.reads}"
         return [template.format(**self.axes) for template in templates]
@@ -179,9 +182,9 @@ class Reader:
 def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML 1.2 file, read as DVC reads it.
 
-    Raises: ParamsError where the file is missing, is no YAML or holds no mapping.
+    Raises: ParamsError if the file is missing, is not YAML or holds no mapping.
     """
-    yaml = YAML(typ="safe", pure=True)  # not by ruamel.yaml.clib, whose messages are others
+    yaml = YAML(typ="safe", pure=True)  # ruamel.yaml.clib has other messages
     try:
         whole = yaml.compose(path)
         if whole is not None and num_values(whole, {}) > MOST_VALUES:
@@ -199,28 +202,28 @@ def read_yaml(path: Path) -> dict[str, Any]:
     return node
 
 
-def num_values(node: Node, known: dict[int, int]) -> int:
-    """How many values a YAML node holds, each alias counted as what it stands for: what is read would be as large.
+def num_values(node: yaml_nodes.Node, known: dict[int, int]) -> int:
+    """How many values a YAML node holds with its aliases expanded, as reading it would.
 
-    Raises: RecursionError where a node holds itself.
+    Raises: RecursionError if a node holds itself.
     """
     if id(node) not in known:
-        children = chain.from_iterable(node.value) if isinstance(node, MappingNode) else node.value
-        within = () if isinstance(node, ScalarNode) else children
+        children = chain.from_iterable(node.value) if isinstance(node, yaml_nodes.MappingNode) else node.value
+        within = () if isinstance(node, yaml_nodes.ScalarNode) else children
         known[id(node)] = 1 + sum(num_values(child, known) for child in within)
     return known[id(node)]
 
 
 def shown(value: Any) -> str:
-    """A value as a message shows it: the beginning of a long one."""
+    """A value as a message shows it; a long one is cut."""
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def broken(error: YAMLError) -> str:
-    """Where a file is no YAML and why, in one line."""
+    """Where and why a file is not valid YAML, in one line."""
     if isinstance(error, MarkedYAMLError) and error.problem_mark:
-        what = ", ".join(part for part in (error.context, error.problem) if part)
+        what = ", ".join(text for text in (error.context, error.problem) if text)
         mark = error.problem_mark
         what = re.sub(r'(duplicate key ".*?") with value .*', r"\1", what, flags=re.DOTALL)
         return f" line {mark.line + 1} column {mark.column + 1}: not valid YAML, {' '.join(what.split())}"
@@ -228,9 +231,9 @@ def broken(error: YAMLError) -> str:
 
 
 def find(node: Any, name: str, path: Path = PATH) -> Any:
-    """What stands at `name` (dots descend) below `node`.
+    """The value at `name` (dots descend) below `node`.
 
-    Raises: ParamsError naming the first key that is not there and the nearest one that is.
+    Raises: ParamsError naming the first key that is missing and the nearest one that exists.
     """
     done: list[str] = []
     for key in name.split("."):
@@ -243,7 +246,7 @@ def find(node: Any, name: str, path: Path = PATH) -> Any:
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
-    """`; nearest is 'x'` for the choice most like `name`, or the list of choices where none is like it."""
+    """`; nearest is 'x'` for the choice most like `name`, or the list of choices if none is like it."""
     choices = sorted(choices)
     close = difflib.get_close_matches(name, choices, n=1, cutoff=0.6)
     if close:
@@ -279,7 +282,7 @@ def fault(kind: type[Section], detail: ErrorDetails) -> tuple[list[str], str]:
 
 
 def named(path: list[str], message: str, names: Iterable[str]) -> tuple[list[str], str]:
-    """The fault at the key that a whole section's message begins with: `heads: must ...` or `heads must ...`."""
+    """A whole section's fault, moved to the key that its message begins with: `heads: must ...` or `heads must ...`."""
     begin = re.match(r"([\w.]+)(?:: | (?=must ))(.*)", message, flags=re.DOTALL)
     if begin and begin[1].split(".")[0] in names:
         return [*path, begin[1]], begin[2]
@@ -289,7 +292,7 @@ def named(path: list[str], message: str, names: Iterable[str]) -> tuple[list[str
 def follow(kind: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any, Any]:
     """The file's keys along pydantic's `location`, the class that holds the last one, and the class of its value.
 
-    The location also has the tags of union members and `[key]` after a bad key, neither of which stands in the file.
+    The location also has the tags of union members, and `[key]` after a bad key; the file has neither.
     """
     path: list[str] = []
     holder = None
@@ -305,7 +308,7 @@ def follow(kind: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any, 
 
 
 def alternatives(kind: Any) -> list[Any]:
-    """The types that a type may be, `Annotated` and `None` aside."""
+    """The members of a union, without `Annotated` and `None`; of any other type, the type itself."""
     if get_origin(kind) is Annotated:
         return alternatives(get_args(kind)[0])
     if get_origin(kind) in (Union, UnionType):
@@ -314,13 +317,13 @@ def alternatives(kind: Any) -> list[Any]:
 
 
 def tags(kind: Any) -> set[str]:
-    """What pydantic may call a member of a union: its name, or the literals that it is told by."""
+    """What pydantic may call a member of a union: its name, or the literals of its discriminator."""
     literals = (field.annotation for field in fields(kind).values() if get_origin(field.annotation) is Literal)
     return {getattr(kind, "__name__", ""), *(value for literal in literals for value in get_args(literal))}
 
 
 def value_kind(kind: Any, key: int | str) -> Any:
-    """The type of what stands at `key` in a value of type `kind`; None where there is none."""
+    """The type of the value at `key` in a value of type `kind`; None if it has no such key."""
     if field := fields(kind).get(str(key)):
         return field.annotation
     return get_args(kind)[-1] if get_origin(kind) in (dict, list) else None

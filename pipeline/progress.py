@@ -1,4 +1,4 @@
-"""Progress bars with rates and time left: on a terminal a live bar, elsewhere a plain line now and then."""
+"""Progress with rates and time left: a live bar on a terminal, elsewhere a plain line now and then."""
 
 import sys
 import time
@@ -36,7 +36,7 @@ class Rate(ProgressColumn):
 
 
 def track(items: Iterable[T], what: str, *, total: int | None, unit: str, start: int = 0) -> Iterator[T]:
-    """Pass `items` on and show how far they are; `what` says what is being done, `start` how many are done already."""
+    """Pass `items` on and show progress; `what` is the label, `start` the number of items done before."""
     what = printable(what)  # it may name a file of somebody else's
     if not console.is_terminal:
         yield from plain(items, what, total=total, unit=unit, start=start)

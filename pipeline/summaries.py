@@ -1,4 +1,4 @@
-"""What each stage says of its outputs in JSON, as far as later stages read it: checked when it is read."""
+"""The JSON that stages write for later stages: the keys that these read, checked when they are read."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,14 +27,14 @@ class Languages(Summary):
 
 
 class Sizes(Summary):
-    """Of vocabulary.json, what every reader of the vocabulary checks."""
+    """Keys of vocabulary.json that every reader of the vocabulary checks."""
 
     source_size: Count
     target_size: Count
 
 
 class Written(Summary):
-    """What `download` says of a part."""
+    """A part in download.json."""
 
     pairs: Count
 
@@ -51,8 +51,8 @@ class Cleaned(Languages):
     pairs: dict[Part, Count]
 
 
-class Dropped(Summary):
-    """Of clean.json, what the report shows."""
+class CleaningCounts(Summary):
+    """Keys of clean.json that the report shows."""
 
     read: Count
     kept: Count
@@ -60,7 +60,7 @@ class Dropped(Summary):
 
 
 class Leaks(Summary):
-    """What a held-out part knows of another one."""
+    """Pairs of a part that share a sentence with a held-out part."""
 
     exact_source: Count
     exact_target: Count
@@ -90,20 +90,20 @@ class Encoded(RootModel[dict[Part, Tokens]]):
     """data/encode/<corpus>-<vocabulary>/encode.json."""
 
 
-class Kept(Summary):
+class CheckpointList(Summary):
     """checkpoints.json beside the checkpoints of a training."""
 
     last: Annotated[list[Weights], Field(min_length=1)]
 
 
-class Trained(Summary):
+class TrainingSummary(Summary):
     """runs/<system>/train/training.json."""
 
     fingerprint: Annotated[str, Field(pattern=r"^\w+$")]  # a part of a folder's name
 
 
-class Translating(Trained):
-    """Of training.json, what translating depends on."""
+class TrainingForTranslator(TrainingSummary):
+    """Keys of training.json that translating depends on."""
 
     vocabulary: str
     params: dict[str, Any]
@@ -115,8 +115,8 @@ class Lowest(Summary):
     validation_loss: float
 
 
-class Judged(Trained):
-    """Of training.json, what stands among the metrics."""
+class TrainingForScore(TrainingSummary):
+    """Keys of training.json that become metrics."""
 
     best: Lowest
 
@@ -127,8 +127,8 @@ class Best(Lowest):
     update: Count
 
 
-class Summed(Trained):
-    """Of training.json, what the report shows."""
+class TrainingForReport(TrainingSummary):
+    """Keys of training.json that the report shows."""
 
     params: dict[str, Any]
     best: Best
@@ -144,7 +144,7 @@ class Averaged(Summary):
     checkpoints: list[Weights]
 
 
-class Searched(RootModel[dict[str, str | int | float | bool | None]]):
+class DecodeSettings(RootModel[dict[str, str | int | float | bool | None]]):
     """data/decode/<system>/decode.json."""
 
 
@@ -165,9 +165,9 @@ class Scores(RootModel[dict[Part, dict[str, float]]]):
 
 
 def read(path: Path, kind: type[BaseModel], *keys: str) -> Any:
-    """The summary at `path`, whole, where it is a `kind` and has these keys; `test.bleu` is a key below another.
+    """All of the JSON at `path`, checked to be a `kind` and to have these keys; `test.bleu` is a key below another.
 
-    Raises: DataError where it is missing, no JSON, or not what later stages read; with the first fault.
+    Raises: DataError with the first fault if the file is missing, is not JSON, or lacks what later stages read.
     """
     value = files.read_json(path)
     try:
@@ -186,7 +186,7 @@ def read(path: Path, kind: type[BaseModel], *keys: str) -> Any:
 
 
 def has(value: Any, key: str) -> bool:
-    """Whether mappings in one another have the keys between the dots."""
+    """Whether nested mappings have a dotted key."""
     for name in key.split("."):
         if name not in value:
             return False

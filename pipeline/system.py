@@ -25,7 +25,7 @@ class System(NamedTuple):
     def parse(cls, text: str) -> "System":
         """The system of an id.
 
-        Raises: ValueError where the text is no id.
+        Raises: ValueError if the text is not an id.
         """
         names = text.split("-")
         if len(names) != len(cls._fields) or not all(re.fullmatch(NAME, name) for name in names):
@@ -54,17 +54,17 @@ class System(NamedTuple):
 
     @property
     def trained(self) -> Path:
-        """What stage `train` leaves: checkpoints, curves and a summary."""
+        """The outputs of stage `train`: checkpoints, curves and a summary."""
         return Path("runs", self.id, "train")
 
     @property
     def training_summary(self) -> Path:
-        """What there is to say of the finished training."""
+        """The summary of the finished training."""
         return self.trained / "training.json"
 
     @property
     def averaged(self) -> Path:
-        """The averaged weights and which checkpoints they are of."""
+        """The averaged weights, and the list of their checkpoints."""
         return Path("runs", self.id, "average")
 
     @property
@@ -99,7 +99,7 @@ class System(NamedTuple):
 
 
 def corpus_file(corpus: str) -> Path:
-    """What a corpus is."""
+    """The file that describes a corpus."""
     return Path("corpora", f"{corpus}.yaml")
 
 
@@ -119,7 +119,7 @@ def encoded_folder(corpus: str, vocabulary: str) -> Path:
 
 
 def each_once(names: list[str]) -> list[str]:
-    """The names, none of them twice: two stages would write the same files."""
+    """The names, checked to be different: otherwise two stages would write the same files."""
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"must name each once, got {', '.join(twice)} more than once")
     return names

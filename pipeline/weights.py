@@ -1,4 +1,4 @@
-"""The weights of a built system, from its file into its network."""
+"""Loads the averaged weights of a built system into its network."""
 
 import torch
 from safetensors import SafetensorError
@@ -10,9 +10,9 @@ from pipeline.system import System
 
 
 def load(net: nn.Module, system: System) -> None:
-    """Put the weights that the stage `average` wrote for a system into its network.
+    """Load the weights that the stage `average` wrote for a system into its network.
 
-    Raises: DataError where they are missing, broken, not finite or another network's.
+    Raises: DataError if they are missing, broken, not finite or another network's.
     """
     path = system.weights
     try:
@@ -29,7 +29,7 @@ def load(net: nn.Module, system: System) -> None:
 
 
 def misfit(weights: dict[str, Tensor], expected: dict[str, Tensor]) -> str:
-    """Why weights are not those of a network, in a few words; none where they are."""
+    """Why weights do not fit a network, in a few words; empty if they do."""
     if other := sorted(weights.keys() ^ expected.keys()):
         return (
             f"weights of another network than this code's, {'without' if other[0] in expected else 'with'} {other[0]}"

@@ -1,4 +1,4 @@
-"""Show what one system looks at in sentences of the test parts: runs/<system>/average/ -> data/attend/<system>/."""
+"""Translate a few test sentences and keep the attention: runs/<system>/average/ -> data/attend/<system>/."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ READS = ("attend",)
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
-    """Write a list of sentences for every test part, each with its pieces, its translation and all the weights."""
+    """Write a list of sentences for every test part, each with its pieces, translation and attention weights."""
     attending = Reader(READS)(Attending, "attend")
     system = System(corpus, vocabulary, model, size)
     split = system.split

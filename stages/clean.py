@@ -1,4 +1,4 @@
-"""Drop what no model should learn from: data/download/<corpus>/ -> data/clean/<corpus>/."""
+"""Drop bad pairs from the training part: data/download/<corpus>/ -> data/clean/<corpus>/."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ READS = ("clean", "corpora/{corpus}.yaml:clean")
 
 
 def main(corpus: str) -> None:
-    """Clean the training part, copy the parts that are for measuring, and write what was dropped beside them."""
+    """Clean the training part, copy validation and test parts, and write counts and examples of dropped pairs."""
     section = Reader(READS, corpus=corpus)(cleaning.Cleaning, *READS)
     raw, tally = Path("data/download", corpus), cleaning.Tally(section)
     about = summaries.read(raw / "download.json", summaries.Downloaded)

@@ -13,10 +13,10 @@ READS = ("decode", "corpora/{corpus}.yaml:decode")
 
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
-    """Write one line for every line of every test part's source, and how they were searched for.
+    """Write a translation of every line of every test part, and the settings of the search.
 
-    With a vocabulary of whole words a translation may hold unknown ones. Sentences without unknown words are then
-    translated a second time, into known words alone; `without_unknown` has these lines only.
+    With a vocabulary of whole words, a translation may contain UNK. Pairs without unknown words are then translated a
+    second time, into known words only; `without_unknown` has these lines alone.
     """
     decoding = Reader(READS, corpus=corpus)(Decoding, *READS)
     system = System(corpus, vocabulary, model, size)

@@ -1,7 +1,7 @@
-"""Bring one corpus to disk: the sources that corpora/<corpus>.yaml names -> data/download/<corpus>/.
+"""Download one corpus, or write it by its grammar: corpora/<corpus>.yaml -> data/download/<corpus>/.
 
-What is fetched is kept under work/downloads/ and fetched once. `CORPUS_MIRROR` (a folder or an http address) is asked
-first. A user's own files (`kind: local`) are watched by the stage `local`.
+Fetched files are kept in work/downloads/ and fetched once. `CORPUS_MIRROR` (a folder or an http address) is asked
+first. The stage `local` watches a user's own files (`kind: local`).
 """
 
 import os
@@ -21,7 +21,7 @@ READS = (
 
 
 def main(corpus: str) -> None:
-    """Write every part of `corpus` as parallel text, and download.json, which says what it was made from."""
+    """Write every part of `corpus` as parallel text, and download.json, which records its sources."""
     download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
     store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     with files.new_folder(Path("data/download", corpus)) as out:

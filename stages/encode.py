@@ -9,7 +9,7 @@ READS = ()
 
 
 def main(corpus: str, vocabulary: str) -> None:
-    """Encode all parts of `corpus`, and count what stands in them."""
+    """Encode all parts of `corpus`, and count their pairs, tokens and unknown pieces."""
     split, counts = split_folder(corpus), {}
     with files.new_folder(encoded_folder(corpus, vocabulary)) as folder:
         for part in parts.names(split):

@@ -1,7 +1,7 @@
-"""Note what the user's own files of one corpus hold: my/ -> data/local/<corpus>.json.
+"""Write the checksums of the user's own files of one corpus: my/ -> data/local/<corpus>.json.
 
-DVC watches the whole folder, as it cannot list what params.yaml names. `download` depends on the checksums of the
-files of its own corpus, so that an edit downloads that corpus again and no other.
+DVC watches all of my/, as it cannot list the files that corpora/<corpus>.yaml names. `download` depends on the
+checksums of its own corpus, so that an edit downloads that corpus again and no other.
 """
 
 from pathlib import Path
@@ -19,9 +19,9 @@ READS = (
 
 
 def main(corpus: str) -> None:
-    """Write the checksum of each file of `kind: local`, none for a corpus without."""
+    """Write the checksum of each file of `kind: local`; most corpora have none."""
     download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
-    local.bring()
+    local.link_into_experiment()
     files.write_json(Path("data/local", f"{corpus}.json"), local.checksums(download))
 
 

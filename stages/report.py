@@ -1,4 +1,4 @@
-"""Gather the systems that `build` chose on one page: metrics/, runs/ and data/ -> report/."""
+"""Put all systems that `build` chooses on one page: metrics/, runs/, data/ -> report/."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,13 +17,13 @@ from pipeline.system import Build, System, encoded_folder, split_folder
 from pipeline.tracking import runs
 
 READS = ("build", "report", "score")
-# Of the tables that the report reads, the columns of numbers.
+# Columns of numbers in the tables that the report reads.
 CURVES = ("update", "train_loss", "validation_loss")
 LENGTHS = ("lower", "sentences", "bleu", "chrf")
 
 
 def main() -> None:
-    """Write the page of exactly the systems chosen, and show their scores."""
+    """Write the page of the chosen systems, and print their scores."""
     read = Reader(READS)
     build, report, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
     corpora = [compared(read_corpus(name, build, scoring), report, scoring) for name in build.corpora]
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusResults:
-    """The corpus with its systems compared on every test part, where `scoring` asks for BLEU."""
+    """The corpus with its systems compared on every test part, if `scoring` asks for BLEU."""
     if "bleu" not in scoring.metrics:
         return corpus
     comparisons = {
@@ -58,9 +58,9 @@ def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusR
 
 
 def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
-    """A corpus, its systems and everything the page says about them.
+    """A corpus, its systems and all that the page shows of them.
 
-    Raises: DataError where a file is missing, with the command that builds it.
+    Raises: DataError if a file is missing, with the command that builds it.
     """
     split = split_folder(name)
     splitting = summaries.read(built(Path("data/split", f"{name}.json"), f"split@{name}"), summaries.Split)
@@ -68,7 +68,9 @@ def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
     scored = dict.fromkeys(tests, scoring.metrics)
     corpus = CorpusResults(
         name=name,
-        cleaning=summaries.read(built(Path("data/clean", name, "clean.json"), f"clean@{name}"), summaries.Dropped),
+        cleaning=summaries.read(
+            built(Path("data/clean", name, "clean.json"), f"clean@{name}"), summaries.CleaningCounts
+        ),
         splitting=splitting,
         tokens={vocabulary: read_counts(name, vocabulary) for vocabulary in build.vocabularies},
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
@@ -83,7 +85,7 @@ def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
 def read_counts(corpus: str, vocabulary: str) -> dict[str, dict[str, int]]:
     """How many tokens each part of a corpus has.
 
-    Raises: DataError where the file is missing, with the command that builds it.
+    Raises: DataError if the file is missing, with the command that builds it.
     """
     path = encoded_folder(corpus, vocabulary) / "encode.json"
     return dict(summaries.read(built(path, f"encode@{corpus}-{vocabulary}"), summaries.Encoded))
@@ -92,7 +94,7 @@ def read_counts(corpus: str, vocabulary: str) -> dict[str, dict[str, int]]:
 def check_parallel(system: SystemResults, corpus: CorpusResults) -> None:
     """Check that each sentence of the test parts has its translation.
 
-    Raises: DataError with both numbers where there are more or fewer.
+    Raises: DataError with both numbers if there are more or fewer.
     """
     for part, texts in corpus.texts.items():
         if len(system.translations[part]) != len(texts):
@@ -101,9 +103,9 @@ def check_parallel(system: SystemResults, corpus: CorpusResults) -> None:
 
 
 def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemResults:
-    """One system and what it scored and translated: of each test part, by these metrics.
+    """One system with its scores and translations of each test part, by these metrics.
 
-    Raises: DataError where a file is missing, with the command that builds it.
+    Raises: DataError if a file is missing, with the command that builds it.
     """
     train, decode, score, attend = (f"{stage}@{system.id}" for stage in ("train", "decode", "score", "attend"))
     keys = [f"{part}.{metric}" for part, metrics in tests.items() for metric in metrics]
@@ -114,7 +116,7 @@ def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemRes
     return SystemResults(
         **system._asdict(),
         curves=read_rows(built(system.trained / "curves.csv", train), CURVES),
-        training=summaries.read(built(system.training_summary, train), summaries.Summed),
+        training=summaries.read(built(system.training_summary, train), summaries.TrainingForReport),
         average=summaries.read(averaged, summaries.Averaged),
         translations={part: list(files.read_lines(built(system.decoded / f"{part}.txt", decode))) for part in tests},
         scores={part: scores[part] | {"signatures": signatures[part]} for part in tests},

@@ -1,7 +1,7 @@
 """Score one system's translations: data/decode/<system>/ -> metrics/<system>.json and data/score/<system>/.
 
-The metrics are a few numbers, which `dvc metrics show` and `dvc exp show` put into columns; how they were computed
-stands in scores.json.
+The metrics are a few numbers, which `dvc metrics show` and `dvc exp show` put into columns; scores.json says how they
+were computed.
 """
 
 from itertools import compress
@@ -25,7 +25,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     system = System(corpus, vocabulary, model, size)
     split, decoded, out = system.split, system.decoded, system.scored
     pieces = Vocabulary.load(system.vocabulary_folder)
-    searched = summaries.read(decoded / "decode.json", summaries.Searched)
+    searched = summaries.read(decoded / "decode.json", summaries.DecodeSettings)
     details: dict[str, dict[str, dict[str, Any]]] = {}
     scores: dict[str, dict[str, float]] = {}
     rows: list[Row] = []
@@ -40,7 +40,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     with files.new_folder(out) as folder:
         files.write_json(folder / "scores.json", details)
         files.write_table(folder / "by_length.csv", rows)
-    training = summaries.read(system.training_summary, summaries.Judged)
+    training = summaries.read(system.training_summary, summaries.TrainingForScore)
     loss = {"validation": {"loss": training["best"]["validation_loss"]}}
     files.write_json(system.metrics, loss | scores)
     params = {"score": scoring.model_dump(), "decode": searched}
@@ -50,7 +50,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
 def test_parts(split: Path, decoded: Path) -> list[str]:
     """The test parts of a corpus, all of them translated.
 
-    Raises: DataError where others were translated.
+    Raises: DataError if the translations are of other parts.
     """
     expected = list(filter(parts.is_test, parts.names(split)))
     found = sorted(path.stem for path in decoded.glob("*.txt"))
@@ -65,7 +65,7 @@ def test_parts(split: Path, decoded: Path) -> list[str]:
 def read(split: Path, decoded: Path, part: str) -> tuple[list[str], list[str], list[str]]:
     """Sources, references and translations of one part.
 
-    Raises: DataError where the files are not parallel.
+    Raises: DataError if the files are not parallel.
     """
     target, translated = parts.paths(split, part)[1], decoded / f"{part}.txt"
     pairs, hypotheses = list(parts.read(split, part)), list(files.read_lines(translated))
@@ -75,9 +75,9 @@ def read(split: Path, decoded: Path, part: str) -> tuple[list[str], list[str], l
 
 
 def read_known(decoded: Path, part: str, number: int) -> list[str]:
-    """Translations into known words of the `number` sentences of a part that have no unknown one.
+    """Translations into known words of the `number` pairs of a part that have no unknown word.
 
-    Raises: DataError where there are more or fewer.
+    Raises: DataError if there are more or fewer.
     """
     path = decoded / "without_unknown" / f"{part}.txt"
     hypotheses = list(files.read_lines(path))

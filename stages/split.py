@@ -1,6 +1,6 @@
-"""Hold parts out and keep training apart: data/clean/<corpus>/ -> data/split/<corpus>/ and data/split/<corpus>.json.
+"""Carve missing parts, drop leaks from training: data/clean/<corpus>/ -> data/split/<corpus>/ and its .json.
 
-metrics/<corpus>.json has the few of these counts that `dvc metrics show` and `dvc exp show` put into columns.
+metrics/<corpus>.json has a few of the counts, which `dvc metrics show` and `dvc exp show` put into columns.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ READS = ("split", "corpora/{corpus}.yaml:split")
 
 
 def main(corpus: str) -> None:
-    """Write the parts and their languages, then the counts: pairs, leakage, and that of a split by line."""
+    """Write the parts and their languages, then counts of pairs and leaks."""
     splitting = Reader(READS, corpus=corpus)(splits.Splitting, *READS)
     clean, where = Path("data/clean", corpus), f"corpora/{corpus}.yaml: split"
     about = summaries.read(clean / "clean.json", summaries.Cleaned)
@@ -32,7 +32,7 @@ def main(corpus: str) -> None:
 def split(
     clean: Path, folder: Path, splitting: splits.Splitting, brought: dict[str, int], corpus: str
 ) -> dict[str, Any]:
-    """Write all parts into `folder`, each held apart from those it is measured by; the counts."""
+    """Write all parts into `folder`, without leaks between them; returns the counts."""
 
     def train(what: str) -> Iterator[Pair]:
         return progress.track(parts.read(clean, TRAIN), f"{what} {corpus}", total=brought[TRAIN], unit="pairs")
@@ -47,8 +47,8 @@ def split(
     }
     held_out[VALIDATION] = list(leakage.decontaminate(VALIDATION, validation, held_out))
     pairs[VALIDATION] = parts.write(folder, VALIDATION, held_out[VALIDATION])
-    left = splits.left(train("split"), splitting)
-    pairs[TRAIN] = parts.write(folder, TRAIN, leakage.decontaminate(TRAIN, left, held_out))
+    remaining = splits.remaining_pairs(train("split"), splitting)
+    pairs[TRAIN] = parts.write(folder, TRAIN, leakage.decontaminate(TRAIN, remaining, held_out))
     leakage.check(pairs, clean)
     dropped = sum(sum(levels.values()) for levels in leakage.dropped.values())
     assert sum(pairs.values()) + dropped == sum(brought.values())
@@ -57,7 +57,7 @@ def split(
 
 
 def headline(counts: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Of the counts, pairs of each part, pairs dropped, and training pairs whose source a held-out part knows."""
+    """The counts for metrics: pairs of each part, dropped pairs, training pairs that share a held-out source."""
     leakage = {
         name.removeprefix(f"{TRAIN}/"): {level: found[f"{level}_source"] for level in contamination.LEVELS}
         for name, found in counts["leakage"].items()

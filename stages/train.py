@@ -5,11 +5,10 @@ from functools import partial
 
 from pipeline import cli
 from pipeline.encoding.batching import BatchSampler, load_batches
-from pipeline.fingerprint import states_folder
 from pipeline.progress import console, track
 from pipeline.system import System
 from pipeline.training import launch, outputs, setup
-from pipeline.training.checkpoints import Checkpoints, checkpoint_minutes
+from pipeline.training.checkpoints import checkpoint_minutes
 from pipeline.training.loop import timed, train
 from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import Ranks, process_group
@@ -32,21 +31,22 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     console.quiet = not ranks.is_main
     system, training, learning, name = config.system, config.training, config.learning, config.system.id
     device = setup.prepare_device(training)
-    key = setup.checked_fingerprint(config, device, ranks)
+    fingerprint = setup.checked_fingerprint(config, device, ranks)
     vocabulary, encoded, validator = setup.open_data(config)
     sampler = BatchSampler(encoded, training, learning.batches)
     net = setup.build_model(config, vocabulary, device, ranks)
     optimizer = learning.optimizer.build(net)
-    checkpoints = Checkpoints(states_folder(name, key), last=training.last_checkpoints, best=training.best_checkpoints)
+    checkpoints = setup.open_checkpoints(config, fingerprint)
     state = checkpoints.resume(net, optimizer, ranks)
     setup.announce(config, state, ranks)
-    last = state.update if state.is_out_of_patience(training.patience) else training.updates
-    batches = prefetched(load_batches(sampler, encoded, state.next, last, ranks.shard), pinned=device.type == "cuda")
+    last_update = state.update if state.is_out_of_patience(training.patience) else training.updates
+    batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
+    batches = prefetched(batches, pinned=device.type == "cuda")
     width, seed = config.arch.width, training.seed
-    steps = train(net, optimizer, batches, learning, width=width, last=training.updates, seed=seed, ranks=ranks)
+    steps = train(net, optimizer, batches, learning, width=width, updates=training.updates, seed=seed, ranks=ranks)
     bar = partial(track, what=f"train {name}", total=training.updates, unit="updates", start=state.update)
     tokens, total_seconds = 0, 0.0
-    with setup.start_run(config, key, sampler, state, ranks) as run, checkpoints:
+    with setup.start_run(config, fingerprint, sampler, state, ranks) as run, checkpoints:
         for step, seconds in timed(bar(steps) if ranks.is_main else steps):
             tokens, total_seconds = tokens + step.tokens, total_seconds + seconds
             state, is_last = state.after(step), step.update == training.updates
@@ -68,7 +68,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
                 break
         outputs.log_speed(run, name, state.update, tokens, total_seconds, device)
         if ranks.is_main:
-            summary = outputs.summarise(config, key, device, sampler, net, state)
+            summary = outputs.summarise(config, fingerprint, device, sampler, net, state)
             outputs.publish(system.trained, checkpoints, state, summary)
             run.artifact(system.trained / "curves.csv")
             run.artifact(system.vocabulary_folder, "vocabulary")

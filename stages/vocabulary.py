@@ -12,7 +12,7 @@ READS = ("vocabularies.{vocabulary}",)
 
 
 def main(corpus: str, vocabulary: str) -> None:
-    """Train `vocabulary` on the training part of `corpus`, which alone it sees."""
+    """Train `vocabulary` on the training part of `corpus` only."""
     read, where = Reader(READS, vocabulary=vocabulary), READS[0].format(vocabulary=vocabulary)
     split, kind = split_folder(corpus), read(Kind, READS[0]).kind
     texts = parts.paths(split, parts.TRAIN)

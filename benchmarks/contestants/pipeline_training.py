@@ -60,7 +60,7 @@ with process_group() as ranks:
         prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=False),
         learning,
         width=given.width,
-        last=updates,
+        updates=updates,
         seed=given.seed,
         ranks=ranks,
     )
@@ -70,7 +70,7 @@ with process_group() as ranks:
     every = max(1, updates // 10 // averaged)  # so that they span the last tenth
     saved: list[Path] = []
     for number, step in enumerate(steps, 1):
-        tokens, real, computed = tokens + step.tokens, real + step.real, computed + step.computed
+        tokens, real, computed = tokens + step.tokens, real + step.num_real_positions, computed + step.num_positions
         if number == given.warm_up:
             tokens, real, computed, began = 0, 0, 0, time.perf_counter()
         if given.save and number > updates - averaged * every and (updates - number) % every == 0:

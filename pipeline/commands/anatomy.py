@@ -1,6 +1,7 @@
 """`nmt anatomy`: the parts of training in pictures, their numbers computed by the functions that training uses."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,7 +20,7 @@ from pipeline.params import DEFAULT, PATH, read_yaml
 from pipeline.training.learning import Learning
 from pipeline.training.loss import Spread, masses, smoothed_cross_entropy
 
-# What is shown, none of which training sees.
+# Examples for the pictures; training does not use them.
 LENGTH, WIDTH, DIMENSIONS = 100, 128, [4, 5, 6, 7]
 UPDATES = [1, *range(20, 20_001, 20)]
 PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁the", "▁cat", "▁sleeps", "."]
@@ -61,7 +62,7 @@ def anatomy(
 
 
 def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Learning]]:
-    """Name, width and how it learns of every model of every size."""
+    """Name, width and learning of every size of every model."""
     for model, sizes in models.items():
         for size in filter(DEFAULT.__ne__, sizes):
             places = f"models.{model}.{DEFAULT}", f"models.{model}.{size}"
@@ -70,15 +71,16 @@ def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Lea
 
 
 def name_schedule(name: str, learning: Learning) -> str:
-    """A model and its schedule in words; how high it goes is in the picture."""
-    values = learning.schedule.model_dump()
+    """A model and its schedule in words; the picture shows the peak."""
+    values, last = learning.schedule.model_dump(), UPDATES[-1]
     warmup = f", warmup {values['warmup']}" if "warmup" in values else ""
-    end = f", {UPDATES[-1]} updates" if values["kind"] == "linear" else ""  # others do not depend on how many there are
+    rate = partial(learning.schedule.rate, last, width=WIDTH)
+    end = f", {last} updates" if rate(updates=last) != rate(updates=2 * last) else ""  # depends on the length
     return f"{name}: {values['kind']}{warmup}{end}"
 
 
 def rates(width: int, learning: Learning) -> Array:
-    """The learning rate at every one of `UPDATES`, of a training that ends with the last of them."""
+    """The learning rate at each of `UPDATES`, in a training that ends with the last of them."""
     schedule, last = learning.schedule, UPDATES[-1]
     return np.array([schedule.rate(update, width=width, updates=last) for update in UPDATES])
 
@@ -89,7 +91,7 @@ def name_smoothing(smoothing: float, spread: Spread) -> str:
 
 
 def targets(smoothing: float, spread: Spread) -> Array:
-    """What each token of `GOLD` is compared with, a row each; padding counts for nothing: (R, V)."""
+    """The target distribution of each token of `GOLD`, a row each; zeros for padding: (R, V)."""
     gold, other, padding = masses(len(PIECES), smoothing, spread)
     rows = np.zeros((len(GOLD), len(PIECES)))
     for row, right in zip(rows, map(PIECES.index, GOLD), strict=True):
@@ -111,7 +113,7 @@ def penalties(smoothing: float, spread: Spread) -> Array:
 
 
 def masks() -> dict[str, Mask]:
-    """Which positions a Transformer sees: where the weights of a random one that reads `SOURCES` are not 0."""
+    """The positions that a Transformer sees: those where a random one, reading `SOURCES`, has weights above 0."""
     found = interface.find("transformer_prenorm")
     sizes = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 1, "feed_forward": 8}
     dropout = {"dropout": 0.0, "attention_dropout": 0.0, "feed_forward_dropout": 0.0}

@@ -1,4 +1,4 @@
-"""`nmt attention`: what a system looks at while it translates a sentence."""
+"""`nmt attention`: the attention of a system while it translates a sentence."""
 
 from pathlib import Path
 from typing import Annotated

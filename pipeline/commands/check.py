@@ -1,4 +1,4 @@
-"""`nmt check`: what would trip DVC itself, named before DVC runs."""
+"""`nmt check`: faults in the files that DVC reads, found before DVC runs."""
 
 import sys
 
@@ -8,8 +8,8 @@ from pipeline import catalogue
 def check() -> None:
     """Name every fault of params.yaml, and bring back a dvc.lock that a kill cut short.
 
-    `nmt repro` and `make repro` begin with it. DVC reads both files before it runs the stage `check`, and stumbles over
-    some faults.
+    `nmt repro` and `make repro` begin with it: DVC reads these files before it runs the stage `check`, and some faults
+    make it fail with unclear messages.
     """
     catalogue.check()
     from pipeline.commands import lockfile  # DVC takes a second to import, which no other command needs

@@ -103,7 +103,7 @@ def run(
     batches = load_batches(sampler, part, START, updates)
     optimizer = learning.optimizer.build(network)
     width = arch.width
-    for step in train(network, optimizer, batches, learning, width=width, last=updates, seed=seed, ranks=Ranks()):
+    for step in train(network, optimizer, batches, learning, width=width, updates=updates, seed=seed, ranks=Ranks()):
         if step.update % interval == 0 or step.update == updates:
             unseen = sentences(UNSEEN, length, reverse=reverse, seed=seed, check=step.update)
             predicted = predict(network, unseen)

@@ -50,9 +50,9 @@ def save(model: nn.Module, vocabulary: Vocabulary, folder: Path, *, quantization
 
 
 def package() -> Any:
-    """The package ctranslate2, which only an export and its use need: nothing else waits for its import.
+    """The package ctranslate2, imported only when it is needed.
 
-    Raises: ExportError where it is missing.
+    Raises: ExportError if it is missing.
     """
     try:
         return import_module("ctranslate2")
@@ -61,7 +61,7 @@ def package() -> Any:
 
 
 def tokens(pieces: Sequence[str]) -> list[str]:
-    """A token for each id, no two the same: the piece, or the name that `specification` gives a special one."""
+    """A token for each id, all different: the piece, or the name that `specification` gives a special one."""
     taken, found = set(SPECIAL.values()), []
     for number, piece in enumerate(pieces):
         token = SPECIAL.get(number, piece)
@@ -75,7 +75,7 @@ def tokens(pieces: Sequence[str]) -> list[str]:
 def specification(model: Transformer, positions: int) -> Any:
     """CTranslate2's TransformerSpec with the weights of a model.
 
-    Embeddings are scaled by sqrt(D) there as here, activations are ReLU, matrices that are equal are stored once.
+    As here, embeddings are scaled by sqrt(D) and activations are ReLU. Equal matrices are stored once.
     """
     first = model.encoder[0]
     assert isinstance(first, EncoderLayer)

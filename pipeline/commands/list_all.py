@@ -1,4 +1,4 @@
-"""`nmt list`: what there is to build, and what was built."""
+"""`nmt list`: what can be built, and what has been built."""
 
 from collections.abc import Iterable, Iterator
 
@@ -11,9 +11,9 @@ from pipeline.terminal import printable
 
 
 def list_all() -> None:
-    """Show the corpora, vocabularies, models and sizes there are, and the systems that were built, with their scores.
+    """Show all corpora, vocabularies, models and sizes, and the systems that were built, with their scores.
 
-    What `build` of params.yaml chooses has a star.
+    A star marks what `build` of params.yaml chooses.
     """
     project.check_here()
     catalogue.check()
@@ -40,17 +40,17 @@ def lines() -> Iterator[str]:
 
 
 def of_size(sizes: Iterable[str]) -> list[str]:
-    """The sizes of a model, without the values that they have in common."""
+    """The sizes of a model: its sections without the default."""
     return [name for name in sizes if name != DEFAULT]
 
 
 def star(chosen: bool) -> str:
-    """The mark of what `build` chooses."""
+    """A star if `build` chooses it."""
     return "*" if chosen else " "
 
 
 def state(system: System) -> str:
-    """The scores of a system, or how far it is."""
+    """The scores of a system, or what it lacks."""
     if not project.is_built(system):
         return "not built"
     if not system.metrics.exists():
@@ -64,6 +64,6 @@ def state(system: System) -> str:
 
 
 def score(named: tuple[str, float]) -> str:
-    """A score, or a number of sentences, behind its name."""
+    """The name and the value of a score or of a number of sentences."""
     name, value = named
     return f"{name} {value:,}" if isinstance(value, int) else f"{name} {value:.1f}"

@@ -1,4 +1,4 @@
-"""dvc.lock and DVC's own locks: written in place, so that a kill leaves a part, which no later `dvc` can read."""
+"""Repairs dvc.lock and DVC's own locks: DVC writes them in place, so a kill may leave a part that it cannot read."""
 
 import json
 import subprocess
@@ -19,10 +19,10 @@ COPY = Path("work/dvc.lock")  # as it was when it could last be read
 
 
 def keep_or_restore() -> str | None:
-    """Keep a copy of a dvc.lock that DVC can read; put the copy, or git's, in the place of one that it cannot read.
+    """Keep a copy of a readable dvc.lock; replace an unreadable one by the copy, or by that of the last commit.
 
-    What was mended, in a sentence a file; None where nothing was, and where DVC cannot work here: another `dvc` has the
-    lock, or this is no repository. DVC itself will say so.
+    Returns what was repaired, one sentence a file; None if nothing was. That is also so if another `dvc` holds the
+    lock, or this is no repository: DVC itself says so.
     """
     try:
         repo = Repo()
@@ -33,7 +33,7 @@ def keep_or_restore() -> str | None:
 
 
 def remove_cut_rwlock(folder: Path) -> str | None:
-    """Remove DVC's list of the paths that running stages use, where a kill left a part of it."""
+    """Remove DVC's list of the paths that running stages use, if a kill left only a part of it."""
     path = folder / RWLOCK_FILE
     with make_lock(str(folder / RWLOCK_LOCK), tmp_dir=str(folder)):  # no stage that runs writes it meanwhile
         try:
@@ -47,7 +47,7 @@ def remove_cut_rwlock(folder: Path) -> str | None:
 
 
 def held() -> str | None:
-    """The same, with nobody else at the file."""
+    """The same file, locked against other processes."""
     if not PATH.exists():
         return None
     text = PATH.read_bytes()
@@ -84,6 +84,6 @@ def committed() -> bytes | None:
 
 
 def write(path: Path, text: bytes) -> None:
-    """Write a file that is whole or not there."""
+    """Write a file atomically."""
     with files.new_file(path, "wb") as file:
         file.write(text)

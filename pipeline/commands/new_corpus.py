@@ -1,4 +1,4 @@
-"""`nmt new-corpus`: a corpus of the user's own."""
+"""`nmt new-corpus`: adds a corpus made from the user's own text."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from pipeline.commands import project
 from pipeline.corpora import archives, downloading, local, parts, readers
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download, Local
-from pipeline.encoding import suggestion
+from pipeline.encoding import training_length
 from pipeline.files import DataError
 from pipeline.params import DEFAULT, NAME, PATH, read_yaml
 from pipeline.system import corpus_file
@@ -24,12 +24,12 @@ from pipeline.system import corpus_file
 HEAD = """\
 # yaml-language-server: $schema=schema.json
 # {about}
-# `clean`, `split` and `decode` hold what is other for this corpus than in params.yaml.
+# `clean`, `split` and `decode` hold the keys that differ from params.yaml.
 """
 
 
 class Found(NamedTuple):
-    """What was counted in the training part."""
+    """Counts of a part."""
 
     pairs: int
     words: int  # of the target language
@@ -86,11 +86,18 @@ def new_corpus(
         write(name, Download.model_validate(about), licence, found.get(parts.TRAIN), only=only)
         copies.keep()
     size = f"{found[parts.TRAIN].pairs:,} pairs" if parts.TRAIN in found else f"the data set {hub}"
-    print(f"{corpus_file(name)}: {size}; `make repro` builds it")
+    print(f"{corpus_file(name)}: {size}; {describe_training(name)}; `make repro` builds it")
+
+
+def describe_training(name: str) -> str:
+    """How long a corpus's training is, and where to change that."""
+    training = read_yaml(PATH)["training"]
+    place = name if "updates" in training[name] else DEFAULT
+    return f"training.{place} in {PATH}: {training[place]['updates']:,} updates"
 
 
 def check_name(name: str) -> None:
-    """Check that a corpus can be called so.
+    """Check that a new corpus can have this name.
 
     Raises: DataError.
     """
@@ -103,9 +110,9 @@ def check_name(name: str) -> None:
 
 
 def pair_of(prefix: str, source: Path | None, target: Path | None) -> tuple[Path, Path] | None:
-    """The two files of a part; None where neither is given.
+    """The two files of a part; None if neither is given.
 
-    Raises: DataError naming the one that is not given beside the other.
+    Raises: DataError naming the missing one if only one is given.
     """
     if source is not None and target is not None:
         return source, target
@@ -116,7 +123,7 @@ def pair_of(prefix: str, source: Path | None, target: Path | None) -> tuple[Path
 
 
 def check_no_column(source_column: str | None, target_column: str | None) -> None:
-    """Check that no column is named where there are none.
+    """Check that no column is named for parallel files, which have none.
 
     Raises: DataError.
     """
@@ -126,9 +133,9 @@ def check_no_column(source_column: str | None, target_column: str | None) -> Non
 
 
 def language(option: str, text: str | None, path: Path | None) -> str:
-    """The language of one side: as it is given, or the ending of its file.
+    """The language of one side: the option, or the ending of its file.
 
-    Raises: DataError where neither says it.
+    Raises: DataError if neither gives one.
     """
     if text is not None:
         return text
@@ -142,7 +149,7 @@ def language(option: str, text: str | None, path: Path | None) -> str:
 def number(option: str, text: str | None, usual: int) -> int:
     """A column of a table.
 
-    Raises: DataError where it is no number.
+    Raises: DataError if it is not a number.
     """
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise DataError(f"{option}: must be the number of a column of the table, got {text!r}; expected 1 or more")
@@ -150,7 +157,7 @@ def number(option: str, text: str | None, usual: int) -> int:
 
 
 def hub_part(dataset: str, source_column: str | None, target_column: str | None) -> dict[str, Any]:
-    """The training part of a data set: the columns that are named, or else the field `translation`."""
+    """The training part of a data set: the named columns, or else the field `translation`."""
     where = {"kind": "hub", "dataset": dataset, "revision": "main", "split": "train"}
     if source_column is None and target_column is None:
         return where | {"translation_field": "translation"}
@@ -159,7 +166,7 @@ def hub_part(dataset: str, source_column: str | None, target_column: str | None)
 
 @contextmanager
 def rolled_back_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise SystemExit, so that what was begun is taken back, as by Ctrl-C."""
+    """Let SIGTERM and SIGHUP raise SystemExit, so that changes are rolled back, as after Ctrl-C."""
 
     def end(number: int, _: object) -> NoReturn:
         raise SystemExit(128 + number)
@@ -173,7 +180,7 @@ def rolled_back_by_signals() -> Iterator[None]:
 
 
 class Copies:
-    """Copies of the user's files in my/, which are taken back unless they are to be kept."""
+    """Copies of the user's files in my/, removed at the end of the block unless `keep` was called."""
 
     def __init__(self, name: str) -> None:
         self.name, self.kept = name, False
@@ -196,11 +203,11 @@ class Copies:
                 shutil.copyfileobj(original, file)
 
     def keep(self) -> None:
-        """All has gone well."""
+        """Keep the copies."""
         self.kept = True
 
     def originals(self, about: dict[str, Any]) -> Download:
-        """What a corpus's file is to say, with the user's files in the place of the copies.
+        """The keys of a corpus's file, with the user's files in place of the planned copies.
 
         Raises: DataError listing every fault.
         """
@@ -212,13 +219,13 @@ class Copies:
         return Download.model_validate(about | {"parts": found})
 
     def original(self, value: Any) -> Any:
-        """The user's file, where the value is the path of its copy; else the value."""
+        """The user's file if the value is the path of its copy, else the value."""
         return str(self.planned[value]) if value in self.planned else value
 
     def pair(self, part: str, languages: tuple[str, str], source: Path, target: Path) -> dict[str, str]:
         """A part of two parallel files.
 
-        Raises: DataError where one cannot be copied.
+        Raises: DataError if a file is missing or its copy's name is taken.
         """
         endings = ("source", "target") if languages[0] == languages[1] else languages
         names = [f"{part}.{ending}" for ending in endings]
@@ -227,7 +234,7 @@ class Copies:
     def table(self, path: Path, source_column: str | None, target_column: str | None) -> dict[str, Any]:
         """A part of a table.
 
-        Raises: DataError where a column is no number, or the table cannot be copied.
+        Raises: DataError if a column is no number, or the table cannot be copied.
         """
         columns = {
             "source_column": number("--source-column", source_column, 1),
@@ -236,16 +243,16 @@ class Copies:
         return {"kind": "local", "table": self.add(path, "train.tsv")} | columns
 
     def add(self, path: Path, name: str) -> str:
-        """A file below my/: the file itself if it stands there, else the copy to be made, by its path from here.
+        """The path below my/ of a file: its own if it is there already, else that of the copy to make.
 
-        Raises: DataError where the file is not there, or another one has the name.
+        Raises: DataError if the file does not exist, or the copy's name is taken.
         """
         if not path.is_file():
             raise DataError(f"{path}: no such file; expected one of sentences")
         inside = Path(os.path.relpath(path.absolute(), Path.cwd()))
         if inside.parts[:1] == local.FOLDER.parts:
             return inside.as_posix()
-        # The reader knows by their names what is packed, and what has tags between its lines.
+        # The reader tells by the name whether a file is packed, and whether it has tags between its lines.
         tagged = "train.tags." if readers.is_tagged(path.name) else ""
         packed = ".gz" if archives.archive_kind(path.name) == "gz" else ""
         copy = local.FOLDER / f"{tagged}{self.name}.{name}{packed}"
@@ -256,39 +263,33 @@ class Copies:
 
 
 def count(part: str, download: Download) -> Found:
-    """How many pairs a part has, and words of the target language; only `train` may hold what is no UTF-8.
+    """The number of pairs of a part, and of words in the target language; only `train` may have bytes beyond UTF-8.
 
-    Raises: DataError where the files are no parallel text.
+    Raises: DataError if the files are not parallel text.
     """
     store = Store(Path("work/downloads"), None)
     with downloading.opened(download.parts[part], download, store) as (pairs, sides, _):
         checked = pairs if part == parts.TRAIN else readers.decoded(pairs, *sides)
         num_pairs, num_words = 0, [0, 0]
         for num_pairs, pair in enumerate(checked, 1):  # noqa: B007 (the count is wanted)
-            num_words = [
-                number + suggestion.count_words(readable(text)) for number, text in zip(num_words, pair, strict=True)
-            ]
-    for side, number in zip(sides, num_words, strict=True):
+            for side, line in enumerate(pair):
+                num_words[side] += training_length.count_words(line.decode(errors="replace"))
+    for name, number in zip(sides, num_words, strict=True):
         if not number:
-            raise DataError(f"{side}: holds no text; expected sentences")
+            raise DataError(f"{name}: holds no text; expected sentences")
     return Found(num_pairs, num_words[1])
 
 
-def readable(text: str | bytes) -> str:
-    """A line of a training part, which may hold bytes that are not UTF-8; `clean` drops these lines."""
-    return text if isinstance(text, str) else text.decode(errors="replace")
-
-
 def write(name: str, download: Download, licence: str, found: Found | None, *, only: bool) -> None:
-    """Write the corpus's file, then its training line and its name in params.yaml; both or none.
+    """Write the corpus's file, and its training and name in params.yaml; both or none.
 
-    Raises: ParamsError where the project would not be right with it.
+    Raises: ParamsError if the project would have faults with it.
     """
     from dvc.utils.serialize import dumps_yaml, parse_yaml_for_update  # DVC takes a second to import
 
     path, before = corpus_file(name), PATH.read_bytes()
     params = parse_yaml_for_update(before.decode(), PATH)
-    params["training"][name] = flow(suggestion.training(*found) if found else {})
+    params["training"][name] = flow(training_length.suggest(*found) if found else {})
     corpora = params["build"]["corpora"]
     if only:
         corpora.clear()
@@ -308,7 +309,7 @@ def write(name: str, download: Download, licence: str, found: Found | None, *, o
 
 
 def flow(values: dict[str, int]) -> Any:
-    """A mapping that stands on one line."""
+    """A mapping that YAML writes on one line."""
     from ruamel.yaml.comments import CommentedMap
 
     found = CommentedMap(values)
@@ -323,8 +324,8 @@ def corpus_text(download: Download, licence: str, found: Found | None) -> Iterat
     yield HEAD.format(about=f"{found.pairs:,} pairs." if found else "A data set of the Hugging Face hub.")
     yield dumps_yaml({"licence": licence} | download.model_dump(exclude_none=True))
     yield "clean: {}\n"
-    share = suggestion.held_out_share(found.pairs) if found else 0.001
-    yield "split: # the shares of the pairs that are held out, 0.0 for a part that stands above\n"
+    share = training_length.held_out_share(found.pairs) if found else 0.001
+    yield "split: # the shares of the pairs to hold out, 0.0 for a part that is named above\n"
     yield f"  carve_by: source\n  validation_share: {share}\n"
     yield f"  test_share: {0.0 if parts.TEST in download.parts else share}\n"
     yield "decode: {}\n"

@@ -36,7 +36,7 @@ def app() -> None:
 
 
 def run() -> None:
-    """The commands, which have nothing to do where nobody can read what they say."""
+    """Run the commands, unless standard output is closed."""
     if sys.stdout is None:
         raise DataError("standard output: is closed; expected a place for what the command prints")
     commands(prog_name="nmt")

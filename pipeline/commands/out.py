@@ -1,4 +1,4 @@
-"""The folder that `--out` names: it is whole or not there, and replaced only where the same command wrote all of it."""
+"""The folder of `--out`: written atomically, and replaced only if the same command wrote all of it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -7,13 +7,13 @@ from pathlib import Path
 from pipeline import files
 from pipeline.files import DataError
 
-MARK = ".nmt.json"  # says which command wrote a folder, and which files
+MARK = ".nmt.json"  # names the command that wrote a folder, and the files
 
 
 def check(path: Path | None, command: str) -> None:
-    """Check that a command may make the folder, or make it anew; without a path the folder is one of work/.
+    """Check that a command may make or replace the folder; without a path it is a folder of work/.
 
-    Raises: DataError saying what stands there.
+    Raises: DataError saying what is there.
     """
     if path is None:
         return
@@ -32,7 +32,7 @@ def check(path: Path | None, command: str) -> None:
 
 
 def is_written(folder: Path, command: str) -> bool:
-    """Whether a command wrote everything that a folder holds."""
+    """Whether a command wrote all files of a folder."""
     try:
         told = files.read_json(folder / MARK)
         return told["command"] == command and {MARK, *told["files"]} >= files.manifest(folder).keys()
@@ -42,7 +42,7 @@ def is_written(folder: Path, command: str) -> bool:
 
 @contextmanager
 def new_folder(path: Path | None, default: Path, command: str) -> Iterator[tuple[Path, Path]]:
-    """The folder to fill, and the path that it has once the block ends well; else nothing is left of it.
+    """The folder to fill, and the path that it gets if the block ends without an error; else nothing is left.
 
     Raises: DataError as `check`.
     """

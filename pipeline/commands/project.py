@@ -1,4 +1,4 @@
-"""What stands in the folder that a command runs in: the systems that were built, and how they search."""
+"""The project in the working directory: its built systems, and their settings of decoding."""
 
 import contextlib
 import math
@@ -16,7 +16,7 @@ from pipeline.system import AXES, Build, System, corpus_file
 def load(system: System) -> Translator:
     """A built system.
 
-    Raises: DataError where it was not built, with the nearest name or the command that builds it.
+    Raises: DataError if it was not built, with the nearest name or the command that builds it.
     """
     check_here()
     if not is_built(system):
@@ -28,7 +28,7 @@ def load(system: System) -> Translator:
 def parse(text: str) -> System:
     """The system that `--system` names.
 
-    Raises: DataError where it is no id, with the nearest id that was built.
+    Raises: DataError if it is no id, with the nearest id that was built.
     """
     check_here()
     try:
@@ -40,7 +40,7 @@ def parse(text: str) -> System:
 
 
 def check_here() -> None:
-    """Nothing, where this folder is the project's.
+    """Check that the working directory is the project's folder.
 
     Raises: DataError.
     """
@@ -54,7 +54,7 @@ def is_built(system: System) -> bool:
 
 
 def built() -> list[str]:
-    """The ids of all systems that can translate, those of earlier choices too."""
+    """The ids of all systems that can translate, even those that `build` no longer chooses."""
     found = []
     for path in sorted(Path("runs").glob("*-*-*-*")):
         with contextlib.suppress(ValueError):
@@ -80,13 +80,13 @@ def check_known(system: System) -> None:
 
 
 def mapping(node: dict[str, Any], name: str) -> dict[str, Any]:
-    """What stands at `name`, where that is a mapping."""
+    """The mapping at `name`; an empty one if there is none."""
     found = node.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def recipe(system: System) -> str:
-    """How a system is built."""
+    """How to build a system, in words."""
     build, command = Build.load("build"), f"run `dvc repro average@{system.id}`"
     missing = [
         f"{section}: {name}" for section, name in zip(AXES, system, strict=True) if name not in getattr(build, section)
@@ -95,11 +95,11 @@ def recipe(system: System) -> str:
 
 
 def decoding(system: System, beam: int | None, length_penalty: float | None) -> Decoding:
-    """Section `decode` as it is for the corpus of a system, with what the command line says instead.
+    """Section `decode` for the corpus of a system, with the values of the command line in place of its own.
 
-    A corpus whose file is gone has nothing of its own.
+    If the corpus's file is gone, params.yaml alone counts.
 
-    Raises: DataError where the length penalty is no number.
+    Raises: DataError if the length penalty is no number.
     """
     if length_penalty is not None and not math.isfinite(length_penalty):
         raise DataError(f"--length-penalty: must be finite, got {length_penalty}; expected 0 or more, such as 0.6")

@@ -1,4 +1,4 @@
-"""`nmt repro`: what `dvc repro` builds, several systems at the same time."""
+"""`nmt repro`: `dvc repro`, several systems at the same time."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from pipeline.system import AXES, Build, System
 
 DVC = (sys.executable, "-m", "dvc")
 STAGES = ("train", "average", "decode", "score", "attend")  # of one system, in an order in which they can run
-# What DVC says after every stage and every command; once, by the last one, is enough.
+# Lines that DVC prints after every stage and every command; those of the last command are enough.
 REPEATED = (
     "Updating lock file",
     "To track the changes with git",
@@ -38,9 +38,9 @@ def repro(
 ) -> None:
     """Build every system that params.yaml chooses, several at the same time, after `nmt check`.
 
-    What `dvc repro` builds, with the same bytes: DVC runs one stage after the other, and several `dvc repro` at once
-    each have their own. `training.threads` of a corpus says how many cores a training takes; on a GPU, or where a
-    training takes all cores, there is one at a time.
+    The result is that of `dvc repro`, byte for byte. DVC runs one stage after the other, so this runs one `dvc repro`
+    for each system, as many at a time as the cores allow. `training.<corpus>.threads` says how many cores a training
+    takes. If it takes all of them (0), or on a GPU, systems are built one at a time.
     """
     project.check_here()
     check()
@@ -51,12 +51,12 @@ def repro(
     number = min(jobs or affordable(build), len(build.systems()))
     if number > 1:
         run("repro", *(f"encode@{corpus}-{words}" for corpus in build.corpora for words in build.vocabularies))
-        Lanes(build, number).run()
+        ParallelBuild(build, number).run()
     run("repro")
 
 
 def affordable(build: Build) -> int:
-    """How many trainings the cores of this machine are enough for."""
+    """How many trainings at a time the cores of this machine allow."""
     from pipeline.training.launch import PROCESSES  # torchrun, which other commands need not wait for
 
     if device.best().type == "cuda" or PROCESSES in os.environ:
@@ -71,7 +71,7 @@ def cores() -> int:
 
 
 def is_up_to_date() -> bool:
-    """Whether `dvc repro` would run nothing; where DVC cannot tell, it will say why when it is run."""
+    """Whether `dvc repro` would run nothing; False if DVC fails to tell, as it says why when it runs."""
     from dvc.exceptions import DvcException  # a second, which no other command needs
     from dvc.repo import Repo
 
@@ -84,27 +84,27 @@ def is_up_to_date() -> bool:
 def run(*arguments: str) -> None:
     """Run a `dvc` command.
 
-    Raises: SystemExit with its status where it fails; it has said why.
+    Raises: SystemExit with its status if it fails; it has printed why.
     """
     if status := subprocess.run([*DVC, *arguments], check=False).returncode:
         sys.exit(status if status > 0 else 128 - status)
 
 
-class Lanes:
-    """The systems of a build under way, so many at a time, each by a `dvc repro` of its own."""
+class ParallelBuild:
+    """Builds the systems of a build, `number` at a time, each by its own `dvc repro`."""
 
     def __init__(self, build: Build, number: int) -> None:
         self.build, self.number = build, number
         self.environment = {"OMP_NUM_THREADS": str(max(1, cores() // number))} | os.environ
         self.running: set[subprocess.Popen[str]] = set()
         self.failed: list[str] = []
-        self.ended = False  # nothing is started any more
-        self.lock = threading.Lock()  # of `running`, `failed` and `ended`, and of whole lines
+        self.ended = False  # no further system is started
+        self.lock = threading.Lock()  # guards `running`, `failed`, `ended`, and keeps printed lines whole
 
     def run(self) -> None:
-        """Build all of them. What has failed, or a signal, lets no other one begin.
+        """Build all of them; after a failure or a signal no further system is started.
 
-        Raises: DataError naming the systems that failed, once the others under way are done.
+        Raises: DataError naming the systems that failed, once the running ones are done.
         """
         before = signal.signal(signal.SIGTERM, self.terminate)
         try:
@@ -120,9 +120,9 @@ class Lanes:
             raise DataError(f"{', '.join(self.failed)}: not built, as said above; `nmt repro` goes on from there")
 
     def build_one(self, system: System) -> None:
-        """Build one system, unless all is to end; every line of it is shown behind its name."""
+        """Build one system, unless the build is ending; its name is printed before every line."""
         label = self.label(system)
-        # Only these stages: while one runs, DVC lets no other `dvc` look at the stages that made what it reads.
+        # Only these stages: while one runs, DVC lets no other `dvc` check the stages that wrote its inputs.
         command = [*DVC, "--wait-for-lock", "repro", "--single-item", *(f"{stage}@{system.id}" for stage in STAGES)]
         with self.lock:
             if self.ended:
@@ -131,7 +131,7 @@ class Lanes:
                 command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
             )
             self.running.add(process)
-        if self.ended:  # by a signal meanwhile, which could not end it yet
+        if self.ended:  # a signal came before the process was in `running`
             process.terminate()
         assert process.stdout
         for line in process.stdout:
@@ -146,12 +146,12 @@ class Lanes:
                 self.failed.append(system.id)
 
     def label(self, system: System) -> str:
-        """The names of a system that tell it from the others of the build."""
+        """The parts of a system's id in which the build's systems differ."""
         choices = [getattr(self.build, section) for section in AXES]
         return "-".join(name for name, others in zip(system, choices, strict=True) if len(others) > 1) or system.model
 
     def terminate(self, *_: object) -> NoReturn:
-        """Pass SIGTERM on: a terminal's Ctrl-C reaches them all, this one only us."""
+        """Pass SIGTERM on: unlike a terminal's Ctrl-C, it reaches this process only."""
         self.ended = True
         for process in list(self.running):
             process.terminate()

@@ -1,4 +1,4 @@
-"""Sentences of the command line's: an argument, a file or standard input, and what is to be said about them."""
+"""Sentences of a command line (an argument, a file or standard input), and warnings about them."""
 
 import os
 import sys
@@ -18,18 +18,18 @@ class Lines(NamedTuple):
     """Lines to translate."""
 
     lines: Iterator[str]
-    origin: str  # what errors and warnings call it
+    origin: str  # the name of their source in messages
     together: int  # how many are read before the first answer
-    total: int | None = None  # how many there are, where that is known
+    total: int | None = None  # how many there are, if known
 
 
 def lines(sentence: str | None, file: Path | None, together: int) -> Lines:
-    """The lines of the argument, or of the file, or else of standard input; a person at a terminal waits for none.
+    """The lines of the argument, of the file, or else of standard input; at a terminal each is answered at once.
 
-    Raises: DataError where both are given or the file is not there.
+    Raises: DataError if both are given or the file does not exist.
     """
     if sentence is not None and file is not None:
-        raise files.DataError(f"--file: must stand without a sentence, got {sentence!r} too; expected one of the two")
+        raise files.DataError(f"--file: must stand alone, got {sentence!r} too; expected one of the two")
     if sentence is not None:
         raw = os.fsencode(sentence).removesuffix(b"\n").split(b"\n")
         return Lines(decoded(raw, "sentence"), "sentence", together, len(raw))
@@ -50,7 +50,7 @@ def lines(sentence: str | None, file: Path | None, together: int) -> Lines:
 def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
     """Lines of UTF-8 without their ends, as `files.read_lines` reads those of a file.
 
-    Raises: DataError naming the line that is none.
+    Raises: DataError naming the line that is not UTF-8.
     """
     for number, line in enumerate(raw, 1):
         try:
@@ -63,7 +63,7 @@ def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
 
 
 def warn(translator: Translator, source: Source, line: str, where: str) -> None:
-    """Say on standard error what the translation of a line cannot be trusted for."""
+    """Warn on standard error if the translation of a line cannot be trusted."""
     if source.is_cut:
         print(printable(source.warning(where, "translated")), file=sys.stderr)
     if source.ids and not translator.knows(source):

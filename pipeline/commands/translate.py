@@ -16,18 +16,18 @@ from pipeline.decoding.translator import Source, Translator
 from pipeline.files import DataError
 from pipeline.terminal import printable
 
-TOGETHER = 200  # lines read from a file or a pipe before the first answer: batches of like length among them
+TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
 
 
 class Layout(NamedTuple):
-    """What stands on a line of the output."""
+    """The columns of the output."""
 
     n_best: int | None
     scores: bool
     pieces: bool
 
     def rows(self, translator: Translator, number: int, source: Source, found: list[Hypothesis]) -> Iterator[str]:
-        """The lines of one source; a single column may hold anything but an end of line, several no tab either."""
+        """The lines of one source; with several columns, tabs within one become spaces."""
         for hypothesis in found:
             columns = [
                 *([str(number)] if self.n_best else []),
@@ -63,7 +63,7 @@ def translate(
 ) -> None:
     """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
-    Columns, where there are several, are separated by tabs and come in this order: line number from 1 (--n-best),
+    Columns, if there are several, are separated by tabs and come in this order: line number from 1 (--n-best),
     score (--scores, --n-best), translation, pieces of the source, pieces of the translation (--pieces). A score is
     log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
@@ -85,14 +85,14 @@ def translate(
 
 
 def watched(found: Iterator[list[str]], given: sentences.Lines) -> Iterator[list[str]]:
-    """The same, with their progress, but not where they are written to a terminal, which shows it by itself."""
+    """The same rows, with a progress bar unless they are written to a terminal, where they are progress themselves."""
     if sys.stdout.isatty():
         return found
     return progress.track(found, "translate", total=given.total, unit="lines")
 
 
 def answers(translator: Translator, given: sentences.Lines, decoding: Decoding, layout: Layout) -> Iterator[list[str]]:
-    """The lines of the output, those of one line of the input together."""
+    """The output lines of each input line."""
     numbered = enumerate(given.lines, 1)
     while block := list(islice(numbered, given.together)):
         sources = translator.read([line for _, line in block])

@@ -1,6 +1,6 @@
 """One member of an archive as a stream: nothing is ever extracted to a path that the archive names.
 
-Memory follows nothing that an archive says: not the length of a line or a member, not the number of its members.
+Memory is bounded, however long the lines and members of an archive are, and however many members it has.
 """
 
 import difflib
@@ -66,9 +66,9 @@ def archive_kind(address: str) -> str:
 def opened(path: Path, address: str, member: str | None = None, most_bytes: int = MEMBER_BYTES) -> Iterator[IO[bytes]]:
     """The bytes of the file at `path`, or of its `member`, unpacked as they are read.
 
-    `address` is what the messages call the file, and its ending says how it is packed.
-    Raises: DataError where the archive is damaged, unsafe, or has no such member, or unpacks to over `most_bytes`.
-        What the caller's block raises stays as it is.
+    `address` is the file's name in messages; its ending says how the file is packed.
+    Raises: DataError if the archive is damaged, unsafe, or has no such member, or unpacks to over `most_bytes`.
+        Errors of the caller's block are not changed.
     """
     kind = archive_kind(address)
     with ExitStack() as stack:
@@ -130,7 +130,7 @@ def zip_member(raw: IO[bytes], address: str, member: str) -> Iterator[IO[bytes]]
 
 @contextmanager
 def tar_member(raw: IO[bytes], address: str, member: str) -> Iterator[IO[bytes]]:
-    """Member `member` of a tar; read twice, for only its end tells all names and the checksum."""
+    """Member `member` of a tar, which is read twice: all names and the checksum are known only at its end."""
     with gzip.open(raw) as unpacked:
         rationed: Any = Rationed(unpacked, address, HEADER_BYTES)
         with tarfile.open(fileobj=rationed, mode="r:") as archive:
@@ -150,9 +150,9 @@ def tar_member(raw: IO[bytes], address: str, member: str) -> Iterator[IO[bytes]]
 def tar_names(
     archive: tarfile.TarFile, rationed: "Rationed", address: str, member: str, found: list[tarfile.TarInfo]
 ) -> Iterator[str]:
-    """The names of all members; what is said of `member` goes into `found`, and of no other is anything kept.
+    """The names of all members; the entry of `member` goes into `found`, all others are dropped at once.
 
-    Raises: DataError where the members are too large.
+    Raises: DataError if the members are too large.
     """
     while (info := archive.next()) is not None:
         if max(archive.offset, info.size) > ARCHIVE_BYTES:
@@ -167,7 +167,7 @@ def tar_names(
 
 
 class Rationed:
-    """A file of which no more than `bytes_left` is read at once; the rest of it as it is."""
+    """A file that allows reading no more than `bytes_left`; otherwise unchanged."""
 
     def __init__(self, file: IO[bytes] | gzip.GzipFile, address: str, bytes_left: int) -> None:
         self.file, self.address = file, address
@@ -176,7 +176,7 @@ class Rationed:
     def read(self, size: int = -1) -> bytes:
         """The next bytes.
 
-        Raises: DataError where they would be too many.
+        Raises: DataError if they would be too many.
         """
         if self.bytes_left is None:
             return self.file.read(size)
@@ -193,7 +193,7 @@ class Rationed:
 
 
 def check_names(names: Iterable[str], address: str, member: str) -> None:
-    """Pass an archive that has `member` and names no path outside itself.
+    """Check that an archive has `member`, and no member whose path leads outside.
 
     Raises: DataError naming the unsafe name, or the member name nearest to the missing one.
     """
@@ -213,7 +213,7 @@ def check_names(names: Iterable[str], address: str, member: str) -> None:
 
 
 def refuse_unsafe(name: str, address: str) -> None:
-    """Pass a name that stays inside the archive.
+    """Check that a name does not lead outside the archive.
 
     Raises: DataError naming it.
     """
@@ -225,7 +225,7 @@ def refuse_unsafe(name: str, address: str) -> None:
 
 
 def shown(name: str) -> str:
-    """A name as messages have it."""
+    """A name as messages show it."""
     return repr(name if len(name) <= SHOWN_CHARACTERS else f"{name[:SHOWN_CHARACTERS]}...")
 
 
@@ -235,12 +235,12 @@ def no_file(address: str, member: str) -> files.DataError:
 
 
 def too_much(address: str, most_bytes: int) -> files.DataError:
-    """The error for an archive bomb, or for no corpus."""
+    """The error for an archive that unpacks to too much: a bomb, or no corpus."""
     return files.DataError(f"{address}: unpacks to more than {most_bytes:,} bytes; expected at most that")
 
 
 class Capped(io.RawIOBase):
-    """A raw stream that counts what it gives and gives no more than `most_bytes`."""
+    """A raw stream that ends with an error after `most_bytes`."""
 
     def __init__(self, file: Any, path: Path, address: str, most_bytes: int) -> None:
         self.file, self.path, self.address, self.most_bytes, self.given_bytes = file, path, address, most_bytes, 0
@@ -252,7 +252,7 @@ class Capped(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         """Fill `buffer` from the file.
 
-        Raises: DataError past the cap: an archive bomb, or no corpus. Unreadable where the archive is damaged.
+        Raises: DataError past the cap: an archive bomb, or no corpus. Unreadable if the archive is damaged.
         """
         with explained(self.path, self.address):
             block = self.file.read(len(buffer))

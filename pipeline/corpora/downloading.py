@@ -1,4 +1,4 @@
-"""From a corpus's sources to its parts on disk: `<part>.{source,target}.txt`, and what they were made from."""
+"""Writes the parts of a corpus, `<part>.{source,target}.txt`, from its sources, and records these."""
 
 import shutil
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from pipeline.corpora import archives, hub, parts, readers, sacrebleu_sets, sour
 from pipeline.corpora.fetching import Store
 from pipeline.phrasebook import sentences
 
-CHUNK_PAIRS = 1000  # written between two looks at the clock
+CHUNK_PAIRS = 1000  # written between two updates of the progress bar
 
 Record = dict[str, Any]
 TextSource = sources.Files | sources.Local | sources.Sacrebleu
@@ -20,10 +20,10 @@ Opened = tuple[Iterator[readers.Pair], tuple[str, str], list[Record]]  # pairs, 
 
 
 def write_part(name: str, download: sources.Download, store: Store, out: Path) -> Record:
-    """Write part `name` into the folder `out`; its number of pairs and the address, sha256 and bytes of its files.
+    """Write part `name` into the folder `out`; returns its number of pairs, and address, sha256 and bytes of its files.
 
-    `train` may hold bytes that are no UTF-8: `clean` counts them. In any other part they are an error.
-    Raises: DataError where a source fails or holds no pair.
+    `train` may hold bytes that are not UTF-8: `clean` counts them. In any other part they are an error.
+    Raises: DataError if a source fails or holds no pair.
     """
     source = download.parts[name]
     paths = parts.paths(out, name)
@@ -39,7 +39,7 @@ def write_part(name: str, download: sources.Download, store: Store, out: Path) -
 
 
 def write(pairs: Iterator[readers.Pair], source: Path, target: Path, what: str) -> int:
-    """Write one line a pair into the two files; how many. Memory does not follow the length of lines."""
+    """Write one line a pair into the two files; returns how many. Memory does not grow with the lines."""
     count = 0
     with files.new_file(source, "wb") as left, files.new_file(target, "wb") as right:
 
@@ -57,7 +57,7 @@ def write(pairs: Iterator[readers.Pair], source: Path, target: Path, what: str) 
 
 
 def record(address: str, *paths: Path) -> Record:
-    """What download.json says about the bytes at `paths`."""
+    """The record in download.json of the bytes at `paths`."""
     return {
         "address": address,
         "sha256": files.sha256(*paths),
@@ -67,7 +67,7 @@ def record(address: str, *paths: Path) -> Record:
 
 @contextmanager
 def opened(source: sources.Source, download: sources.Download, store: Store) -> Iterator[Opened]:
-    """The pairs of a source as bytes, what messages call its two sides, and the records of its files."""
+    """The pairs of a source as bytes, the names of its two sides in messages, and the records of its files."""
     languages = (download.source_language, download.target_language)
     if isinstance(source, sources.Phrasebook):
         name = f"phrasebook {source.part}"
@@ -87,7 +87,7 @@ def phrasebook_pairs(source: sources.Phrasebook, languages: tuple[str, str]) -> 
 
 
 def hub_pairs(source: sources.Hub, languages: tuple[str, str], store: Store) -> Opened:
-    """The pairs of a data set; what is written is its record, as the hub may pack the same rows in other files."""
+    """The pairs of a data set. The written text is recorded, as the hub may pack the same rows in other files."""
     if source.translation_field is not None:
         fields: tuple[str, ...] = (source.translation_field, *languages)
     else:
@@ -118,9 +118,9 @@ def text_pairs(source: TextSource, languages: tuple[str, str], store: Store) -> 
 
 @contextmanager
 def doubting(source: TextSource, stored: list["Stored"], store: Store) -> Iterator[None]:
-    """Where what was fetched turns out to be no corpus, fetch it again next time; a user's own files stay as they are.
+    """If fetched files turn out to be no corpus, fetch them again next time; a user's own files are never touched.
 
-    What has the sha256 that the corpus's file gives is right, whatever it holds.
+    A file with the sha256 of the corpus's file is right, whatever it holds.
     """
     try:
         yield
@@ -137,7 +137,7 @@ def doubting(source: TextSource, stored: list["Stored"], store: Store) -> Iterat
 
 
 def purpose(source: TextSource) -> str:
-    """For what the files of a source are read: with an edit of params.yaml the same files may do."""
+    """What the files of a source are read for: after an edit of corpora/<corpus>.yaml the same files may do."""
     return source.model_dump_json()
 
 
@@ -161,7 +161,7 @@ class Stored:
 def stored_files(source: TextSource, languages: tuple[str, str], store: Store) -> Iterator[Stored]:
     """The table, or the source and the target file, on disk.
 
-    Raises: DataError where one cannot be had.
+    Raises: DataError if one is missing.
     """
     if isinstance(source, sources.Sacrebleu):
         pair, swapped = sacrebleu_sets.find(source.name, *languages)

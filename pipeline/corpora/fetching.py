@@ -1,4 +1,4 @@
-"""Files by address, kept on disk: whole, verified, fetched once, resumed where a fetch was cut."""
+"""Downloads, kept on disk: fetched once, verified, and resumed if the connection breaks."""
 
 import fcntl
 import hashlib
@@ -17,7 +17,7 @@ from pipeline.corpora import transfer
 
 @dataclass(frozen=True)
 class Store:
-    """The folder that keeps what was fetched, and how patiently to fetch.
+    """The folder of fetched files, and how patiently to fetch.
 
     Units: `attempts` in a row that bring nothing new; the pause between them doubles each time.
     """
@@ -29,15 +29,15 @@ class Store:
     pause_seconds: float = 1.0
 
     def path(self, address: str) -> Path:
-        """Where the file of `address` stands once fetched."""
+        """The path of the file of `address` once it is fetched."""
         name = Path(urlsplit(address).path).name.encode()[-100:].decode(errors="ignore")
         return self.folder / f"{hashlib.sha256(address.encode()).hexdigest()[:16]}-{name}"
 
     def fetch(self, address: str, sha256: str | None = None, purpose: str = "") -> Path:
-        """The file of `address` on disk: the one kept, or fetched now, from the mirror first.
+        """The file of `address` on disk; if the store lacks it, it is fetched, from the mirror first.
 
-        One that was doubted for the same `purpose` is not kept.
-        Raises: DataError where the file is not there, does not come whole, or has another SHA-256 than `sha256`.
+        A file that was doubted for the same `purpose` is fetched again.
+        Raises: DataError if the file does not exist, is incomplete, or has another SHA-256 than `sha256`.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(address)
@@ -51,7 +51,7 @@ class Store:
         return path
 
     def keeps(self, path: Path, sha256: str | None, purpose: str) -> bool:
-        """Whether the file stands at `path` and may be used."""
+        """Whether there is a file at `path` that may be used."""
         if not path.exists():
             return False
         if sha256 is not None:
@@ -60,10 +60,10 @@ class Store:
         return not (doubt.exists() and doubt.read_text(encoding="utf-8") == purpose)
 
     def doubt(self, address: str, purpose: str) -> None:
-        """Have the file of `address` fetched again where it is next asked for with the same `purpose`.
+        """Have the file of `address` fetched again when it is next asked for with the same `purpose`.
 
-        It was no use for that, and a server that sent the wrong bytes may send the right ones. Asked for with another
-        purpose it is kept: a name mistyped in params.yaml costs no second download of gigabytes.
+        It was no use for that, and a server that sent the wrong bytes may send the right ones next time. For another
+        purpose it is kept: a name mistyped in corpora/<corpus>.yaml costs no second download of gigabytes.
         """
         path = self.path(address)
         if path.exists():
@@ -71,9 +71,9 @@ class Store:
                 file.write(purpose)
 
     def bring(self, address: str, partial: Path, sha256: str | None) -> None:
-        """Fill `partial` from the mirror, or from the address where the mirror has none.
+        """Fill `partial` from the mirror, or from the address if the mirror has none.
 
-        Raises: DataError where the file is not there, does not come whole, or is none.
+        Raises: DataError if the file does not exist, is incomplete, or is a web page.
         """
         origin = self.mirrored(address)
         if origin is not None and is_address(origin):
@@ -92,7 +92,7 @@ class Store:
         verify(partial, sha256, address, address)
 
     def mirrored(self, address: str) -> str | None:
-        """Where the mirror would have the file of `address`; None without a mirror."""
+        """The mirror's path or address of the file of `address`; None without a mirror."""
         if not self.mirror:
             return None
         parts = urlsplit(address)
@@ -100,7 +100,7 @@ class Store:
         return None if ".." in Path(path).parts else f"{self.mirror.rstrip('/')}/{parts.netloc}{path}"
 
     def download(self, address: str, partial: Path, *, verified: bool = False) -> None:
-        """Fill `partial` over HTTP, going on where an earlier fetch stopped, however often it is cut."""
+        """Fill `partial` over HTTP, continuing after an earlier fetch and after each lost connection."""
         best, failures = transfer.size_of(partial), 0
         while not transfer.complete(address, partial):
             began = time.monotonic()
@@ -119,7 +119,7 @@ class Store:
 
 
 def doubt_path(path: Path) -> Path:
-    """The file that says for what the one at `path` was no use."""
+    """The file that notes the purpose for which the one at `path` was useless."""
     return path.with_name(f"{path.name}.doubt")
 
 
@@ -130,17 +130,17 @@ def is_address(place: str) -> bool:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Nobody else is in a block of the same `path` meanwhile; the lock goes with the process that holds it."""
+    """A block that one process at a time runs, by a lock on `path`; the lock ends with its process."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def verify(partial: Path, sha256: str | None, what: str, origin: str) -> None:
-    """Pass a file with the expected SHA-256, or without one any file that is neither empty nor a web page.
+    """Check that a file has the SHA-256 or, if that is None, that it is neither empty nor a web page; else delete it.
 
-    Deletes any other. `what` is what the messages call the file, `origin` the address or path it came from.
-    Raises: DataError with both sums or with what was got instead; NotThere for a web page.
+    `what` is the file's name in messages, `origin` the address or path it came from.
+    Raises: DataError with both checksums, or saying that the file is empty; NotThere for a web page.
     """
     error = None
     if sha256 is not None:
@@ -156,9 +156,9 @@ def verify(partial: Path, sha256: str | None, what: str, origin: str) -> None:
 
 
 def copy(address: str, origin: Path, partial: Path) -> None:
-    """Copy a mirror's file; a partial one is never resumed, for copying costs nothing.
+    """Copy a mirror's file, from its start: copying is fast.
 
-    Raises: DataError where it cannot be read.
+    Raises: DataError if it cannot be read.
     """
     transfer.state_path(partial).unlink(missing_ok=True)
     try:

@@ -21,7 +21,7 @@ def pairs(
 ) -> Iterator[readers.Pair]:
     """The pairs of one split. `fields`: (source column, target column), or (field, source language, target language).
 
-    Raises: DataError naming what the data set has not: itself, its split, a field.
+    Raises: DataError if there is no such data set, or naming the split or field that it lacks.
     """
     where = f"{HOST}/datasets/{dataset} split {split}"
     folder = mirrored(dataset, store)
@@ -44,7 +44,7 @@ def pairs(
 
 
 def sentences(batch: dict[str, list[Any]], fields: tuple[str, ...], where: str) -> Iterator[readers.Pair]:
-    """The pairs of some rows; an absent sentence is an empty one, as the rows must stay parallel.
+    """The pairs of rows; a missing sentence becomes an empty one, so that the sides stay parallel.
 
     Raises: DataError for a language that the field has not, or a value that is no text.
     """
@@ -71,11 +71,11 @@ def sentences(batch: dict[str, list[Any]], fields: tuple[str, ...], where: str) 
 def open_split(
     source: str, dataset: str, folder: Path | None, revision: str, config: str | None, split: str, store: fetching.Store
 ) -> Any:
-    """The rows of a split: streamed from the mirror's folder, else brought to disk once and mapped into memory.
+    """The rows of a split: streamed from the mirror's folder, else downloaded once and memory-mapped.
 
-    The library is never asked for a path that the working directory may have too (`hf://`), and runs no code of a data
-    set (since its version 4).
-    Raises: DataError where the data set is not one of tables of its own.
+    `hf://` keeps the library from taking the id for a path in the working directory. Since its version 4 it runs no
+    code of a data set.
+    Raises: DataError if the data set does not consist of tables of its own.
     """
     import datasets  # a second to import, and only here in need
 
@@ -96,7 +96,7 @@ def open_split(
 
 @contextmanager
 def explained(source: str, wanted: str, dataset: str, store: fetching.Store) -> Iterator[None]:
-    """Give the errors of a data set one form; what was fetched of one whose files are damaged is not kept.
+    """Give the errors of a data set one form, and delete what was fetched if its files are damaged.
 
     Raises: DataError.
     """
@@ -120,19 +120,19 @@ def explained(source: str, wanted: str, dataset: str, store: fetching.Store) -> 
 
 
 def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and those that led to it."""
+    """An error and its causes."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
 def cached(store: fetching.Store) -> Path:
-    """Where the hub's libraries keep what they fetch."""
+    """The folder in which the hub's libraries keep downloads."""
     return store.folder.absolute() / HOST
 
 
 def mirrored(dataset: str, store: fetching.Store) -> Path | None:
-    """The folder with a data set's files where the mirror is a folder that has them; else the hub is asked.
+    """The folder with a data set's files, if the mirror is a folder that has them; else the hub is asked.
 
     A mirror of the hub itself is named by `HF_ENDPOINT`.
     """

@@ -1,4 +1,4 @@
-"""What the hub's libraries may do for a data set: read its own files, as tables, and write into the cache.
+"""Restricts the hub's libraries to reading a data set's own files, as tables, and writing into the cache.
 
 A README may give addresses and paths of any kind as data files, and a server that is, or pretends to be, the hub names
 the files in the cache (by an ETag, by a commit): `datasets` and `huggingface_hub` take both as they come.
@@ -19,7 +19,7 @@ SHOWN_CHARACTERS = 200
 
 @contextmanager
 def guarding(where: str, root: str) -> Iterator[None]:
-    """While the block runs, no data file lies outside `root`, and no name that a server gives leaves the cache.
+    """A block in which no data file may lie outside `root`, and no name that a server gives may leave the cache.
 
     Raises: DataError, within the block, naming the data set as `where`.
     """
@@ -53,7 +53,7 @@ def guarding(where: str, root: str) -> Iterator[None]:
 
 @contextmanager
 def replaced(holder: Any, name: str, guard: Callable[..., Any]) -> Iterator[None]:
-    """While the block runs, a call of `holder.name` is one of `guard`, which gets the original first."""
+    """A block in which calls of `holder.name` go to `guard`, with the original as first argument."""
     original = getattr(holder, name)
     setattr(holder, name, lambda *args, **more: guard(original, *args, **more))
     try:
@@ -63,7 +63,7 @@ def replaced(holder: Any, name: str, guard: Callable[..., Any]) -> Iterator[None
 
 
 def check_inside(where: str, root: str, pattern: str, base_path: str) -> None:
-    """Pass a pattern of data files that stays below `root`.
+    """Check that a pattern of data files stays below `root`.
 
     Raises: DataError naming it.
     """
@@ -79,7 +79,7 @@ def check_inside(where: str, root: str, pattern: str, base_path: str) -> None:
 
 
 def check_name(where: str, name: str | None) -> None:
-    """Pass a name in the cache that a server gave, if it gave one.
+    """Check a name in the cache that a server gave, if any.
 
     Raises: DataError naming it.
     """
@@ -89,7 +89,7 @@ def check_name(where: str, name: str | None) -> None:
 
 
 def check_format(where: str, builder: Any) -> None:
-    """Pass a data set of tables: of the library's other formats some run code that a file names.
+    """Check that a data set consists of tables: some of the library's other formats run code that a file names.
 
     Raises: DataError naming the format.
     """

@@ -1,4 +1,4 @@
-"""A user's own files: the folder `my/`, which DVC watches, and what of it a corpus is made from."""
+"""A user's own files: the folder `my/`, which DVC watches, and the files in it that a corpus names."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ EXPERIMENTS = ".dvc/tmp/exps"  # where DVC runs queued and temporary experiments
 
 
 def paths(download: Download) -> dict[str, str]:
-    """Key in the corpus's file -> path of each of the user's own files, in the order in which they stand there."""
+    """Key in the corpus's file -> path of each of the user's own files, in the order of the corpus's file."""
     return {
         f"parts.{name}.{key}": path
         for name, source in download.parts.items()
@@ -27,13 +27,13 @@ def faults(download: Download) -> Iterator[str]:
     for key, path in paths(download).items():
         if Path(os.path.normpath(path)).parts[:1] != FOLDER.parts:
             link = FOLDER / Path(path).name
-            yield f"{key}: must stand in {FOLDER}/, which DVC watches, got {path!r}; expected {link}, or a link there"
+            yield f"{key}: must be in {FOLDER}/, which DVC watches, got {path!r}; expected {link}, or a link there"
 
 
 def checksums(download: Download) -> dict[str, str]:
     """Path -> SHA-256 of each of the user's own files.
 
-    Raises: DataError where one is not there, or stands where DVC does not look.
+    Raises: DataError if one is missing, or in a linked folder, into which DVC does not look.
     """
     found = {}
     for path in map(Path, paths(download).values()):
@@ -48,8 +48,8 @@ def checksums(download: Download) -> dict[str, str]:
     return found
 
 
-def bring(folder: Path = FOLDER) -> None:
-    """In a queued or temporary experiment, link the files of `folder` that git does not bring there."""
+def link_into_experiment(folder: Path = FOLDER) -> None:
+    """In a queued or temporary experiment of DVC, link the files of `folder`, which git ignores, into its copy."""
     here = Path.cwd()
     root = origin(here)
     if root == here:
@@ -62,6 +62,6 @@ def bring(folder: Path = FOLDER) -> None:
 
 
 def origin(here: Path) -> Path:
-    """The project that DVC copied the experiment in the folder `here` from; anywhere else `here` itself."""
+    """The project from which DVC copied the experiment in the folder `here`; elsewhere `here` itself."""
     before, found, _ = here.as_posix().partition(f"/{EXPERIMENTS}/")
     return Path(before) if found else here

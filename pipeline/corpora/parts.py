@@ -16,14 +16,14 @@ def paths(folder: Path, part: str) -> tuple[Path, Path]:
 
 
 def is_test(part: str) -> bool:
-    """Whether a part is one to be scored: every part is but those that training sees."""
+    """Whether a part is scored: every part but those that training sees."""
     return part not in (TRAIN, VALIDATION)
 
 
 def names(folder: Path) -> list[str]:
-    """The parts that a folder holds, sorted; one whose source or target is missing counts, and fails where it is read.
+    """The parts in a folder, sorted; one without its source or target counts too, and fails when it is read.
 
-    Raises: DataError where there is none.
+    Raises: DataError if there is none.
     """
     sides = (".source.txt", ".target.txt")
     found = sorted({path.name.removesuffix(side) for side in sides for path in folder.glob(f"*{side}")})
@@ -33,9 +33,9 @@ def names(folder: Path) -> list[str]:
 
 
 def check_train(names: Iterable[str], where: Path) -> None:
-    """Nothing, where one of the parts is the training part.
+    """Check that one of the parts is the training part.
 
-    Raises: DataError with the parts there are.
+    Raises: DataError naming the parts there are.
     """
     if TRAIN not in (names := list(names)):
         raise files.DataError(f"{where}: has no training part, got {', '.join(names) or 'no part'}; expected {TRAIN!r}")
@@ -44,13 +44,13 @@ def check_train(names: Iterable[str], where: Path) -> None:
 def read(folder: Path, part: str) -> Iterator[Pair]:
     """The pairs of a part, one at a time.
 
-    Raises: DataError where a line is no UTF-8 or the two files are not parallel.
+    Raises: DataError if a line is not UTF-8 or the two files are not parallel.
     """
     return files.read_pairs(*paths(folder, part))
 
 
 def write(folder: Path, part: str, pairs: Iterable[Pair]) -> int:
-    """Write the pairs of a part, one at a time; how many there were."""
+    """Write the pairs of a part, one at a time; returns how many."""
     source, target = paths(folder, part)
     count = 0
     with files.new_file(source) as left, files.new_file(target) as right:
@@ -61,9 +61,9 @@ def write(folder: Path, part: str, pairs: Iterable[Pair]) -> int:
 
 
 def copy(part: str, old: Path, new: Path) -> int:
-    """Copy a part byte for byte after reading all of it; how many pairs it has.
+    """Read all of a part, then copy it byte for byte; returns how many pairs it has.
 
-    Raises: DataError where a line is no UTF-8, the two files are not parallel, or there is no pair.
+    Raises: DataError if a line is not UTF-8, the two files are not parallel, or there is no pair.
     """
     count = sum(1 for _ in read(old, part))
     if not count:

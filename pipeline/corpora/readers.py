@@ -12,7 +12,7 @@ from pipeline import files
 
 Pair = tuple[bytes, bytes]
 
-# The lines of an IWSLT `train.tags.*` file that are about a talk; all others are what was said in it.
+# The lines of an IWSLT `train.tags.*` file that describe a talk; the others are its text.
 IWSLT_TAG = re.compile(
     rb"\s*</?(?:content|description|doc|keywords|reviewer|speaker|talkid|title|transcript|translator|url)\b[^<]*?>"
 )
@@ -20,14 +20,14 @@ IWSLT_TAG = re.compile(
 
 @dataclass(frozen=True)
 class Text:
-    """The lines of one side, and what messages call the file."""
+    """The lines of one side, and the file's name in messages."""
 
     name: str
     lines: Iterator[bytes]
 
 
 def is_tagged(name: str) -> bool:
-    """Whether a path or address is that of an IWSLT training file, where lines about a talk stand among its text."""
+    """Whether a path or address is that of an IWSLT training file, which has lines about a talk between its text."""
     return PurePosixPath(name).name.startswith("train.tags.")
 
 
@@ -49,7 +49,7 @@ def read_lines(file: IO[bytes], name: str, *, tagged: bool = False) -> Iterator[
 def parallel(source: Text, target: Text) -> Iterator[Pair]:
     """Line i of `source` with line i of `target`.
 
-    Raises: DataError with both counts where one text is longer.
+    Raises: DataError with both counts if one text is longer.
     """
     for number, (left, right) in enumerate(zip_longest(source.lines, target.lines)):
         if left is None or right is None:
@@ -85,7 +85,7 @@ def flat(text: str) -> bytes:
 def decoded(pairs: Iterable[Pair], source: str, target: str) -> Iterator[Pair]:
     """The pairs unchanged, all of them UTF-8.
 
-    Raises: DataError naming file (`source` or `target`), pair and byte where one is not.
+    Raises: DataError naming file (`source` or `target`), pair and byte if one is not.
     """
     for number, pair in enumerate(pairs, 1):
         for name, line in zip((source, target), pair, strict=True):

@@ -37,8 +37,8 @@ def find(name: str, source_language: str, target_language: str) -> tuple[str, bo
 def texts(name: str, pair: str, store: Store) -> tuple[Path, Path]:
     """The source and the (first) reference file of a test set: those in sacrebleu's cache, else ours.
 
-    Ours are made by sacrebleu's code in the store, whole or not at all, for in its own cache a killed download
-    leaves a part that it takes for the whole.
+    Ours are made in the store by sacrebleu's code, atomically: in its own cache, a killed download leaves a part that
+    it takes for the whole.
     """
     ours = store.folder / f"sacrebleu-{name.replace('/', '_')}.{pair}"
     for folder in (Path(SACREBLEU_DIR, name), ours):
@@ -86,7 +86,7 @@ def fetch(address: str, md5: str, store: Store) -> Path:
 
 
 def unpack(archive: Path, raw: Path) -> None:
-    """Put an archive's files beside the path `raw`; what is no archive stands at it."""
+    """Unpack an archive's files beside the path `raw`; a file that is no archive becomes `raw` itself."""
     if raw.name.endswith((".tgz", ".tar.gz")):
         known = hasattr(tarfile, "data_filter")  # from Python 3.11.4 on
         safe: dict[str, Any] = {"filter": "data"} if known else {}

@@ -17,9 +17,9 @@ DATASET_CHARACTERS = 96  # the hub's own limit
 
 
 def checked_address(address: str) -> str:
-    """`address`, of which a host and a port can be told.
+    """`address`, checked to have a host and no impossible port.
 
-    Raises: ValueError where they cannot.
+    Raises: ValueError.
     """
     try:
         parts = urlsplit(address)
@@ -32,9 +32,9 @@ def checked_address(address: str) -> str:
 
 
 def checked_dataset(dataset: str) -> str:
-    """`dataset`, which is the id of a data set and no way out of a folder.
+    """`dataset`, checked to be the id of a data set that cannot lead out of a folder.
 
-    Raises: ValueError where it is not.
+    Raises: ValueError.
     """
     if any(len(part) > DATASET_CHARACTERS or part.startswith((".", "-")) for part in dataset.split("/")):
         raise ValueError(
@@ -54,7 +54,7 @@ class Phrasebook(Section):
 
 
 class Address(Section):
-    """A public file: plain, .gz, or the member of a .zip, .tgz or .tar.gz; verified where a sha256 is given."""
+    """A public file: plain, .gz, or the member of a .zip, .tgz or .tar.gz; verified if a sha256 is given."""
 
     address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$"), AfterValidator(checked_address)]
     member: Text | None = None
@@ -62,7 +62,7 @@ class Address(Section):
 
     @model_validator(mode="after")
     def check_member(self) -> Self:
-        """An archive needs a member, anything else has none."""
+        """An archive needs a member; any other file has none."""
         kind = archives.archive_kind(self.address)
         if kind in ("zip", "tar") and self.member is None:
             raise ValueError(f"must name the member of the archive to read, got only {self.address}")
@@ -72,14 +72,14 @@ class Address(Section):
 
 
 class Parallel(Section):
-    """Two parallel files, or one table with two columns of it."""
+    """Two parallel files, or two columns of a table."""
 
     source_column: Column | None = None
     target_column: Column | None = None
 
     @model_validator(mode="after")
     def check_choice(self) -> Self:
-        """Exactly one of the two."""
+        """Either two files or a table."""
         table = ("table", "source_column", "target_column")
         given = {name for name in ("source", "target", *table) if getattr(self, name) is not None}
         if given not in ({"source", "target"}, set(table)):
@@ -108,7 +108,7 @@ class Local(Parallel):
 
     @model_validator(mode="after")
     def check_packing(self) -> Self:
-        """No archive with members: what is one's own can be unpacked."""
+        """No archives with members: a user can unpack them."""
         for path in (self.source, self.target, self.table):
             if path is not None and archives.archive_kind(path) in ("zip", "tar"):
                 raise ValueError(f"must be plain or .gz files, got {path!r}; unpack {PurePosixPath(path).name} first")
@@ -131,7 +131,7 @@ class Hub(Section):
 
     @model_validator(mode="after")
     def check_choice(self) -> Self:
-        """Exactly one of the two."""
+        """Either two columns or a field."""
         names = ("source_column", "target_column", "translation_field")
         given = {name for name in names if getattr(self, name) is not None}
         if given not in ({"source_column", "target_column"}, {"translation_field"}):
@@ -161,7 +161,7 @@ class Download(Section):
 
     @model_validator(mode="after")
     def check_parts(self) -> Self:
-        """A part to train on, and a test part called `test` where there is any."""
+        """There must be a training part; if there are test parts, one must be called `test`."""
         tests = [name for name in self.parts if parts.is_test(name)]
         if parts.TRAIN not in self.parts:
             raise ValueError(f"parts must have {parts.TRAIN}, got {', '.join(self.parts) or 'none'}")
@@ -171,7 +171,7 @@ class Download(Section):
 
     @model_validator(mode="after")
     def check_languages(self) -> Self:
-        """Languages that the bundled grammar writes and the test sets have."""
+        """The languages must be those of the bundled grammar or of the test sets."""
         pair = (self.source_language, self.target_language)
         for name, source in self.parts.items():
             if isinstance(source, Phrasebook) and set(pair) != {"fr", "en"}:

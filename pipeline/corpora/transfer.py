@@ -1,4 +1,4 @@
-"""One HTTP answer into a partial file, which a later answer goes on with where it is still the same file."""
+"""One HTTP request into a partial file, which a later request continues if the server's file is still the same."""
 
 import errno
 import http.client
@@ -22,12 +22,12 @@ from pipeline import files, progress, terminal
 
 BLOCK_BYTES = 1 << 20
 FILE_BYTES = 64 << 30  # the largest public archives have some 30 GiB
-SLOWEST = 1024  # bytes a second; what comes more slowly never ends
+SLOWEST = 1024  # bytes a second; a slower download is given up
 REDIRECTIONS = 10
-SHOWN_CHARACTERS = 200  # of what a server says
+SHOWN_CHARACTERS = 200  # of a server's text in a message
 MOVED = (301, 302, 303, 307, 308)
-NOT_THERE = (401, 403, 404, 410)  # what a mirror that has none may answer (object stores say 403)
-LATER = (408, 425, 429)  # besides 5xx: ask again
+NOT_THERE = (401, 403, 404, 410)  # answers of a mirror without the file (object stores say 403)
+LATER = (408, 425, 429)  # besides 5xx: worth another request
 PAGES = ("text/html", "application/xhtml+xml")
 PAGE = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S
@@ -47,21 +47,21 @@ class NotThere(files.DataError):
 
 
 class Interrupted(Exception):
-    """A fetch that broke off and may go on: `Store.download` does so."""
+    """A fetch that broke off and may be resumed, as `Store.download` does."""
 
 
 def size_of(path: Path) -> int:
-    """Bytes in a file, 0 where there is none."""
+    """Bytes in a file, 0 if there is none."""
     return path.stat().st_size if path.exists() else 0
 
 
 def state_path(partial: Path) -> Path:
-    """The file that says of what `partial` is a part."""
+    """The file that says which download `partial` belongs to."""
     return partial.with_name(f"{partial.name}.json")
 
 
 def state(partial: Path) -> dict[str, int | str | None]:
-    """Of what `partial` is a part: address, validator (entity tag or date) and total size, as far as known."""
+    """The download that `partial` belongs to: address, validator (entity tag or date) and total size, if known."""
     try:
         found = files.read_json(state_path(partial))
     except (FileNotFoundError, ValueError):
@@ -72,29 +72,29 @@ def state(partial: Path) -> dict[str, int | str | None]:
 
 
 def complete(address: str, partial: Path) -> bool:
-    """Whether nothing is missing but the name: the process was killed before it could give it."""
+    """Whether `partial` is complete, so that only its rename is missing: the process was killed before that."""
     known = state(partial)
     return known.get("address") == address and known.get("total") == size_of(partial) > 0
 
 
 def discard(partial: Path) -> None:
-    """Forget a part of a file."""
+    """Delete a partial file and its state."""
     partial.unlink(missing_ok=True)
     state_path(partial).unlink(missing_ok=True)
 
 
 def flush(file: IO[bytes]) -> None:
-    """See that the bytes are on the disk before the file takes its name."""
+    """Write the bytes to disk, before the file is renamed."""
     file.flush()
     os.fsync(file.fileno())
 
 
 def receive(address: str, partial: Path, timeout_seconds: float, *, verified: bool = False) -> None:
-    """One request: append what is missing of `partial`, or begin it anew where the server's file is another by now.
+    """One request: append what `partial` lacks, or start it again if the server's file has changed.
 
-    `verified`: a checksum will tell, so that no web page and no address without encryption needs to be refused.
+    `verified`: a checksum will be checked, so web pages and unencrypted addresses need not be refused here.
     Source: RFC 9110, sections 13.1.5 (If-Range) and 14 (ranges).
-    Raises: NotThere or DataError where asking again is useless, Interrupted where it is not.
+    Raises: NotThere or DataError if another request is useless, Interrupted if it may help.
     """
     headers = {"Accept-Encoding": "identity", **resuming(address, partial)}
     try:
@@ -114,7 +114,7 @@ def receive(address: str, partial: Path, timeout_seconds: float, *, verified: bo
 
 
 class Session(requests.Session):
-    """A session that follows no redirection: requests would read its body, however long and however packed."""
+    """A session that follows no redirection: requests would read its body, whatever its length and compression."""
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
         """None: `answered` follows."""
@@ -125,7 +125,7 @@ class Session(requests.Session):
 def answered(
     address: str, headers: dict[str, str], timeout_seconds: float, *, verified: bool
 ) -> Iterator[requests.Response]:
-    """The answer for `address`, or for the one that the server redirects to.
+    """The answer for `address`, or for the address that the server redirects to.
 
     Raises: DataError for a redirection that leads nowhere.
     """
@@ -142,9 +142,9 @@ def answered(
 
 
 def moved(address: str, place: str, location: str, *, verified: bool) -> str:
-    """Where the answer at `place`, with this Location, sends who asked for `address`.
+    """The address that the answer at `place`, with this Location, redirects to; `address` is the original request.
 
-    Raises: DataError for anything but http and https, and for http after https unless a checksum will tell.
+    Raises: DataError for anything but http and https, and for http after https unless a checksum will be checked.
     """
     target = location.encode("latin-1", "replace").decode("utf-8", "replace")  # header lines come as Latin-1
     try:
@@ -159,13 +159,13 @@ def moved(address: str, place: str, location: str, *, verified: bool) -> str:
     if parts.scheme == "http" and urlsplit(place).scheme == "https" and not verified:
         raise files.DataError(
             f"{address}: redirected from https to {shown}, where anyone on the way may change it; "
-            "expected https, or a sha256 in params.yaml"
+            "expected https, or a sha256 in corpora/<corpus>.yaml"
         )
     return target
 
 
 def resuming(address: str, partial: Path) -> dict[str, str]:
-    """The headers that ask for the rest of `partial`; none where nothing shows that it is of this very file."""
+    """The headers that ask for the rest of `partial`; none unless it is known to be of this very file."""
     known = state(partial)
     validator = str(known.get("validator") or "")
     sound = validator.isascii() and validator.isprintable() and validator  # else it is no header
@@ -175,7 +175,7 @@ def resuming(address: str, partial: Path) -> dict[str, str]:
 
 
 def begin(address: str, response: requests.Response, partial: Path, *, verified: bool) -> int:
-    """At which byte this answer goes on; `partial` is emptied where that is the first one.
+    """The byte at which this answer starts; if that is the first, `partial` is emptied.
 
     Raises: NotThere, DataError or Interrupted for an answer without a file.
     """
@@ -198,7 +198,7 @@ def begin(address: str, response: requests.Response, partial: Path, *, verified:
 
 
 def unusable(address: str, response: requests.Response, partial: Path) -> str | None:
-    """What is wrong with an answer whose bytes are no part of the file as published; None where nothing is."""
+    """Why the bytes of an answer cannot be part of the published file; None if they can."""
     packing = response.headers.get("Content-Encoding", "").strip().lower()
     packed = urlsplit(address).path.lower().endswith((".gz", ".tgz"))  # some servers say gzip of a file that is one
     if packing not in ("", "identity", *(("gzip", "x-gzip") if packed else ())):
@@ -218,16 +218,16 @@ def unusable(address: str, response: requests.Response, partial: Path) -> str | 
 
 
 def length(response: requests.Response) -> int | None:
-    """How many bytes the answer announces, if it does."""
+    """The number of bytes that the answer announces, if any."""
     announced = response.headers.get("Content-Length", "")
     chunked = "chunked" in response.headers.get("Transfer-Encoding", "").lower()  # then the other counts for nothing
     return int(announced) if re.fullmatch("[0-9]{1,30}", announced) and not chunked else None
 
 
 def validator_of(response: requests.Response) -> str | None:
-    """What `If-Range` may carry: a strong entity tag, else the date of last change where it is strong.
+    """A validator for `If-Range`: a strong entity tag, else the date of last change if it is strong.
 
-    Source: RFC 9110, section 8.8.2.2: a date so fresh that the file may have changed again within it is none.
+    Source: RFC 9110, section 8.8.2.2: a date is weak if the file may have changed again in the same second.
     """
     tag = response.headers.get("ETag", "")
     if tag.startswith('"'):
@@ -238,7 +238,7 @@ def validator_of(response: requests.Response) -> str | None:
 
 
 def date(header: str | None) -> datetime | None:
-    """The time in a header; None where it holds none."""
+    """The time in a header; None if there is none."""
     try:
         found = parsedate_to_datetime(header or "")
     except (ValueError, OverflowError):
@@ -247,21 +247,18 @@ def date(header: str | None) -> datetime | None:
 
 
 def is_page_name(address: str) -> bool:
-    """Whether the file asked for is a web page by its name."""
+    """Whether the address names a web page."""
     return urlsplit(address).path.lower().endswith((".html", ".htm", ".xhtml"))
 
 
 def is_page(partial: Path) -> bool:
-    """Whether the file begins as a web page does."""
+    """Whether the file begins like a web page."""
     with partial.open("rb") as file:
         return PAGE.match(file.read(1 << 12)) is not None
 
 
 def refuse(address: str, response: requests.Response, partial: Path) -> NoReturn:
-    """Say what an answer without a file means.
-
-    Raises: always.
-    """
+    """Raise the error for an answer without a file."""
     reason = terminal.one_line(str(response.reason or ""), SHOWN_CHARACTERS)
     said = f"the server answered {response.status_code} {reason}".rstrip()
     if response.status_code in NOT_THERE:
@@ -274,10 +271,10 @@ def refuse(address: str, response: requests.Response, partial: Path) -> NoReturn
 
 
 def save(address: str, response: requests.Response, partial: Path, start: int, timeout_seconds: float) -> None:
-    """Append the answer's bytes as they are sent (never decoded: the published file is what has a checksum).
+    """Append the answer's bytes as they are sent, never decoded: the checksum is that of the published file.
 
-    Raises: Interrupted where fewer came than the server announced, or too slowly; DataError where they never end;
-        OSError where the disk is full. What no later request can go on with takes up no room.
+    Raises: Interrupted if fewer come than the server announced, or too slowly; DataError if there are too many;
+        OSError if the disk is full. A partial file that no later request can continue is deleted.
     """
     total = state(partial).get("total")
     try:
@@ -301,9 +298,9 @@ def save(address: str, response: requests.Response, partial: Path, start: int, t
 
 
 def write(address: str, response: requests.Response, out: IO[bytes], timeout_seconds: float) -> Iterator[None]:
-    """Append the answer's bytes to `out` as they come; an item a block.
+    """Append the answer's bytes to `out` as they come; yields once a block.
 
-    Raises: Interrupted where they trickle, DataError where they never end.
+    Raises: Interrupted if they come too slowly, DataError if there are too many.
     """
     size = mark = out.tell()
     since = time.monotonic()
@@ -323,7 +320,7 @@ def write(address: str, response: requests.Response, out: IO[bytes], timeout_sec
 
 
 def so_far(partial: Path) -> str:
-    """`, got 5 of 9 bytes` for a file begun."""
+    """`, got 5 of 9 bytes` for a partial file."""
     total = state(partial).get("total")
     return f", got {size_of(partial):,} of {total:,} bytes" if total else ""
 

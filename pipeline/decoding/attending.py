@@ -19,7 +19,7 @@ DECIMALS = 4  # of a weight: finer than any picture shows
 
 
 class Attending(Section):
-    """Section `attend`: how many sentences of each test part, and which."""
+    """Section `attend`: the sentences of each test part whose attention is shown."""
 
     sentences: PositiveInt
     min_words: PositiveInt  # of a source, split at spaces

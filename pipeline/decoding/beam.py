@@ -66,7 +66,7 @@ def decode(
 
     Of a sentence's 2 * beam_size best candidates, those that end with EOS and rank among the first beam_size are
     finished. The best beam_size of the others go on: finished hypotheses do not occupy beam slots. At its maximum
-    length (in pieces, EOS counted) a prefix is finished as it is, without EOS.
+    length (in pieces, EOS counted) a prefix is finished without EOS.
 
     A sentence is done, and its rows leave the batch, once no prefix can still beat its `n_best`-th best score, not even
     by reaching the maximum length without losing any more probability. So the best hypothesis is the same for any

@@ -16,7 +16,7 @@ def decode(
 ) -> list[list[int]]:
     """The pieces of each translation, without BOS and EOS; with `unknown` UNK may be among them.
 
-    A sentence ends at its EOS, or as it is at its maximum length (in pieces, EOS counted); its row then leaves the
+    A sentence ends at its EOS, or without one at its maximum length (in pieces, EOS counted); its row then leaves the
     batch. Of equally likely pieces the lower id is taken. The caller has put the model into `eval()`.
 
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).

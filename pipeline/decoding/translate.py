@@ -24,14 +24,18 @@ R = TypeVar("R")
 
 
 class Decoding(Section):
-    """Section `decode`."""
+    """Section `decode`: beam search.
 
-    beam_size: Annotated[int, Field(gt=0, le=1000)]  # 1 searches greedily, without length penalty
-    length_penalty: NonNegative  # alpha: 0 compares by probability alone, more favours longer translations
-    patience: Patience | None  # null: until no better one can follow; else until patience * beam_size are finished
-    max_length_factor: NonNegative  # the longest translation (EOS counted) has
-    max_length_offset: Annotated[int, Field(ge=0)]  # factor * source pieces (without EOS) + offset pieces
-    tokens_per_batch: PositiveInt  # sentences * longest source, EOS counted; the search holds beam_size rows of each
+    A translation of a source has at most `max_length_factor` * source pieces + `max_length_offset` pieces, end of
+    sentence included (not counted in the source).
+    """
+
+    beam_size: Annotated[int, Field(gt=0, le=1000)]  # prefixes under way for each sentence; 1 is greedy search
+    length_penalty: NonNegative  # scores are log P / ((5 + pieces) / 6)^length_penalty; 0 compares by log P alone
+    patience: Patience | None  # ends a sentence at patience * beam_size finished translations; null: the exact search
+    max_length_factor: NonNegative  # pieces that a translation may have for each piece of its source
+    max_length_offset: Annotated[int, Field(ge=0)]  # pieces that it may have besides
+    tokens_per_batch: PositiveInt  # sentences * longest source of a batch, EOS included; bounds memory
 
     @property
     def max_finished(self) -> float:

@@ -1,4 +1,4 @@
-"""A system that was built, ready to translate text: its network, its vocabulary, what its training part held."""
+"""A built system, ready to translate text: its network, its vocabulary, the words that training saw."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Self
@@ -14,22 +14,22 @@ from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
-SPACE = "▁"  # the piece that begins a line, and so stands before an unknown word too
+SPACE = "▁"  # the piece that begins every line, even before an unknown word
 
 
 class Source(NamedTuple):
-    """What the network reads of a line."""
+    """A line as the network reads it, possibly cut."""
 
     ids: list[int]  # without EOS
-    num_pieces: int  # of the whole line, of which it may be the beginning
+    num_pieces: int  # of the whole line
 
     @property
     def is_cut(self) -> bool:
-        """Whether the line is longer than what is read of it."""
+        """Whether only the beginning of the line is read."""
         return len(self.ids) < self.num_pieces
 
     def warning(self, where: str, done: str) -> str:
-        """What is to be said where a line is cut: its beginning alone is `done` (translated, shown)."""
+        """The warning for a cut line, of which only the beginning is `done` (translated, shown)."""
         got, first = f"got {self.num_pieces} pieces", f"only the first {len(self.ids)} are {done}"
         return f"warning: {where}: longer than in training, {got}; {first}"
 
@@ -45,9 +45,9 @@ class Translator:
 
     @classmethod
     def load(cls, system: System) -> Self:
-        """A built system: its network as it was trained, and its vocabulary.
+        """A built system: its trained network and its vocabulary.
 
-        Raises: DataError where its files are missing or do not fit each other or this code.
+        Raises: DataError if its files are missing or do not fit each other or this code.
         """
         training, folder = read_training(system), system.vocabulary_folder
         params, pieces = nested(training["params"]), Vocabulary.load(folder)
@@ -67,12 +67,12 @@ class Translator:
         return cls(net.to(where).eval(), pieces, SeenWords.load(folder), max_pieces=longest, where=where)
 
     def read(self, lines: Sequence[str]) -> list[Source]:
-        """What the network reads of each line: no more than it was trained on."""
+        """The lines as the network reads them: cut to the longest source that it was trained on."""
         encoded = self.vocabulary.encode_source(lines)
         return [Source(pieces[: self.max_pieces], len(pieces)) for pieces in encoded]
 
     def knows(self, source: Source) -> bool:
-        """Whether any piece of a line stands for something."""
+        """Whether any piece of a line is known, apart from the space."""
         pieces = self.vocabulary.source_pieces(source.ids)
         return any(number != ids.UNK and piece != SPACE for number, piece in zip(source.ids, pieces, strict=True))
 
@@ -97,11 +97,11 @@ class Translator:
         return line
 
     def likeliest(self, source: Source, max_length: int) -> list[int]:
-        """The greedy translation of a source, with EOS where the network wrote it."""
+        """The greedy translation of a source, with EOS if the network wrote it."""
         return attending.likeliest(self.model, source.ids, max_length, self.where)
 
     def attention(self, line: int, source: Source, output: Sequence[int]) -> dict[str, Any]:
-        """What the network looks at while it writes `output` (with EOS where it wrote it): a record of `attend`."""
+        """The attention of the network while it writes `output` (with EOS if it wrote it), as a record of `attend`."""
         return {
             "line": line,
             "source": self.vocabulary.source_pieces([*source.ids, ids.EOS]),
@@ -114,16 +114,16 @@ class Translator:
 def read_training(system: System) -> dict[str, Any]:
     """The summary of a system's training.
 
-    Raises: DataError where it is missing or no summary.
+    Raises: DataError if it is missing or incomplete.
     """
     path = system.training_summary
     if not path.exists():
         raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system.id}` builds")
-    return dict(summaries.read(path, summaries.Translating))
+    return dict(summaries.read(path, summaries.TrainingForTranslator))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """What `params.flatten` flattened: {"a.b": 1} -> {"a": {"b": 1}}."""
+    """The inverse of `params.flatten`: {"a.b": 1} -> {"a": {"b": 1}}."""
     found: dict[str, Any] = {}
     for name, value in flat.items():
         *above, last = name.split(".")

@@ -1,4 +1,4 @@
-"""Length-sorted batches: which pairs an update trains on depends on the seed and the epoch only."""
+"""Length-sorted batches; the pairs of each update depend on the seed and the epoch only."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -18,7 +18,7 @@ Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs, or one
 
 
 class Batch(NamedTuple):
-    """A micro-batch: as many pairs as go through the model at once, padded with PAD."""
+    """A micro-batch: the pairs that go through the model together, padded with PAD."""
 
     source: Tensor  # (B, S) int64, EOS at each row's end
     target_input: Tensor  # (B, T) int64, begins with BOS
@@ -41,7 +41,7 @@ class Batch(NamedTuple):
 
 
 class Position(NamedTuple):
-    """Where an update stands in the data: it is number `update` (from 1), at `offset` (from 0) in epoch `epoch`."""
+    """The place of an update in the data: number `update` (from 1), at `offset` (from 0) of epoch `epoch`."""
 
     update: int
     epoch: int
@@ -57,8 +57,8 @@ class GlobalBatch(NamedTuple):
     position: Position
     micro_batches: dict[int, Batch]  # this rank's, by number (from 0) in the update
     tokens: int  # target tokens, EOS included, no padding
-    real: int  # source and target positions that hold a piece
-    computed: int  # all source and target positions, padding included
+    num_real_positions: int  # source and target positions that hold a piece
+    num_positions: int  # all source and target positions, padding included
 
 
 class BatchSampler:
@@ -141,13 +141,13 @@ class BatchSampler:
 
     def counts(self, batches: Sequence[Indices]) -> tuple[int, int, int]:
         """Target tokens; positions that hold a piece and all positions, source and target together."""
-        tokens = real = computed = 0
+        tokens = num_real_positions = num_positions = 0
         for pairs in batches:
             source, target = self.source[pairs], self.target[pairs]
             tokens += int(target.sum())
-            real += int(source.sum() + target.sum())
-            computed += len(pairs) * int(source.max() + target.max())
-        return tokens, real, computed
+            num_real_positions += int(source.sum() + target.sum())
+            num_positions += len(pairs) * int(source.max() + target.max())
+        return tokens, num_real_positions, num_positions
 
     def cut(self, pairs: Indices) -> list[Indices]:
         """The pairs in micro-batches of at most `tokens_per_batch` padded positions."""
@@ -156,13 +156,13 @@ class BatchSampler:
 
 
 def load_batches(
-    sampler: BatchSampler, encoded: Encoded, start: Position, last: int, shard: slice = slice(None)
+    sampler: BatchSampler, encoded: Encoded, start: Position, last_update: int, shard: slice = slice(None)
 ) -> Iterator[GlobalBatch]:
-    """One global batch per update, from `start` to update number `last`, with the micro-batches in `shard`."""
+    """One global batch per update, from `start` to update number `last_update`, with the micro-batches in `shard`."""
     update, epoch, offset = start
-    while update <= last:
+    while update <= last_update:
         for pairs in sampler.updates(epoch)[offset:]:
-            if update > last:
+            if update > last_update:
                 return
             micro_batches = {index: collate(encoded, pairs[index]) for index in range(len(pairs))[shard]}
             yield GlobalBatch(Position(update, epoch, offset), micro_batches, *sampler.counts(pairs))
@@ -173,7 +173,7 @@ def load_batches(
 def by_length(source: Indices, target: Indices) -> Indices:
     """Indices that sort by target length, then by source length, alternately ascending and descending.
 
-    Alternating keeps source lengths similar where a batch spans two target lengths: on Multi30k 4.8 % of the positions
+    Alternating keeps source lengths similar when a batch spans two target lengths: on Multi30k 4.8 % of the positions
     in batches of 4,096 are padding, against 6.5 % with source lengths always ascending.
     """
     return np.lexsort((np.where(target % 2, -source, source), target))

@@ -1,4 +1,4 @@
-"""How long to train and how large an update is: the typed sections of `training` and of a model's `batches`."""
+"""The length of a training and the size of its updates: the sections `training` and `batches` of a model."""
 
 import math
 from typing import Annotated, Literal, Self

@@ -1,4 +1,4 @@
-"""Sentences of different lengths in one tensor: how many of them fit into a budget, and what fills the gaps."""
+"""Sentences of different lengths in one tensor: cut into batches within a budget, and padded."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from pipeline import ids
 
 
 def cuts(longest: Sequence[int], budget: int) -> Iterator[tuple[int, int]]:
-    """Begin and end of runs of sentences whose number times their longest stays within `budget`; at least one each."""
+    """Begin and end of runs of sentences; their number times the longest is within `budget`, or the run is one."""
     begin, length = 0, 0
     for end, current in enumerate(longest):
         length = max(length, current)
@@ -28,7 +28,7 @@ def pad(
     before: Sequence[int] = (),
     after: Sequence[int] = (),
 ) -> Tensor:
-    """One row a sentence, with the pieces `before` and `after` it, filled up with PAD: (B, longest) int64."""
+    """One row a sentence, between the pieces `before` and `after`, padded with PAD: (B, longest) int64."""
     extra = len(before) + len(after)
     table = np.full((len(sentences), max(map(len, sentences)) + extra), ids.PAD, dtype=np.int64)
     for row, sentence in zip(table, sentences, strict=True):

@@ -1,4 +1,4 @@
-"""Sentences of ids on disk: for each side of a part one long array of ids and one of offsets, mapped, never loaded."""
+"""Sentences as ids on disk: each side of a part is an array of ids and one of offsets, memory-mapped."""
 
 import io
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from pipeline.files import DataError, note
+from pipeline.files import DataError, record_written
 
 Ids: TypeAlias = np.dtype[Any]
 SIDES = ("source", "target")
@@ -21,7 +21,7 @@ BLOCK = 1 << 20  # offsets compared at a time
 
 
 class Block(NamedTuple):
-    """Sentences of one side: all their ids, one after the other, and how many each has."""
+    """Sentences of one side: their ids, one after the other, and the length of each."""
 
     ids: np.ndarray
     lengths: np.ndarray
@@ -37,7 +37,7 @@ class Ragged:
     def open(cls, folder: Path, side: str) -> Self:
         """Map the two arrays of `side` in `folder`.
 
-        Raises: DataError where a file is missing or no array, or the two do not fit.
+        Raises: DataError if a file is missing or no array, or the two do not fit.
         """
         ids = map_array(folder / f"{side}.ids.npy", *ID_TYPES)
         offsets = map_array(folder / f"{side}.offsets.npy", OFFSET_TYPE)
@@ -84,7 +84,7 @@ class Encoded:
     def open(cls, folder: Path, *sizes: int) -> Self:
         """Map the part that a `Writer` wrote into `folder`, with ids below the `sizes` of the source and the target.
 
-        Raises: DataError where a file is missing or broken, the sides are not parallel, or an id is too large.
+        Raises: DataError if a file is missing or broken, the sides are not parallel, or an id is too large.
         """
         source, target = (Ragged.open(folder, side) for side in SIDES)
         if len(source) != len(target):
@@ -97,7 +97,7 @@ class Encoded:
 def map_array(path: Path, *types: Ids) -> np.ndarray:
     """The array of one of the types in a .npy file, mapped.
 
-    Raises: DataError where the file is missing or holds no whole array, or another one.
+    Raises: DataError if the file is missing, incomplete, or of another type or shape.
     """
     try:
         array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
@@ -117,13 +117,13 @@ def id_type(vocabulary_size: int) -> Ids:
 
 
 def pack(sentences: Sequence[Sequence[int]], dtype: Ids) -> Block:
-    """The block of some sentences."""
+    """Sentences as a block."""
     lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
     return Block(np.fromiter(chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum())), lengths)
 
 
 class Writer:
-    """Writes a part block after block in constant memory; how the rows were cut into blocks leaves no trace."""
+    """Writes a part block after block, in constant memory; the files do not depend on the size of the blocks."""
 
     def __init__(self, folder: Path, source_type: Ids, target_type: Ids) -> None:
         self.columns = [
@@ -150,7 +150,7 @@ class Writer:
 class Column:
     """A .npy file that grows at its end.
 
-    Plain writes, not `open_memmap`: on a full disk a mapped page kills the process, where a write answers ENOSPC.
+    Plain writes, not `open_memmap`: on a full disk a mapped page kills the process, but a write fails with ENOSPC.
     """
 
     def __init__(self, path: Path, dtype: Ids) -> None:
@@ -168,11 +168,11 @@ class Column:
         with self.file:
             self.file.seek(0)
             self.file.write(header(self.dtype, self.length))
-        note(self.path)
+        record_written(self.path)
 
 
 def header(dtype: Ids, length: int) -> bytes:
-    """The head of a .npy file, equally long for every `length`: numpy leaves room for a first dimension that grows."""
+    """The header of a .npy file, of the same size for every `length`: numpy leaves room for the dimension to grow."""
     head = io.BytesIO()
     description = np.lib.format.dtype_to_descr(dtype)
     np.lib.format.write_array_header_1_0(head, {"descr": description, "fortran_order": False, "shape": (length,)})

@@ -22,13 +22,13 @@ Pairs: TypeAlias = list[tuple[str, str]]
 Sides: TypeAlias = tuple[shards.Block, shards.Block]
 
 BLOCK_PAIRS = 5_000
-POOL_PAIRS = 200_000  # below, starting processes costs more time than they save
+POOL_PAIRS = 200_000  # with fewer, starting processes costs more time than it saves
 
 
 def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> dict[str, int]:
     """Write the ids of two parallel files into the new `folder`, and count pairs, tokens and unknown pieces.
 
-    Raises: DataError where the files are not parallel or not UTF-8.
+    Raises: DataError if the files are not parallel or not UTF-8.
     """
     num_pairs = files.count_lines(source)
     pairs = track(files.read_pairs(source, target), f"encode {folder.name}", total=num_pairs, unit="pairs")
@@ -57,7 +57,7 @@ def blocks(pairs: Iterator[tuple[str, str]]) -> Iterator[Pairs]:
 
 
 def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> Iterator[Sides]:
-    """The blocks encoded, in their order; only a few are read ahead, where `Pool.imap` would read them all."""
+    """The encoded blocks, in order; only a few are read ahead, while `Pool.imap` would read all of them."""
     if num_processes == 1:
         vocabulary = Vocabulary.load(folder)
         yield from (encode_block(vocabulary, block) for block in read)
@@ -82,7 +82,7 @@ load_once = cache(Vocabulary.load)
 
 
 def end_with_parent() -> None:
-    """End this worker when the process that started it is gone: after kill -9 it would wait for work for ever."""
+    """End this worker when the process that started it has ended: after kill -9 it would wait for work forever."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "not a worker"
 

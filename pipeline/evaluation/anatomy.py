@@ -22,7 +22,7 @@ class Mask(NamedTuple):
 
 
 class Anatomy(NamedTuple):
-    """What there is to draw, computed by the very functions that training uses."""
+    """The numbers to draw, computed by the functions that training uses."""
 
     positions: Array  # (P, D): what is added to the embedding at each position
     dimensions: list[int]  # those of the D that are drawn as curves
@@ -32,7 +32,7 @@ class Anatomy(NamedTuple):
     gold: list[str]  # labels of R right pieces
     targets: dict[str, Array]  # name of a reading of label smoothing -> (R, V) target distribution of each right piece
     confidence: Array  # (M,) probability that the model gives the right piece
-    penalties: dict[str, Array]  # name of a reading -> (M,) loss in nats; not drawn where it is not finite
+    penalties: dict[str, Array]  # name of a reading -> (M,) loss in nats; not drawn if it is not finite
     masks: dict[str, Mask]
 
 
@@ -81,7 +81,7 @@ def most(rates: dict[str, Array]) -> float:
 
 
 def smoothing(folder: Path, anatomy: Anatomy) -> Iterator[str]:
-    """What label smoothing asks for, by each reading, and what it costs to be sure."""
+    """The targets of label smoothing, by each reading, and the loss over the model's certainty."""
     yield heading(
         "Label smoothing",
         "The distribution that training aims at, a row for each right piece; then the loss as the model grows surer of "
@@ -98,7 +98,7 @@ def smoothing(folder: Path, anatomy: Anatomy) -> Iterator[str]:
 
 
 def masks(folder: Path, anatomy: Anatomy) -> Iterator[str]:
-    """Who may see what."""
+    """The masks: which column each row may see."""
     yield heading("Masks", "Dark where the row may see the column.")
     for number, (name, mask) in enumerate(anatomy.masks.items(), 1):
         grid = Grid(name, "seen", "seeing", mask.rows, mask.columns, mask.seen.astype(float), 0.0, 1.0, COARSE, None)

@@ -35,21 +35,21 @@ class Attended:
 
     @classmethod
     def of(cls, record: Mapping[str, Any], part: str = "") -> Self:
-        """The sentence that a record of JSON values tells of."""
+        """The sentence of a JSON record."""
         weights = {name: np.array(heads, dtype=float) for name, heads in record["weights"].items()}
         return cls(**{**record, "weights": weights, "part": part})
 
     def rows(self, name: str) -> list[str]:
-        """What each row of an attention asks for: a source piece in an encoder, else the target piece it writes."""
+        """The label of each row of an attention: a source piece in an encoder, else the target piece being written."""
         return self.source if name.startswith("encoder") else self.target
 
     def columns(self, name: str) -> list[str]:
-        """What each column of an attention is: a target piece already read in a decoder, else a source piece."""
+        """The label of each column: a target piece already written in decoder self-attention, else a source piece."""
         return [START, *self.target[:-1]] if name.startswith("decoder") else self.source
 
 
 class Record(summaries.Summary):
-    """What `attend` writes of a sentence."""
+    """A sentence as `attend` writes it."""
 
     line: summaries.Count
     source: list[str]
@@ -65,7 +65,7 @@ class Records(RootModel[list[Record]]):
 def read(path: Path) -> list[Attended]:
     """The sentences of one test part, which the file is called after.
 
-    Raises: DataError where the file is missing or holds anything else.
+    Raises: DataError if the file is missing or holds anything else.
     """
     records = Records.model_validate(summaries.read(path, Records)).root
     try:

@@ -39,7 +39,7 @@ def write(folder: Path, title: str, sentences: Sequence[Attended], site: Path | 
 
 
 def block(folder: Path, name: str, sentence: Attended) -> Iterator[str]:
-    """What the page says of one sentence; its PNG file is written into `folder`."""
+    """One sentence on the page; its PNG file is written into `folder`."""
     place = f"{sentence.part}, line {sentence.line}" if sentence.part else f"line {sentence.line}"
     yield f"<h2>{escape(place)}</h2>\n"
     yield f"<p>source: {pieces(sentence.source)}<br>\ntarget: {pieces(sentence.target)}<br>\n"
@@ -52,7 +52,7 @@ def block(folder: Path, name: str, sentence: Attended) -> Iterator[str]:
 
 
 def pieces(labels: Sequence[str]) -> str:
-    """Pieces, each apart."""
+    """Pieces, separated."""
     return " ".join(f"<code>{escape(label)}</code>" for label in labels)
 
 
@@ -63,7 +63,7 @@ def title(name: str) -> str:
 
 
 def heads(sentence: Attended, name: str) -> dict[str, Grid]:
-    """The grid of each head of an attention, after their mean where there are several."""
+    """The grid of each head of an attention, after their mean if there are several."""
     weights = sentence.weights[name]
     if len(weights) == 1:
         return {MEAN: grid(sentence, name, weights[0])}

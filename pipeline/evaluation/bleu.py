@@ -1,4 +1,4 @@
-"""BLEU by sacrebleu, as a training is judged by it on its way."""
+"""The BLEU of validation, by sacrebleu."""
 
 from collections.abc import Sequence
 

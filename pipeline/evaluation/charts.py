@@ -1,4 +1,4 @@
-"""Figures to point at on a page: what the PNG files show, with the values under the mouse.
+"""Interactive figures for a page: those of the PNG files, with values under the mouse.
 
 A chart is plotly's own dictionary of a figure. Text is escaped where plotly would take it for markup.
 """
@@ -25,7 +25,7 @@ CONFIG: Chart = {
     "responsive": True,
 }
 DASH_NAMES = dict(zip(DASHES, ("solid", "dash", "dot", "dashdot"), strict=True))
-PLOT, ABOVE, BELOW = 290, 60, 70  # pixels of a panel: its plot, what stands around it
+PLOT, ABOVE, BELOW = 290, 60, 70  # pixels of a panel: its plot, the margins
 LEGEND, ROW, KEY, LETTER = 29, 1080, 55, 6.2  # pixels of the legend: a row, its width, the key of a line, a letter
 
 

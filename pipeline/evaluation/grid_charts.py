@@ -1,4 +1,4 @@
-"""Grids to point at on a page: menus choose among several of them."""
+"""Interactive grids for a page, with menus to choose one."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,13 +10,13 @@ from pipeline.params import flatten
 
 # much as matplotlib's "Blues", which the PNG files have: from little to much
 SCALE = [[0.0, "#f7fbff"], [0.25, "#c7dcef"], [0.5, "#72b2d7"], [0.75, "#2879b9"], [1.0, "#08306b"]]
-ABOVE, BESIDE, BAR, MENU = 50, 50, 110, 240  # pixels: what stands around a plot, a menu
+ABOVE, BESIDE, BAR, MENU = 50, 50, 110, 240  # pixels: margins of a plot, its colour bar, a menu
 
 Choices = Mapping[str, Mapping[str, Grid]]
 
 
 def grids(choices: Choices) -> Chart:
-    """One grid at a time: a menu chooses the first name, another the second; no menu where there is one name only.
+    """One grid at a time: a menu chooses the first name, another the second; no menu if there is one name only.
 
     Grids of one first name share their labels, and all first names have the same second names. The last first name
     and the first second one are shown to begin with.
@@ -78,7 +78,7 @@ def axis(title: str, names: Sequence[str], cell: int) -> Chart:
 
 
 def first_menu(choices: Choices) -> list[Chart]:
-    """A menu of the first names, which changes what all grids show."""
+    """A menu of the first names, which changes the content of all grids."""
     buttons = []
     for name, group in choices.items():
         traces = [trace(grid) for grid in group.values()]
@@ -89,7 +89,7 @@ def first_menu(choices: Choices) -> list[Chart]:
 
 
 def second_menu(choices: Choices) -> list[Chart]:
-    """A menu of the second names, which changes what grid is seen."""
+    """A menu of the second names, which chooses the visible grid."""
     names = list(next(iter(choices.values())))
     seen = [[name == other for other in names] for name in names]
     buttons = [

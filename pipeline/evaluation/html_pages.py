@@ -67,7 +67,7 @@ def write(folder: Path, title: str, body: str, site: Path | None = None) -> Path
 
 
 def figure(chart: str, picture: str, about: str) -> str:
-    """A chart, and the PNG file of the same: in its place where no script runs, and to be had by a link."""
+    """A chart, with a link to the PNG file of the same figure, which is shown in its place if no script runs."""
     address, words = escape(picture), escape(about)
     return (
         f'<figure>\n<div class="chart">{chart}</div>\n<img class="picture" src="{address}" alt="{words}">\n'
@@ -99,6 +99,6 @@ def from_markdown(text: str, charts: Mapping[str, str]) -> str:
 
 
 def bare(tokens: list[Token]) -> list[Token]:
-    """The tokens without the paragraphs around charts, which no paragraph may hold."""
+    """The tokens without the paragraphs around charts: in HTML, a paragraph cannot hold one."""
     inside = {place for place, token in enumerate(tokens) if token.type == "html_block"}
     return [token for place, token in enumerate(tokens) if not {place - 1, place + 1} & inside]

@@ -1,4 +1,4 @@
-"""The report over all systems chosen: the same page in Markdown and in HTML, its figures, the pages of attention."""
+"""The report on all chosen systems: one page in Markdown and in HTML, its figures, and the attention pages."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,10 +26,14 @@ chance (paired bootstrap, each system against the best, not corrected for the nu
 """
 UNKNOWN_GUIDE = "**No unknown**: of the sentences whose source and reference have no word that the vocabulary lacks.\n"
 ENDING_GUIDE = """\
-A training stops after all its **updates**, or out of **patience** when validation loss has stopped falling. **Best
-update** is the one with the lowest validation loss; loss (nats per token) and BLEU (greedy search) are those it had.
-**Padding** is the share of training batches that is no text, **averaged** the number of checkpoints that the model
-scored above is the mean of.
+A training ends after all its **updates**, or out of **patience** once validation loss has stopped falling. **Best
+update** had the lowest validation loss; the columns loss (nats per token) and BLEU (greedy search) are from there.
+**Padding** is the share of the positions in training batches that hold no text. **Averaged** is the number of
+checkpoints whose mean is the model scored above.
+"""
+PARAMETERS = """\
+Parameters of each model and its training. `average` is set by size, `decode` may differ by corpus, `score` is the same
+for all.
 """
 REPEAT = """\
 In a clone of this project, with these `params.yaml` and `dvc.lock`:
@@ -99,14 +103,14 @@ def page(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
         yield "Chosen by chance, not for their quality; the best system of the test part comes first.\n"
         yield from each(corpora, lambda corpus: sections.samples(corpus, report.samples, report.seed))
     yield "## Parameters\n"
-    yield "Of the models and their training; those of `average`, `decode` and `score` are the same for all systems.\n"
+    yield PARAMETERS
     yield from each(corpora, sections.parameters)
     yield "## How to repeat\n"
     yield REPEAT
 
 
 def guides(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
-    """What the columns of the leaderboard say."""
+    """Explanations of the leaderboard's columns."""
     yield "".join(f"{GUIDES[metric]}\n" for metric in tables.metrics(s for corpus in corpora for s in corpus.systems))
     if any(corpus.comparisons for corpus in corpora):
         yield BOOTSTRAP_GUIDE.format(samples=tables.count(report.bootstrap_samples))

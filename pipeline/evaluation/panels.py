@@ -1,4 +1,4 @@
-"""What figures show, before a library draws it: the same numbers for the PNG and for the page."""
+"""The numbers of the figures, the same for the PNG files and for the page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ class Curves(NamedTuple):
     x_title: str
     y_title: str
     lines: Mapping[str, Points]
-    ticks: Sequence[str]  # what stands at 0, 1, 2, ... of the horizontal axis; none: its numbers
+    ticks: Sequence[str]  # labels at 0, 1, 2, ... of the horizontal axis; if empty, its numbers
     top: float | None  # end of the vertical axis, which then starts from zero
 
 
@@ -33,14 +33,14 @@ class Grid(NamedTuple):
     rows: Sequence[str]  # labels, which may repeat
     columns: Sequence[str]
     values: Array  # (rows, columns)
-    lowest: float  # what the lightest colour stands for
+    lowest: float  # the value of the lightest colour
     highest: float
     cell: int  # pixels
     decimals: int | None  # of the values that are written into the cells; None: they are not
 
 
 def learning_curves(curves: Mapping[str, Rows]) -> list[Curves]:
-    """Validation loss, and BLEU and accuracy where measured, of each system, by name, over the updates."""
+    """Validation loss and, if measured, BLEU and accuracy of each system, by name, over the updates."""
     titles = {
         "validation_loss": "validation loss (nats per token)",
         "validation_bleu": "validation BLEU (greedy)",

@@ -1,4 +1,4 @@
-"""What the stages before left about a corpus and its systems, as the report shows it."""
+"""The outputs of earlier stages that the report shows: one object a corpus, one a system."""
 
 import math
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class SystemResults:
 
     @property
     def name(self) -> str:
-        """What tells the system from the others of its corpus."""
+        """The name of the system among those of its corpus."""
         return f"{self.vocabulary}-{self.model}-{self.size}"
 
 
@@ -51,7 +51,7 @@ class CorpusResults:
     tokens: dict[str, dict[str, dict[str, int]]]  # vocabulary -> part -> counts
     texts: dict[str, list[tuple[str, str]]]  # test part -> source and reference of each line
     systems: list[SystemResults]
-    comparisons: dict[str, Comparison]  # test part -> every system against the best; none where BLEU was not measured
+    comparisons: dict[str, Comparison]  # test part -> every system against the best; none if BLEU was not measured
 
     @property
     def test_parts(self) -> list[str]:
@@ -60,9 +60,9 @@ class CorpusResults:
 
 
 def built(path: Path, stage: str) -> Path:
-    """`path`, which `stage` makes.
+    """`path`, an output of `stage`, checked to exist.
 
-    Raises: DataError with the command that makes it, where it is not there.
+    Raises: DataError with the command that builds it.
     """
     if not path.exists():
         raise DataError(f"{path}: no such file; expected what `dvc repro {stage}` builds")
@@ -72,7 +72,7 @@ def built(path: Path, stage: str) -> Path:
 def read_rows(path: Path, numbers: Sequence[str], words: Sequence[str] = ()) -> Rows:
     """The rows of a CSV file that has columns of `numbers` and of `words`.
 
-    Raises: DataError where it is missing, no CSV, lacks a column, or has something else for a number.
+    Raises: DataError if it is missing, no CSV, lacks a column, or has something else for a number.
     """
     rows = files.read_table(path)
     if missing := [name for name in (*numbers, *words) if name not in rows[0]]:

@@ -1,4 +1,4 @@
-"""Scores of translations against references, all by sacrebleu, with the signatures that say how they were computed."""
+"""Scores of translations against references, all by sacrebleu, with its signatures."""
 
 from bisect import bisect_left
 from typing import Annotated, Any, Literal
@@ -53,7 +53,7 @@ def summary(measured: dict[str, dict[str, Any]]) -> dict[str, float]:
 
 
 def without_unknown(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, int | float]:
-    """The scores of the sentences without unknown words, and how many they are; no score where there is none.
+    """The scores of the sentences without unknown words, and their number; no score if there are none.
 
     Source: the column "No UNK" of Bahdanau et al. 2015, table 1: neither source nor reference has an unknown word, and
         the translation may have none.

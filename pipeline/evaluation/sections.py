@@ -116,7 +116,7 @@ def samples(corpus: CorpusResults, number: int, seed: int) -> Iterator[str]:
 
 
 def parameters(corpus: CorpusResults) -> Iterator[str]:
-    """The parameters that all systems share, then those that tell them apart."""
+    """The parameters in which the systems differ, then those that all share."""
     values = {system.name: {k: str(v) for k, v in system.training["params"].items()} for system in corpus.systems}
     names = list(dict.fromkeys(name for params in values.values() for name in params))
     rows = {name: [params.get(name, "–") for params in values.values()] for name in names}

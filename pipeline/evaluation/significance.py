@@ -22,7 +22,7 @@ class Standing(NamedTuple):
 class Comparison(NamedTuple):
     """Every system of a test part against the best."""
 
-    standings: Mapping[str, Standing]  # none where the part cannot be resampled
+    standings: Mapping[str, Standing]  # none if the part cannot be resampled
     signature: str
 
 
@@ -31,9 +31,8 @@ def compare(
 ) -> Comparison:
     """Every system, by name, against the first one, which is the best.
 
-    A part of one sentence has no resamples but itself: nothing can be said of it. Where BLEU is the same, p is 1:
-    sacrebleu would count resamples of a difference that there is none of, and finds the smallest p for two
-    translations that are equal line by line.
+    A part of one sentence cannot be resampled, so it has no standings. If two systems have the same BLEU, p is 1;
+    sacrebleu itself gives the smallest p for two translations that are equal line by line.
 
     Source: Koehn 2004; sacrebleu.significance, option `--paired-bs` of its command.
     """

@@ -27,13 +27,13 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: int 
 
 
 def metrics(systems: Iterable[SystemResults]) -> list[str]:
-    """The metrics that any part of any system was scored by, in their usual order."""
+    """The metrics by which any part of any system was scored, in their usual order."""
     found = {metric for system in systems for scores in system.scores.values() for metric in scores}
     return [metric for metric in TITLES if metric in found]
 
 
 def best_first(systems: Iterable[SystemResults], part: str) -> list[SystemResults]:
-    """`systems` by their first metric on `part`; those that are equal stay in their order."""
+    """`systems`, best first, by their first metric on `part`; equal ones keep their order."""
     systems = list(systems)
     if not systems:
         return []
@@ -65,7 +65,7 @@ def board(
     titles: list[str],
     cells: Callable[[CorpusResults, SystemResults, str], list[str]],
 ) -> Table:
-    """A table for the terminal of what `cells` says of each system and test part."""
+    """A table for the terminal, with the `cells` of each system and test part."""
     table = Table(title=title, title_justify="left")
     table.add_column("system", no_wrap=True)
     for column in titles:
@@ -79,13 +79,13 @@ def board(
 
 
 def columns(corpus: CorpusResults) -> list[str]:
-    """Titles of the columns of scores: the metrics, and what resamples say of the first, which is BLEU then."""
+    """Titles of the columns of scores: the metrics; if systems were compared, interval and p after the first, BLEU."""
     titles = [TITLES[name] for name in metrics(corpus.systems)]
     return [titles[0], "95 % interval", "p", *titles[1:]] if corpus.comparisons else titles
 
 
 def cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
-    """What stands in these columns for one system and test part."""
+    """The cells of these columns for one system and test part."""
     texts = [score(system.scores[part].get(name)) for name in metrics(corpus.systems)]
     if not corpus.comparisons:
         return texts
@@ -93,13 +93,13 @@ def cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
 
 
 def known_columns(corpus: CorpusResults) -> list[str]:
-    """Titles of the columns of scores without unknown words; none where the vocabularies know every word."""
+    """Titles of the columns of scores without unknown words; none if the vocabularies know every word."""
     titles = [f"{TITLES[name]}, no unknown" for name in metrics(corpus.systems)]
     return [*titles, "sentences, no unknown"] if knows(corpus) else []
 
 
 def known_cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
-    """What stands in these columns for one system and test part."""
+    """The cells of these columns for one system and test part."""
     if not knows(corpus):
         return []
     found = system.scores[part]

@@ -15,7 +15,7 @@ class Prepackable:
     prepacked: dict[Hashable, dispatch.LinearMap] | None = None  # by the names that the layer gives its matrices
 
     def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None, name: Hashable = None) -> Tensor:
-        """x W^T + b, where `name` always stands for the same matrix: (..., D) -> (..., F)."""
+        """x W^T + b, where `name` is always that of the same matrix: (..., D) -> (..., F)."""
         if self.prepacked is None:
             return dispatch.linear(x, weight, bias)
         if name not in self.prepacked:

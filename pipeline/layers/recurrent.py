@@ -44,7 +44,7 @@ State = TypeVar("State", bound=RecurrentState)
 
 
 class RecurrentArch(Section):
-    """The keys of `arch` that all recurrent models share.
+    """Keys of every recurrent model's section.
 
     `dropout` is on the embeddings, `output_dropout` on what the output projection reads.
     """

@@ -34,7 +34,7 @@ class LocationScoring(Section):
     positions: Width
 
 
-Scoring = Annotated[AdditiveScoring | ProductScoring | LocationScoring, Field(discriminator="kind")]
+AttentionScore = Annotated[AdditiveScoring | ProductScoring | LocationScoring, Field(discriminator="kind")]
 
 
 class Additive(nn.Module):
@@ -97,7 +97,7 @@ class Location(nn.Module):
         return F.pad(scores, (0, keys.shape[1] - scores.shape[1]), value=-math.inf)
 
 
-def build(scoring: Scoring, state_size: int, memory_size: int) -> Additive | Product | Location:
+def build(scoring: AttentionScore, state_size: int, memory_size: int) -> Additive | Product | Location:
     """The module for a section, given the widths of states and source positions."""
     if isinstance(scoring, AdditiveScoring):
         return Additive(state_size, memory_size, scoring.size)

@@ -24,7 +24,7 @@ DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
 
 
 class TransformerArch(Section):
-    """The keys of `arch` of both Transformers.
+    """Keys of both Transformers' sections.
 
     `tied_embeddings`: which uses share a matrix, see `Embeddings`. `dropout` is on the sums of embeddings and positions
     and on what each sub-layer adds, `attention_dropout` on the weights of attention, `feed_forward_dropout` on the

@@ -20,7 +20,7 @@ class Arch(RecurrentArch):
     encoder_width: Width
     bidirectional: bool
     width: Width
-    attention: scoring.Scoring
+    attention: scoring.AttentionScore
     scope: scope.Scope
 
     @property

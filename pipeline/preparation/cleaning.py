@@ -1,4 +1,4 @@
-"""Rules that drop sentence pairs no model should learn from, each with its own name and count."""
+"""Rules that drop bad sentence pairs, each with its own name and count."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -16,14 +16,14 @@ from pipeline.preparation.normalisation import normalised
 
 RawPair = tuple[bytes, bytes]
 
-CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # \t \v \f \r are white space and will be folded
-SHORT_WORDS = 3  # a shorter sentence counts as this long in a length ratio: `Apparently.` may take a clause
-BATCH_PAIRS = 1 << 16  # pairs looked up together among those seen before
+CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # \t \v \f \r are white space, which is folded later
+SHORT_WORDS = 3  # words that a shorter sentence counts as in a length ratio: `Apparently.` may need a clause
+BATCH_PAIRS = 1 << 16  # pairs looked up at a time among those seen before
 SHOWN_CHARACTERS = 200  # of a sentence in the examples
 
 
 class Cleaning(Section):
-    """Section `clean`, and `clean` of a corpus. A word is what stands between two spaces."""
+    """`clean` of params.yaml and of the corpus. A word is a stretch of text between spaces."""
 
     max_characters: Annotated[int, Field(ge=1)]
     max_words: Annotated[int, Field(ge=1)]
@@ -32,7 +32,7 @@ class Cleaning(Section):
 
 
 class Tally:
-    """What cleaning did: pairs read, changed by normalisation, kept, and dropped by each rule, with examples."""
+    """Counts of pairs read, changed by normalisation, kept, and dropped by each rule, with examples."""
 
     def __init__(self, cleaning: Cleaning) -> None:
         self.most = cleaning.examples
@@ -47,20 +47,20 @@ class Tally:
             self.examples[rule].append((shown(source), shown(target)))
 
     def counts(self) -> dict[str, object]:
-        """What to write beside the data; read = kept + dropped."""
+        """The counts and examples to write beside the data; read = kept + dropped."""
         return {name: getattr(self, name) for name in ("read", "kept", "changed", "dropped", "examples")}
 
 
 def control_characters(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether a side holds a control character (C0, DEL or C1) that is no white space."""
-    # isprintable is the quicker test and false for all of them
+    """Whether a side holds a control character (C0, DEL or C1) other than white space."""
+    # isprintable is faster, and false for all of them
     return not (source.isprintable() and target.isprintable()) and bool(
         CONTROL.search(source) or CONTROL.search(target)
     )
 
 
 def empty(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether a side holds nothing."""
+    """Whether a side is empty."""
     return not (source and target)
 
 
@@ -81,7 +81,7 @@ def length_ratio(source: str, target: str, cleaning: Cleaning) -> bool:
 
 
 def source_equals_target(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether nothing was translated."""
+    """Whether both sides are the same, so that nothing was translated."""
     return source == target
 
 
@@ -91,7 +91,7 @@ ORDER = ("invalid_utf8", "control_characters", *(rule.__name__ for rule in RULES
 
 
 def decoded(source: bytes, target: bytes) -> Pair | None:
-    """The pair as text, or None where a side is no UTF-8 (rule `invalid_utf8`)."""
+    """The pair as text, or None if a side is not UTF-8 (rule `invalid_utf8`)."""
     try:
         return source.decode(), target.decode()
     except UnicodeDecodeError:
@@ -109,7 +109,7 @@ def shown(text: str) -> str:
 
 
 def clean(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
-    """The normalised pairs that no rule drops, each once, in their order; `tally` says what became of the others.
+    """The normalised pairs that no rule drops, each once, in their order; `tally` counts the others.
 
     Units: 18 MB of memory per million pairs kept, for the 8 bytes that stand for each (see `duplicates.Seen`), plus
         40 MB for the batch under way.
@@ -128,7 +128,7 @@ def clean(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[
 
 
 def sound(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
-    """The normalised pairs that are good by themselves; the rules that look at one pair, in their order."""
+    """The normalised pairs that pass the rules on single pairs; only duplicates are left for `clean`."""
     for line in raw:
         tally.read += 1
         pair = decoded(*line)
@@ -151,7 +151,7 @@ def sound(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[
 def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
     """The lines of a part without their ends, not decoded.
 
-    Raises: DataError with both counts where one file is longer, or for a line that has no end for too long.
+    Raises: DataError with both counts if one file is longer, or for a line that has no end for too long.
     """
     source, target = paths(folder, part)
     with files.opened(source) as left, files.opened(target) as right:
@@ -162,9 +162,9 @@ def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
 
 
 def check_kept(tally: Tally, where: Path) -> None:
-    """Nothing, where pairs are left.
+    """Check that cleaning kept a pair.
 
-    Raises: DataError with the count of each rule where the part was empty or cleaning emptied it.
+    Raises: DataError if the part was empty, or with the count of each rule if cleaning emptied it.
     """
     if not tally.read:
         raise files.DataError(f"{where}: is empty, got 0 pairs; expected at least one")

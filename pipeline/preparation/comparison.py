@@ -1,11 +1,11 @@
-"""When two sentences are the same: two forms of a text that are compared in its place."""
+"""When two sentences count as the same: the two forms of a text that are compared, exact and near."""
 
 import re
 import unicodedata
 
 from pipeline.preparation.normalisation import normalised
 
-# What ends a sentence, or stands around one that is quoted, after NFKD. Thai, Lao, Burmese and Khmer use a space.
+# Marks that end or quote a sentence, after NFKD. Thai, Lao, Burmese and Khmer end it with a space.
 ENDS = '.!?:;()[]"“”„‟«»‹›「」『』〝〞【】。؟؛۔।॥։።፧།༎။។៕'
 SPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\s+")
 END = "\n"
@@ -16,7 +16,7 @@ SPACING_MODIFIERS = range(0x2B0, 0x300)  # letters to Unicode, apostrophes and p
 
 
 def folded(text: str) -> str:
-    """`text` as the level `exact` compares it: normalised, then NFKC, case folded, its white space folded again."""
+    """The form that level `exact` compares: normalised, NFKC, case folded, white space folded again."""
     if text.isascii():
         return " ".join(text.lower().split())
     once = unicodedata.normalize("NFKC", normalised(text)).casefold()
@@ -24,9 +24,9 @@ def folded(text: str) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The letters and digits of each sentence of `text`, as the level `near` compares them; of those that have any.
+    """The form that level `near` compares: the letters and digits of each sentence that has any.
 
-    They are those after NFKC and case folding, without accents: no punctuation, no symbols, no white space.
+    They are taken after NFKC and case folding, without accents, punctuation, symbols and white space.
     """
     if text.isascii():
         found = text.encode().translate(ASCII_FORMS, ASCII_DROPPED).decode()
@@ -36,7 +36,7 @@ def sentences(text: str) -> list[str]:
 
 
 class Forms(dict[int, str]):
-    """Code points -> what is compared of each, for `str.translate`; worked out when a character is first met."""
+    """Code point -> its compared form, for `str.translate`; computed when a character first occurs."""
 
     def __missing__(self, code: int) -> str:
         folds = unicodedata.normalize("NFKD", chr(code).casefold())
@@ -45,11 +45,11 @@ class Forms(dict[int, str]):
 
 
 def is_compared(character: str) -> bool:
-    """Whether a character, taken apart by NFKD, is a letter, a digit or a sign that makes another letter.
+    """Whether a character, decomposed by NFKD, is a letter, a digit or a sign that makes another letter.
 
-    An accent is none: what stands above, below or across a letter, and the vowel points of Hebrew and Arabic. A vowel
-    sign of Thai or Devanagari is one, and so are the two dots that make ga of Japanese ka. What chooses between two
-    pictures of a symbol, or frames it, is none: an emoji has no letters.
+    Compared: vowel signs of Thai or Devanagari, and the two dots that turn Japanese ka into ga. Not compared: accents
+    (above, below or across a letter), the vowel points of Hebrew and Arabic, and marks that choose or frame the
+    picture of a symbol, as an emoji has no letters.
     """
     kind, place = unicodedata.category(character), unicodedata.combining(character)
     if kind[0] == "M":

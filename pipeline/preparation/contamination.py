@@ -1,4 +1,4 @@
-"""What the parts of a corpus have in common: found, counted and taken out of the part that learns from it."""
+"""Leaks: sentences that two parts of a corpus share. They are found, counted, and dropped from the training side."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypedDict
@@ -16,7 +16,7 @@ LEVELS = ("exact", "near")
 
 
 class Overlap(TypedDict):
-    """Pairs of one part whose source, or target, a held-out part knows: exactly, or nearly only; and those dropped."""
+    """Pairs of one part that share their source or target with a held-out part, exactly or only nearly; and dropped."""
 
     exact_source: int
     exact_target: int
@@ -26,20 +26,20 @@ class Overlap(TypedDict):
 
 
 class Found(NamedTuple):
-    """The parts that know a text."""
+    """The held-out parts that have a text."""
 
     exact: frozenset[str]
-    near: frozenset[str]  # and not exactly
+    near: frozenset[str]  # but not exactly
 
 
 class Leakage:
-    """Compares parts as the section asks, and counts.
+    """Compares parts at the two levels, counts leaks, and drops pairs as the section says.
 
-    A text leaks where a held-out part has the same one on the same side. `exact`: folded, the two are equal. `near`:
+    A text leaks if a held-out part has the same one on the same side. `exact`: folded, the two are equal. `near`:
     they have the same letters and digits, or the held-out text is one or several whole sentences of the other one.
     Words in the middle of a sentence are no leak, however many: languages repeat themselves.
 
-    Units: memory holds two forms of each text of the parts compared with, never those of the part that is read.
+    Units: memory holds two forms of each text of the held-out parts, none of the part that is read.
     """
 
     def __init__(self, splitting: Splitting) -> None:
@@ -50,8 +50,8 @@ class Leakage:
     def decontaminate(self, part: str, pairs: Iterable[Pair], held_out: Mapping[str, Sequence[Pair]]) -> Iterator[Pair]:
         """The pairs of `part` that share neither their source nor their target with a part held out from it.
 
-        Where the section does not drop, all pairs. A pair that two parts know counts for both, in `dropped` once: as
-        `exact`, if any knows it exactly.
+        All pairs if the section does not drop. A pair that leaks into two parts counts for both, but once in
+        `dropped`: as `exact` if any leak is exact.
         """
         known = Known(held_out, side=0), Known(held_out, side=1)
         overlaps = {
@@ -79,9 +79,9 @@ class Leakage:
                 yield pair
 
     def check(self, pairs: Mapping[str, int], where: object) -> None:
-        """Nothing, where each part decontaminated still holds a pair; `pairs` says how many a part holds.
+        """Check that each decontaminated part still has a pair, and that no leakage is found that should fail.
 
-        Raises: DataError with the counts where one is empty, or where there is leakage and the section asks to fail.
+        Raises: DataError with the counts if one is empty, or if there is leakage and the section asks to fail.
         """
         for part, dropped in self.dropped.items():
             if not pairs[part]:
@@ -93,7 +93,7 @@ class Leakage:
             raise files.DataError(f"{where}: parts share sentences, got {', '.join(found)}; expected none")
 
     def refused(self) -> Iterator[str]:
-        """Each leakage that the section asks to fail for, with its counts."""
+        """Each leakage whose policy is `fail`, with its counts."""
         for parts, overlap in self.overlaps.items():
             counts = {
                 "exact": (overlap["exact_source"], overlap["exact_target"]),
@@ -119,7 +119,7 @@ class Known:
         self.longest = max(map(len, self.near), default=0)
 
     def find(self, text: str) -> Found:
-        """The parts that know `text`."""
+        """The parts that have `text`."""
         told = sentences(text)
         near = self.near.get("".join(told), NO_PART)
         # equal texts have equal letters, so that most need not be folded; those without any letter do
@@ -129,7 +129,7 @@ class Known:
         return Found(exact, near - exact) if exact or near else NOWHERE
 
     def among(self, told: Sequence[str]) -> Iterator[frozenset[str]]:
-        """The parts that know some of these sentences, one or several in a row."""
+        """The parts that have one of these sentences, or several in a row, as a text."""
         for first in range(len(told)):
             run = ""
             for sentence in told[first:]:
@@ -145,7 +145,7 @@ NOWHERE = Found(NO_PART, NO_PART)
 
 
 class LineSplit:
-    """The leakage that a split by line would have had, in place of the one by the hash of the source.
+    """Measures the leakage that a split by line would have had.
 
     Units: 24 MB of memory per million pairs: 8 bytes stand for each folded text, and one side is sorted.
     """
@@ -155,14 +155,14 @@ class LineSplit:
         self.sides = bytearray(), bytearray()
 
     def watch(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Pass the pairs on and remember what they say."""
+        """Pass the pairs on, and keep a hash of each text."""
         for pair in pairs:
             for side, text in zip(self.sides, pair, strict=True):
                 side += digest(folded(text))
             yield pair
 
     def measure(self, held_out: int) -> dict[str, float]:
-        """Of `held_out` lines drawn by chance, how many share a side with a line that is not drawn."""
+        """How many of `held_out` randomly drawn lines share a side with a line that is not drawn."""
         source, target = (keys(side) for side in self.sides)
         drawn = generator(self.seed, "line_split").choice(len(source), held_out, replace=False)
         seen = int((in_the_rest(source, drawn) | in_the_rest(target, drawn)).sum())
@@ -170,7 +170,7 @@ class LineSplit:
 
 
 def in_the_rest(texts: Keys, drawn: Ids) -> Flags:
-    """For each line drawn, whether a line that is not drawn says the same."""
+    """For each drawn line, whether a line that is not drawn has the same text."""
     rest = np.delete(texts, drawn)
     rest.sort()
     return contains(rest, texts[drawn])

@@ -1,4 +1,4 @@
-"""Find what was seen before in a stream too long to remember, by 8 bytes of each text."""
+"""Finds duplicates in a stream too long to keep in memory, by 8 bytes for each text."""
 
 import hashlib
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The form in which every vocabulary reads text: in training, in validation, and of a source that is translated."""
+"""Normalisation of every text before a vocabulary reads it: in training, in validation and in translation."""
 
 import re
 import unicodedata
@@ -20,10 +20,10 @@ INVISIBLE = re.compile(
 def normalised(text: str) -> str:
     """`text` in Unicode NFC without invisible characters, one space for every stretch of white space, none at the ends.
 
-    Texts that are canonically equivalent come out the same, and a normalised text stays as it is.
+    Canonically equivalent texts give the same result, and a normalised text does not change.
     """
     if not text.isascii():
-        if not text.isprintable():  # the quicker test, false wherever a format character stands
-            text = INVISIBLE.sub(r"\1", text)  # first: what stands between a letter and its accent keeps NFC from both
+        if not text.isprintable():  # a fast test, false for every text with a format character
+            text = INVISIBLE.sub(r"\1", text)  # first: one between a letter and its accent keeps NFC from joining them
         text = unicodedata.normalize("NFC", text)
     return " ".join(text.split())

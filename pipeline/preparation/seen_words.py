@@ -1,4 +1,4 @@
-"""The words of a training part, where they are few enough to tell that a sentence is none of its kind."""
+"""The words of a training part, if they are few enough that an unseen word says something about a sentence."""
 
 import re
 from collections import Counter
@@ -9,25 +9,25 @@ from typing import Self
 from pipeline import files
 from pipeline.preparation.normalisation import normalised
 
-MOST_WORDS = 20_000  # different ones; a corpus with more of them speaks of anything
-RARE = 2e-3  # share of running words that may be expected to be new; where more are, one says nothing of its sentence
+MOST_WORDS = 20_000  # different words; a corpus with more is about anything
+RARE = 2e-3  # share of new words in new text, at most; if more are new, a new word is nothing unusual
 WORD = re.compile(r"[^\W\d_]+")  # letters alone: a new number is no new kind of sentence
 
 
 class SeenWords:
-    """What the training part's words tell of a sentence, if they tell anything."""
+    """The training part's words, to find those of a sentence that it lacks; empty if that would say nothing."""
 
     def __init__(self, words: Iterable[str] = ()) -> None:
         self.words = frozenset(words)
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """What stands beside the folder of a vocabulary; nothing, for one that an earlier version built."""
+        """The words listed beside the folder of a vocabulary; none if an earlier version built it."""
         path = path_beside(folder)
         return cls(files.read_lines(path) if path.exists() else ())
 
     def new(self, line: str) -> list[str]:
-        """The different words of a line that training never saw, in their order; none where they would tell nothing."""
+        """The different words of a line that training never saw, in their order."""
         if not self.words:
             return []
         found: dict[str, str] = {}
@@ -47,14 +47,14 @@ def path_beside(folder: Path) -> Path:
 
 
 def write(lines: Iterable[str], folder: Path) -> None:
-    """Write the words of the lines beside `folder`, sorted, a line each; none where they would tell nothing."""
+    """Write the words of the lines beside `folder`, sorted, one a line; none if they would say nothing."""
     files.write_lines(path_beside(folder), sorted(telling(lines)))
 
 
 def telling(lines: Iterable[str]) -> Iterable[str]:
-    """The different words of the lines, or none: of a corpus of anything, where a new word is nothing new.
+    """The different words of the lines; none if they are so many that a new word is nothing unusual.
 
-    Source: Good 1953: the share of words to come that are new is about that of the words that came once.
+    Source: Good 1953: the share of new words in new text is about the share of words that occurred once.
     """
     counts: Counter[str] = Counter()
     for line in lines:

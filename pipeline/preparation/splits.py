@@ -1,4 +1,4 @@
-"""Validation and test parts carved from a training part by a hash, so that more data moves no pair."""
+"""Validation and test parts carved from the training part by a hash: more data moves no pair to another part."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Annotated, Literal, Self
@@ -12,22 +12,22 @@ from pipeline.preparation.duplicates import digest
 from pipeline.seeding import seed_for
 
 Share = Annotated[float, Field(ge=0, lt=1)]
-Policy = Literal["drop", "report", "fail"]  # what becomes of a pair that a held-out part knows
+Policy = Literal["drop", "report", "fail"]  # for training pairs that share a sentence with a held-out part
 
 
 class Decontamination(Section):
-    """Section `split`: what becomes of training pairs that a held-out part knows, and the seed of what is drawn."""
+    """Section `split`: what to do with training pairs that share a sentence with a held-out part."""
 
-    leakage: Policy  # of sentences that are the same
-    near_leakage: Policy  # of those that are nearly the same, or stand among others: see `contamination`
+    leakage: Policy  # if the sentences are the same
+    near_leakage: Policy  # if they differ only in punctuation or accents, or one is a sentence of the other
     seed: Annotated[int, Field(ge=0)]
 
 
 class Splitting(Decontamination):
-    """Sections `split` and `split` of a corpus. A share is of the clean training pairs; 0 for a part the corpus brings.
+    """`split` of params.yaml and of the corpus. Shares are of the clean training pairs; 0 if the corpus has the part.
 
-    `carve_by: source` keeps pairs of equal source together; `line` draws each line by itself, as tutorials do, and so
-    lets training see what it is judged by wherever a sentence stands twice.
+    `carve_by: source` keeps pairs of equal source together. `line` draws each line by itself, as tutorials do; a
+    sentence that occurs twice may then be in training and in a held-out part.
     """
 
     carve_by: Literal["source", "line"]
@@ -42,15 +42,15 @@ class Splitting(Decontamination):
         return self
 
     def carved(self) -> list[str]:
-        """The parts that are to be carved."""
+        """The parts to carve."""
         shares = {VALIDATION: self.validation_share, TEST: self.test_share}
         return [part for part, share in shares.items() if share]
 
 
 def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> None:
-    """Nothing, where the section at `where` carves what the corpus does not bring, and no more.
+    """Check that the section at `where` carves the parts that the corpus lacks, and no others.
 
-    Raises: ParamsError naming each share that is not as it should be.
+    Raises: ParamsError naming each share that is wrong.
     """
     faults = []
     has = {VALIDATION: VALIDATION in brought, TEST: any(is_test(part) for part in brought)}
@@ -65,10 +65,10 @@ def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> 
 
 
 def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pair]]:
-    """Each pair with the part it belongs to, a function of the section and of its folded source (or its line).
+    """Each pair with its part, which depends on the section and on the folded source (or the line number) alone.
 
-    The hash is a number from 0 to 1: below test_share lies test, above it as much as validation_share is validation,
-    all else train. So pairs of equal source stay together, and the share of validation moves no pair of test.
+    The hash is a number from 0 to 1: below test_share is test, the next validation_share is validation, the rest is
+    train. So pairs of equal source stay together, and another validation_share moves no pair of test.
     """
     place_of = hashing(splitting)
     test = int(splitting.test_share * 2**64)
@@ -79,7 +79,7 @@ def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pa
 
 
 def hashing(splitting: Splitting) -> Callable[[int, Pair], int]:
-    """What turns a line's number and its pair into 64 bits."""
+    """The function from a line's number and its pair to 64 bits."""
     if splitting.carve_by == "line":
         return lambda line, pair: 2 * seed_for(splitting.seed, "carve", line)
     salt = seed_for(splitting.seed, "carve").to_bytes(8, "little")
@@ -87,7 +87,7 @@ def hashing(splitting: Splitting) -> Callable[[int, Pair], int]:
 
 
 def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[str, list[Pair]]:
-    """The parts to be carved, in memory; none, and `pairs` not read, where the corpus brings them all.
+    """The carved parts, in memory; if the corpus brings them all, none, and `pairs` is not read.
 
     Raises: ParamsError naming each share of the section at `where` that is too small to carve a pair.
     """
@@ -109,8 +109,8 @@ def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[st
     return held_out
 
 
-def left(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[Pair]:
-    """The pairs that `hold_out` leaves to train on."""
+def remaining_pairs(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[Pair]:
+    """The pairs that `hold_out` leaves for training."""
     if not splitting.carved():
         return iter(pairs)
     return (pair for part, pair in carve(pairs, splitting) if part == TRAIN)

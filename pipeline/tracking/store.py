@@ -224,7 +224,7 @@ class Store:
         return str(self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
 
     def _created_ended(self) -> str:
-        """A new, ended run for a system that another store tracked in training; it holds what comes afterwards."""
+        """A new, ended run for a system whose training another store tracked; it takes what later stages log."""
         run_id = self._create()
         self.client.set_terminated(run_id)
         return run_id

@@ -35,8 +35,8 @@ class Step(NamedTuple):
     grad_norm: float  # before clipping
     tokens: int  # target tokens, EOS included, no padding
     learning_rate: float
-    real: int  # source and target positions that hold a piece
-    computed: int  # all source and target positions, padding included
+    num_real_positions: int  # source and target positions that hold a piece
+    num_positions: int  # all source and target positions, padding included
 
     @property
     def update(self) -> int:
@@ -51,7 +51,7 @@ class Step(NamedTuple):
             "grad_norm": self.grad_norm,
             "learning_rate": self.learning_rate,
             "tokens": self.tokens,
-            "padding_share": 1 - self.real / self.computed,
+            "padding_share": 1 - self.num_real_positions / self.num_positions,
         }
 
 
@@ -62,19 +62,19 @@ def train(
     learning: Learning,
     *,
     width: int,
-    last: int,
+    updates: int,
     seed: int,
     ranks: Ranks,
 ) -> Iterator[Step]:
     """Update `model` in place, once per global batch; yields after each so that the caller may log, save or stop.
 
     The gradient is that of the mean loss over all target tokens of the update; how they are split into micro-batches
-    and over ranks changes only the rounding. Dropout is seeded with (seed, update, micro-batch). `width` (of the model)
-    and `last` (the number of the last update) go into the learning-rate schedule.
+    and over ranks changes only the rounding. Dropout is seeded with (seed, update, micro-batch). The schedule of the
+    learning rate reads `width` (of the model) and `updates` (the number of the last one).
     Raises: DivergedError naming the update and its micro-batches if loss or gradient is not finite.
     """
     device = next(model.parameters()).device
-    for position, micro_batches, tokens, real, computed in batches:
+    for position, micro_batches, tokens, num_real_positions, num_positions in batches:
         update = position.update
         model.train()
         losses = {}
@@ -83,7 +83,7 @@ def train(
             losses[index] = forward_backward(model, batch.to(device), learning, tokens)
         total = sum(losses.values(), torch.zeros((), device=device))
         ranks.all_reduce(total, model.parameters())
-        rate = learning.schedule.rate(update, width=width, updates=last)
+        rate = learning.schedule.rate(update, width=width, updates=updates)
         for group in optimizer.param_groups:
             group["lr"] = rate
         max_norm = math.inf if learning.clip is None else learning.clip
@@ -93,7 +93,7 @@ def train(
             raise_diverged(update, parts, {"loss": loss, "gradient norm": norm})
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        yield Step(position, loss, norm, tokens, rate, real, computed)
+        yield Step(position, loss, norm, tokens, rate, num_real_positions, num_positions)
 
 
 def timed(steps: Iterable[Step]) -> Iterator[tuple[Step, float]]:

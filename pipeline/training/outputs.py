@@ -1,4 +1,4 @@
-"""What a finished training leaves: checkpoints, learning curves, a summary."""
+"""The outputs of a finished training: checkpoints, learning curves, a summary."""
 
 from pathlib import Path
 from typing import Any
@@ -40,12 +40,12 @@ def log_speed(run: Run, system: str, update: int, tokens: int, seconds: float, d
 
 
 def summarise(
-    config: Config, key: str, device: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
+    config: Config, fingerprint: str, device: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
 ) -> dict[str, Any]:
     """The content of training.json: what was trained and how it ended, without times."""
     best = state.best(1)[0]
     return {
-        "fingerprint": key,
+        "fingerprint": fingerprint,
         "vocabulary": digest(config.system.vocabulary_folder),
         "updates": state.update,
         "stopped": "patience" if state.is_out_of_patience(config.training.patience) else "updates",

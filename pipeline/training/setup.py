@@ -1,4 +1,4 @@
-"""Everything that a training needs before its first update."""
+"""Sets up a training, before its first update."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,13 +10,14 @@ from pipeline.device import be_deterministic, bound_memory, prepared, use_thread
 from pipeline.encoding.batching import BatchSampler
 from pipeline.encoding.budget import TokenBatches, Training
 from pipeline.encoding.shards import Encoded
-from pipeline.fingerprint import fingerprint
+from pipeline.fingerprint import fingerprint, states_folder
 from pipeline.models import interface
 from pipeline.params import Reader, flatten
 from pipeline.progress import console
 from pipeline.seeding import seed_for
 from pipeline.system import System
 from pipeline.tracking import runs
+from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import resolve_precision
 from pipeline.training.ranks import Ranks
@@ -70,10 +71,10 @@ def checked_fingerprint(config: Config, device: torch.device, ranks: Ranks) -> s
     inputs = [system.encoded / "train", system.encoded / "validation", system.vocabulary_folder, references(system)]
     sections = (config.training, config.arch, config.learning)
     precision = resolve_precision(config.learning.precision, device)
-    key = fingerprint(inputs, sections, system.id, precision)
+    found = fingerprint(inputs, sections, system.id, precision)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
-    ranks.check_equal(key, "fingerprint of code, data and parameters", "the same files and versions on every machine")
-    return key
+    ranks.check_equal(found, "fingerprint of code, data and parameters", "the same files and versions on every machine")
+    return found
 
 
 def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
@@ -93,18 +94,25 @@ def build_model(config: Config, vocabulary: Vocabulary, device: torch.device, ra
     return net
 
 
+def open_checkpoints(config: Config, fingerprint: str) -> Checkpoints:
+    """The folder in work/ from which this very training resumes, and in which it keeps its checkpoints."""
+    training = config.training
+    folder = states_folder(config.system.id, fingerprint)
+    return Checkpoints(folder, last=training.last_checkpoints, best=training.best_checkpoints)
+
+
 def references(system: System) -> Path:
     """Target sentences of the validation part, as text."""
     return system.split / "validation.target.txt"
 
 
-def start_run(config: Config, key: str, sampler: BatchSampler, state: TrainState, ranks: Ranks) -> runs.Run:
+def start_run(config: Config, fingerprint: str, sampler: BatchSampler, state: TrainState, ranks: Ranks) -> runs.Run:
     """The tracked run of this training on rank 0; on other ranks a run that records nothing."""
     if not ranks.is_main:
         return runs.NullRun()
     system = config.system
     log = system.log / "train.jsonl"
-    run = runs.training_run(system.id, stage="train", fingerprint=key, log=log, resumed_at=state.update)
+    run = runs.training_run(system.id, stage="train", fingerprint=fingerprint, log=log, resumed_at=state.update)
     run.params(config.params)
     sha256 = files.sha256(system.encoded / "train/source.ids.npy", system.encoded / "train/target.ids.npy")
     run.dataset(system.encoded.name, sha256, sampler.pair_counts())

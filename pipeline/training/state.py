@@ -1,4 +1,4 @@
-"""How far a training has come and what it measured on the way: everything to resume from but the tensors."""
+"""The progress of a training and its measurements: all that a resumed training needs besides the tensors."""
 
 from typing import Any, NamedTuple
 
@@ -7,11 +7,11 @@ from pipeline.training.loop import Step
 
 
 class TrainState(NamedTuple):
-    """How far a training has come; each checkpoint holds it as JSON, beside the weights and the optimizer's tensors."""
+    """The progress of a training; each checkpoint holds it as JSON, beside the weights and the optimizer's tensors."""
 
     next: Position = START  # of the next update
-    real: int = 0  # source and target positions computed so far that hold a piece
-    computed: int = 0  # all positions computed so far, padding included
+    num_real_positions: int = 0  # source and target positions computed so far that hold a piece
+    num_positions: int = 0  # all positions computed so far, padding included
     history: tuple[dict[str, float], ...] = ()  # one row per validation, in order
     saved: tuple[int, ...] = ()  # updates whose weights are kept, in order
 
@@ -30,7 +30,11 @@ class TrainState(NamedTuple):
         """The state once `step` is done."""
         update, epoch, offset = step.position
         after = Position(update + 1, epoch, offset + 1)
-        return self._replace(next=after, real=self.real + step.real, computed=self.computed + step.computed)
+        return self._replace(
+            next=after,
+            num_real_positions=self.num_real_positions + step.num_real_positions,
+            num_positions=self.num_positions + step.num_positions,
+        )
 
     def with_validation(self, step: Step, scores: dict[str, float]) -> "TrainState":
         """The state with the scores of one more validation, made after `step`."""
@@ -52,4 +56,4 @@ class TrainState(NamedTuple):
 
     def padding_share(self) -> float:
         """Share of the computed positions that held padding."""
-        return 1 - self.real / self.computed
+        return 1 - self.num_real_positions / self.num_positions

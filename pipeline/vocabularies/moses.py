@@ -1,11 +1,11 @@
-"""Words as the Moses toolkit tells them apart, by sacremoses; nothing is lower-cased, escaped or normalised."""
+"""Tokenisation into words by the rules of Moses (sacremoses), without lower-casing, escaping or normalising."""
 
 import re
 from collections.abc import Iterable
 
 
 class Moses:
-    """Text to words and back by the rules of one language: of English, where Moses has none for it."""
+    """Text to words and back by the rules of one language, or of English if Moses has none for it."""
 
     def __init__(self, language: str) -> None:
         from sacremoses import MosesDetokenizer, MosesTokenizer  # a third of a second, which pieces need not wait for
@@ -20,6 +20,6 @@ class Moses:
         return words
 
     def join(self, words: Iterable[str]) -> str:
-        """The text of some words, on one line, with spaces where the language has them."""
+        """The text of some words, on one line, with spaces if the language has them."""
         text: str = self.detokenizer.detokenize(list(words), unescape=False)
         return text

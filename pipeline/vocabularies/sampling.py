@@ -1,4 +1,4 @@
-"""Which pairs of the training part a vocabulary is made from."""
+"""The sample of training pairs from which a vocabulary is made."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from pipeline import seeding
 
 
 def sample(num_pairs: int, most: int, seed: int) -> np.ndarray:
-    """Whether each pair is chosen: all, or a seeded sample of `most` where there are more; a byte of memory a pair."""
+    """Whether each pair is chosen: all, or a seeded sample of `most` if there are more; a byte of memory a pair."""
     chosen = np.ones(num_pairs, dtype=bool)
     if num_pairs > most:
         draw = seeding.generator(seed, "vocabulary")

@@ -15,22 +15,22 @@ from pipeline.params import Section
 from pipeline.progress import track
 from pipeline.vocabularies.sampling import sample
 
-# The estimates of unigram are sums over threads, so their last bits, and with them the pieces, depend on how many there
-# are: a number of our own, not the machine's.
+# Unigram sums its estimates over threads, so their rounding, and with it the pieces, depends on the number of threads:
+# it is fixed here, whatever the machine.
 NUM_THREADS = 4
 LONGEST_BYTES = 1 << 24  # SentencePiece's own limit of 4,192 would skip longer lines without a word
 ONE_LINE = str.maketrans("\n\r", "  ")
 
 
 class Subwords(Section):
-    """Section `vocabularies.<name>`: how a vocabulary is trained; `size` counts the four special pieces."""
+    """Section `vocabularies.<name>`: a SentencePiece model, or one for each side."""
 
     kind: Literal["unigram", "bpe"]
-    size: Annotated[int, Field(ge=16, le=1_000_000)]  # of each side's, where they are separate
+    size: Annotated[int, Field(ge=16, le=1_000_000)]  # pieces, with the four special ones; of each side if not joint
     joint: bool  # one vocabulary for both languages
     byte_fallback: bool  # spell an unknown character in its UTF-8 bytes, which are 256 of the pieces
     character_coverage: Annotated[float, Field(gt=0, le=1)]  # share of the characters' occurrences that get a piece
-    sentences: Annotated[int, Field(ge=1)]  # most pairs to train on; a seeded sample where there are more
+    sentences: Annotated[int, Field(ge=1)]  # most pairs to train on; a seeded sample if there are more
     seed: Annotated[int, Field(ge=0)]
 
 
@@ -47,7 +47,7 @@ class Pieces:
     def load(cls, path: Path) -> Self:
         """The pieces of a model that `train` wrote.
 
-        Raises: DataError where the file is missing or holds no model.
+        Raises: DataError if the file is missing or holds no model.
         """
         try:
             data = path.read_bytes()
@@ -84,7 +84,7 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
 
     `where` is the section that errors name.
 
-    Raises: DataError where the files are not parallel or hold no text, or the size does not fit them.
+    Raises: DataError if the files are not parallel or hold no text, or the size does not fit them.
     """
     num_pairs = sum(1 for _ in files.read_pairs(source, target))
     chosen = sample(num_pairs, subwords.sentences, subwords.seed)
@@ -102,11 +102,11 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
 
 
 def train_model(lines: Iterator[str], subwords: Subwords, where: str, paths: tuple[Path, ...]) -> bytes:
-    """The bytes of a SentencePiece model; lines and model pass through memory, so that no path stands in it.
+    """The bytes of a SentencePiece model; lines and model pass through memory, so that it contains no path.
 
-    Text is taken as it is (`identity`): `nmt_nfkc` would rewrite characters such as … and ½ that references keep.
+    Text is not rewritten (`identity`): `nmt_nfkc` would replace characters such as … and ½, which references keep.
 
-    Raises: DataError where the lines hold no text or the size does not fit them.
+    Raises: DataError if the lines hold no text or the size does not fit them.
     """
     model = io.BytesIO()
     try:
@@ -133,7 +133,7 @@ def train_model(lines: Iterator[str], subwords: Subwords, where: str, paths: tup
 
 
 def misfit(error: RuntimeError, subwords: Subwords, where: str, paths: tuple[Path, ...]) -> files.DataError | None:
-    """What the user can do about SentencePiece's refusal, or None where it has no cause known to us."""
+    """What the user can do about SentencePiece's refusal; None if we do not know its cause."""
     text, names = str(error), " and ".join(map(str, paths))
     if "sentences_.empty()" in text or "(all_chars_count) > (0)" in text:
         return files.DataError(f"{names}: no text to train a vocabulary on; expected at least one line with words")

@@ -14,7 +14,7 @@ from pipeline.vocabularies.words import WordList
 
 
 class Kind(Section):
-    """Of section `vocabularies.<name>`, what says which class the whole of it is: Subwords or Words."""
+    """The key of section `vocabularies.<name>` that chooses its class: Subwords or Words."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -38,15 +38,15 @@ class Side(Protocol):
 
 
 def digest(folder: Path) -> str:
-    """Hexadecimal SHA-256 of what the stage vocabulary wrote into `folder`, to tell it from any other."""
+    """Hexadecimal SHA-256 of the vocabulary in `folder`."""
     return files.sha256(*sorted(path for path in folder.iterdir() if not path.name.startswith(".")))
 
 
 class Vocabulary:
     """Text to ids of pieces and back; neither bos nor eos is added.
 
-    Text comes in here and nowhere else, so it is normalised here, as that was which the pieces were learnt from: spelt
-    otherwise, it would have other pieces, and unknown ones. No file changes: references are scored as they are.
+    All text is normalised here, as the text was from which the pieces were learnt: otherwise it would have other, even
+    unknown pieces. Files are not changed: references are scored unnormalised.
     """
 
     def __init__(self, source: Side, target: Side) -> None:
@@ -59,7 +59,7 @@ class Vocabulary:
     def load(cls, folder: Path) -> Self:
         """The vocabulary that the stage vocabulary wrote into `folder`.
 
-        Raises: DataError where a file of it is missing or broken.
+        Raises: DataError if a file of it is missing or broken.
         """
         if (folder / "joint.model").exists():
             joint = Pieces.load(folder / "joint.model")
@@ -70,7 +70,7 @@ class Vocabulary:
         return cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")).checked(folder)
 
     def checked(self, folder: Path) -> Self:
-        """The same, where it is as large as the stage vocabulary said beside it.
+        """This vocabulary, checked to have the sizes that vocabulary.json states.
 
         Raises: DataError.
         """

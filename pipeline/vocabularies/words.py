@@ -21,16 +21,16 @@ DIGITS = 6  # of a share
 
 
 class Words(Section):
-    """Section `vocabularies.<name>`: how many words a vocabulary has; each side has its own, so none is joint."""
+    """Section `vocabularies.<name>`: a vocabulary of whole words; each side has its own."""
 
     kind: Literal["word"]
-    words: Annotated[int, Field(ge=1, le=1_000_000)]  # of each side, the four special pieces not counted
-    sentences: Annotated[int, Field(ge=1)]  # most pairs to count in; a seeded sample where there are more
+    words: Annotated[int, Field(ge=1, le=1_000_000)]  # words of each side, without the four special pieces
+    sentences: Annotated[int, Field(ge=1)]  # most pairs to count words in; a seeded sample if there are more
     seed: Annotated[int, Field(ge=0)]
 
 
 class Listed(Section):
-    """What a word list's file holds: words by their ids, from the first after the special ones."""
+    """The content of a word list's file: words in the order of their ids, from the first after the special pieces."""
 
     language: str
     words: list[str]
@@ -60,7 +60,7 @@ class WordList:
     def load(cls, path: Path) -> Self:
         """The word list that `train` wrote.
 
-        Raises: DataError where the file is missing or holds no word list.
+        Raises: DataError if the file is missing or holds no word list.
         """
         try:
             listed = Listed.model_validate_json(path.read_bytes())
@@ -92,7 +92,7 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
 
     `where` is the section that errors name.
 
-    Raises: DataError where the files are not parallel or hold no text, or too few words.
+    Raises: DataError if the files are not parallel or hold no text, or too few words.
     """
     num_pairs = sum(1 for _ in files.read_pairs(source, target))
     chosen = sample(num_pairs, words.sentences, words.seed)
@@ -110,7 +110,7 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
 
 
 def count(lines: Iterable[str], language: str) -> Counter[str]:
-    """How often each word stands in the lines."""
+    """How often each word occurs in the lines."""
     split, counts = Moses(language).split, Counter[str]()
     for line in lines:
         counts.update(split(line))
@@ -118,14 +118,14 @@ def count(lines: Iterable[str], language: str) -> Counter[str]:
 
 
 def most_frequent(counts: Counter[str], number: int) -> list[str]:
-    """The most frequent words, the most frequent first, those that are equal by code points."""
+    """The most frequent words, most frequent first; of equally frequent ones, the first by code points."""
     return sorted(counts, key=lambda word: (-counts[word], word))[:number]
 
 
 def check(num_words: int, words: Words, where: str, path: Path) -> None:
-    """Nothing, where a side with so many different words has as many as the section asks for.
+    """Check that a side with `num_words` different words has as many as the section asks for.
 
-    Raises: DataError with the number there are.
+    Raises: DataError with the number of words there are.
     """
     if not num_words:
         raise files.DataError(f"{path}: no text to train a vocabulary on; expected at least one line with words")

@@ -97,7 +97,7 @@ def restore(stage: Stage, built: Built, project: Path) -> None:
 
 
 def outcome(stage: Stage, project: Path) -> str | None:
-    """What the stage says of a mistake of its user's; None where it ends well. Anything else it raises goes through."""
+    """What the stage says of a mistake of its user's; None if it ends well. Anything else it raises goes through."""
     for name in ("work/train", "work/logs"):
         shutil.rmtree(project / name, ignore_errors=True)
     main: Callable[..., None] = importlib.import_module(f"stages.{stage.name}").main

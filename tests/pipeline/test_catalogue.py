@@ -72,6 +72,9 @@ def test_models_are_all_that_there_are():
             "training, vocabularies",
         ),
         (f"{PHRASEBOOK}cleen", {}, f"{PHRASEBOOK}cleen: unknown key; nearest is 'clean'"),
+        (f"{PHRASEBOOK}training", {}, f"{PHRASEBOOK}training: unknown key; it belongs in params.yaml"),
+        ("parts", {}, "parts: unknown key; it belongs in corpora/<corpus>.yaml"),
+        ("split.carve_by", "line", "split.carve_by: unknown key; it belongs in corpora/<corpus>.yaml"),
         ("models.transformer_prenrm", {}, "models.transformer_prenrm: unknown key; nearest is 'transformer_prenorm'"),
         (f"{PRENORM}.widht", 4, f"{PRENORM}.widht: unknown key; nearest is 'width'"),
         (f"{PRENORM}.heds", 4, f"{PRENORM}.heds: unknown key; nearest is 'heads'"),
@@ -156,7 +159,7 @@ def test_models_are_all_that_there_are():
         (
             TRAINING,
             None,
-            f"{TRAINING}: is missing; expected what is other than in training.default, {{}} for nothing",
+            f"{TRAINING}: is missing; expected the keys that differ from training.default, or {{}}",
         ),
         ("training.default.updates", None, "training.eng_fra_fr_en.updates: is missing"),
         (
@@ -282,7 +285,7 @@ def test_a_file_that_is_no_yaml_is_named_with_the_other_faults(tmp_path, faults,
 def test_files_of_ones_own_stand_where_dvc_watches_them(faults):
     own = {"kind": "local", "source": "/data/x.fr", "target": "my/x.en"}
     assert faults({f"{PHRASEBOOK}parts.train": own}) == [
-        "corpora/phrasebook_fr_en.yaml: parts.train.source: must stand in my/, which DVC watches, "
+        "corpora/phrasebook_fr_en.yaml: parts.train.source: must be in my/, which DVC watches, "
         "got '/data/x.fr'; expected my/x.fr, or a link there"
     ]
 

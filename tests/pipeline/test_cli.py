@@ -266,7 +266,7 @@ def test_where_the_kernel_tells_no_child_it_looks_itself(monkeypatch):
     parents = iter([7, 7, 1])
     monkeypatch.setattr(os, "getppid", lambda: next(parents))
     monkeypatch.setattr(os, "kill", lambda pid, by: ended.append((pid, by)))
-    cli.outlive(7, seconds=0.0)
+    cli.terminate_with_parent(7, seconds=0.0)
     assert ended == [(os.getpid(), signal.SIGTERM)]
 
 

@@ -271,7 +271,7 @@ def test_a_folder_that_lost_something_is_not_published(tmp_path, left, got):
 def test_what_a_library_wrote_is_noted(tmp_path):
     def spoil(folder):
         (folder / "b").write_text("1")
-        files.note(folder / "b")
+        files.record_written(folder / "b")
         files.copy_file(folder / "b", folder / "c")
         (folder / "b").unlink()
 

@@ -15,7 +15,7 @@ from dvc.utils.serialize import modify_yaml
 
 from pipeline import catalogue, files
 from pipeline.commands import new_corpus
-from pipeline.encoding import suggestion
+from pipeline.encoding import training_length
 from pipeline.params import read_yaml
 
 PAIRS = 500
@@ -24,6 +24,7 @@ ENGLISH = "".join(f"Sentence {number} is short.\n" for number in range(PAIRS))
 SIDES = ("--source", "mine.de", "--target", "mine.en")
 LANGUAGES = ("--source-language", "de", "--target-language", "en")
 PLACES = ("params.yaml", "corpora", "my")
+SAID = "corpora/mine.yaml: 500 pairs; training.mine in params.yaml: 60 updates; `make repro` builds it\n"
 
 
 @pytest.fixture
@@ -68,7 +69,7 @@ def corpus(name: str = "mine") -> dict:
 
 def test_two_files_become_a_corpus(folder, run):
     before = read_yaml(Path("params.yaml"))
-    assert run("new-corpus", "mine", *SIDES) == (0, "corpora/mine.yaml: 500 pairs; `make repro` builds it\n", "")
+    assert run("new-corpus", "mine", *SIDES) == (0, SAID, "")
     parts = {"train": {"kind": "local", "source": "my/mine.train.de", "target": "my/mine.train.en"}}
     split = {"carve_by": "source", "validation_share": 0.1, "test_share": 0.1}
     languages = {"source_language": "de", "target_language": "en"}
@@ -77,7 +78,7 @@ def test_two_files_become_a_corpus(folder, run):
     assert (folder / "my/mine.train.de").read_text(encoding="utf-8") == GERMAN
     assert (folder / "my/mine.train.en").read_text(encoding="utf-8") == ENGLISH
     after = read_yaml(Path("params.yaml"))
-    assert after["training"].pop("mine") == suggestion.training(PAIRS, PAIRS * 4)
+    assert after["training"].pop("mine") == training_length.suggest(PAIRS, PAIRS * 4)
     assert after["build"]["corpora"].pop() == "mine"
     assert after == before
     catalogue.check()
@@ -363,7 +364,7 @@ def test_a_table(folder, run, columns, found):
     rows = zip(GERMAN.splitlines(), ENGLISH.splitlines(), strict=True)
     (folder / "both.txt").write_text("".join(f"{one}\t{two}\tx\n" for one, two in rows), encoding="utf-8")
     said = run("new-corpus", "mine", "--table", "both.txt", *LANGUAGES, *columns)
-    assert said == (0, "corpora/mine.yaml: 500 pairs; `make repro` builds it\n", "")
+    assert said == (0, SAID, "")
     assert corpus()["parts"]["train"] == {"kind": "local", "table": "my/mine.train.tsv", **found}
 
 
@@ -383,7 +384,8 @@ def test_a_table_in_which_one_row_lacks_a_column(folder, refused):
 def test_a_data_set_of_the_hub(folder, run, columns, found):
     """Nothing is fetched, nothing counted: what is in `default` of training holds."""
     said = run("new-corpus", "mine", "--hub", "a/b", *LANGUAGES, *columns, "--only")
-    assert said == (0, "corpora/mine.yaml: the data set a/b; `make repro` builds it\n", "")
+    updates = f"training.default in params.yaml: {read_yaml(Path('params.yaml'))['training']['default']['updates']:,}"
+    assert said == (0, f"corpora/mine.yaml: the data set a/b; {updates} updates; `make repro` builds it\n", "")
     where = {"kind": "hub", "dataset": "a/b", "revision": "main", "split": "train"}
     assert corpus()["parts"] == {"train": where | found}
     assert read_yaml(Path("params.yaml"))["training"]["mine"] == {}

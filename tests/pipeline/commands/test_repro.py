@@ -68,9 +68,9 @@ def lane(system: str) -> str:
 
 def test_what_they_share_comes_first_and_the_report_last(folder, run):
     assert run("repro").status == 0
-    shared, *lanes, last = called()
+    shared, *builds, last = called()
     assert (shared, last) == ("repro encode@phrasebook_fr_en-bpe_2k", "repro")
-    assert sorted(lanes) == [lane(system) for system in SYSTEMS]
+    assert sorted(builds) == [lane(system) for system in SYSTEMS]
 
 
 def test_each_line_stands_behind_the_name_of_its_system(folder, run):
@@ -191,7 +191,7 @@ def test_the_cores_of_this_process():
 
 def test_what_tells_systems_apart(folder):
     build = Build.load("build").model_copy(update={"sizes": ["tiny", "small"]})
-    lanes = repro.Lanes(build, 2)
-    assert lanes.label(build.systems()[0]) == "rnn_encdec-tiny"
+    builds = repro.ParallelBuild(build, 2)
+    assert builds.label(build.systems()[0]) == "rnn_encdec-tiny"
     one = build.model_copy(update={"models": ["rnnsearch"], "sizes": ["tiny"]})
-    assert repro.Lanes(one, 2).label(one.systems()[0]) == "rnnsearch"
+    assert repro.ParallelBuild(one, 2).label(one.systems()[0]) == "rnnsearch"

@@ -43,7 +43,7 @@ def test_only_a_line_feed_ends_a_line():
 def test_two_origins_are_refused(tmp_path):
     with pytest.raises(DataError) as caught:
         sentences.lines("le chat", tmp_path / "text.txt", 200)
-    assert str(caught.value) == ("--file: must stand without a sentence, got 'le chat' too; expected one of the two")
+    assert str(caught.value) == ("--file: must stand alone, got 'le chat' too; expected one of the two")
 
 
 def test_a_missing_file_is_named(tmp_path):

@@ -42,9 +42,9 @@ def test_every_file_of_ones_own_is_noted_and_nothing_else(project):
 def test_only_files_that_dvc_watches_may_be_named():
     assert list(local.faults(download())) == []
     assert list(local.faults(download("/data/train.fr", "my/../train.en"))) == [
-        "parts.train.source: must stand in my/, which DVC watches, got '/data/train.fr'; expected my/train.fr, "
+        "parts.train.source: must be in my/, which DVC watches, got '/data/train.fr'; expected my/train.fr, "
         "or a link there",
-        "parts.train.target: must stand in my/, which DVC watches, got 'my/../train.en'; expected my/train.en, "
+        "parts.train.target: must be in my/, which DVC watches, got 'my/../train.en'; expected my/train.en, "
         "or a link there",
     ]
     assert len(list(local.faults(download(".", "my.en")))) == 2
@@ -77,10 +77,10 @@ def test_an_experiment_elsewhere_finds_the_files_of_its_project(project, monkeyp
     expected = local.checksums(download())
     here = project / ".dvc/tmp/exps/tmp1234"
     monkeypatch.chdir(here)
-    local.bring()
+    local.link_into_experiment()
     assert local.checksums(download()) == expected
     assert not (here / "my/.gitignore").is_symlink()
-    local.bring()  # a further corpus
+    local.link_into_experiment()  # a further corpus
     assert sorted(path.name for path in (here / "my").rglob("*")) == [
         ".gitignore",
         "sets",
@@ -91,7 +91,7 @@ def test_an_experiment_elsewhere_finds_the_files_of_its_project(project, monkeyp
 
 
 def test_nothing_is_linked_in_the_project_itself(project):
-    local.bring()
+    local.link_into_experiment()
     assert not any(path.is_symlink() for path in project.rglob("*"))
 
 

@@ -331,7 +331,7 @@ def test_a_redirection_from_https_to_http_wants_a_checksum() -> None:
         transfer.moved(place, place, target, verified=False)
     assert str(error.value) == (
         f"{place}: redirected from https to {target}, where anyone on the way may change it; "
-        "expected https, or a sha256 in params.yaml"
+        "expected https, or a sha256 in corpora/<corpus>.yaml"
     )
 
 

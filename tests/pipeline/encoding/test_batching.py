@@ -256,8 +256,8 @@ def test_counts_are_those_of_the_padded_batches(part):
         batches = update.micro_batches.values()
         sides = [side for batch in batches for side in (batch.source, batch.target_output)]
         assert update.tokens == sum(int((batch.target_output != ids.PAD).sum()) for batch in batches)
-        assert update.real == sum(int((side != ids.PAD).sum()) for side in sides)
-        assert update.computed == sum(side.numel() for side in sides)
+        assert update.num_real_positions == sum(int((side != ids.PAD).sum()) for side in sides)
+        assert update.num_positions == sum(side.numel() for side in sides)
 
 
 @pytest.mark.parametrize("size", [2, 3, 9])

@@ -70,9 +70,11 @@ def test_another_seed_carves_other_pairs():
     assert hold_out(PAIRS, section(seed=1), "x") != hold_out(PAIRS, section(seed=2), "x")
 
 
-def test_held_out_and_left_are_all():
+def test_held_out_and_remaining_are_all():
     held_out = hold_out(PAIRS, section(), "x")
-    assert sorted([*held_out["validation"], *held_out["test"], *splits.left(PAIRS, section())]) == sorted(PAIRS)
+    assert sorted([*held_out["validation"], *held_out["test"], *splits.remaining_pairs(PAIRS, section())]) == sorted(
+        PAIRS
+    )
 
 
 def test_one_part_alone_is_carved():
@@ -83,7 +85,7 @@ def test_one_part_alone_is_carved():
 def test_nothing_is_carved_where_the_corpus_brings_all():
     brings = section(validation_share=0.0, test_share=0.0)
     assert hold_out(iter(PAIRS), brings, "x") == {}
-    assert list(splits.left(PAIRS, brings)) == PAIRS
+    assert list(splits.remaining_pairs(PAIRS, brings)) == PAIRS
 
 
 def test_a_share_too_small_to_carve_a_pair():

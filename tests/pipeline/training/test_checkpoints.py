@@ -24,8 +24,8 @@ class Interrupt(Exception):
     """Stands for a kill."""
 
 
-def step(update, *, real=15, computed=20):
-    return Step(Position(update, 0, update - 1), 2.0, 0.5, 9, 0.1, real, computed)
+def step(update, *, num_real_positions=15, num_positions=20):
+    return Step(Position(update, 0, update - 1), 2.0, 0.5, 9, 0.1, num_real_positions, num_positions)
 
 
 def start(folder, seed=7, **kinds):
@@ -43,7 +43,7 @@ def follow(folder, *, kill_after=None, seed=7, **kinds):
     updates = load_batches(BatchSampler(PART, SETTINGS, learning.batches), PART, state.next, SETTINGS.updates)
     steps = []
     last, seed = SETTINGS.updates, SETTINGS.seed
-    for done in train(model, optimizer, updates, learning, width=16, last=last, seed=seed, ranks=Ranks()):
+    for done in train(model, optimizer, updates, learning, width=16, updates=last, seed=seed, ranks=Ranks()):
         steps.append(done)
         state = state.after(done)
         if done.update in LOSSES:

@@ -41,7 +41,9 @@ def made_of(update, *batches):
 def run(model, updates, learning, *, seed=1):
     """The steps of a training; the optimizer starts afresh."""
     return list(
-        train(model, learning.optimizer.build(model), updates, learning, width=WIDTH, last=9, seed=seed, ranks=Ranks())
+        train(
+            model, learning.optimizer.build(model), updates, learning, width=WIDTH, updates=9, seed=seed, ranks=Ranks()
+        )
     )
 
 
@@ -72,7 +74,7 @@ def test_gradient_is_that_of_the_mean_and_clipped(clip):
         lambda *_: seen.append(torch.cat([weight.grad.flatten() for weight in model.parameters()]))
     )
     given = batch(*range(8))
-    [step] = list(train(model, optimizer, [made_of(1, given)], learning, width=WIDTH, last=9, seed=1, ranks=Ranks()))
+    [step] = list(train(model, optimizer, [made_of(1, given)], learning, width=WIDTH, updates=9, seed=1, ranks=Ranks()))
     logits = plain.logits(plain.hidden(given.source, given.target_input)).flatten(0, 1)
     nn.functional.cross_entropy(logits, given.target_output.flatten(), ignore_index=0, label_smoothing=0.1).backward()
     expected = torch.cat([weight.grad.flatten() for weight in plain.parameters()])
@@ -152,12 +154,14 @@ def test_what_a_step_counts():
     [step] = run(build(), [made_of(1, batch(0, 1, 2), batch(3))], samples.learning())
     lengths = [len(line) + 1 for line in LINES[:4]]
     assert step.tokens == sum(lengths)
-    assert step.real == 2 * sum(lengths)
-    assert step.computed == 2 * (3 * max(lengths[:3]) + lengths[3])
+    assert step.num_real_positions == 2 * sum(lengths)
+    assert step.num_positions == 2 * (3 * max(lengths[:3]) + lengths[3])
 
 
 def test_what_is_logged_of_a_step():
-    step = Step(Position(3, 0, 2), loss=2.0, grad_norm=0.5, tokens=9, learning_rate=0.1, real=15, computed=20)
+    step = Step(
+        Position(3, 0, 2), loss=2.0, grad_norm=0.5, tokens=9, learning_rate=0.1, num_real_positions=15, num_positions=20
+    )
     assert step.update == 3
     assert step.metrics() == {
         "train_loss": 2.0,
@@ -233,7 +237,7 @@ def test_the_caller_may_judge_in_between():
     """A step puts the model back into training, and leaves no gradient behind."""
     model, learning = build(dropout=0.5), samples.learning()
     optimizer, given = learning.optimizer.build(model), [made_of(1, batch(0)), made_of(2, batch(0))]
-    steps = train(model, optimizer, given, learning, width=WIDTH, last=9, seed=1, ranks=Ranks())
+    steps = train(model, optimizer, given, learning, width=WIDTH, updates=9, seed=1, ranks=Ranks())
     next(steps)
     assert all(weight.grad is None for weight in model.parameters())
     model.eval()
@@ -246,7 +250,9 @@ def test_a_loss_that_is_no_number_is_named(value, said):
     model = build()
     given = [made_of(1, batch(0), batch(1)), made_of(2, batch(0), batch(3, 1, 4, 5, 9, 2))]
     learning = samples.learning()
-    steps = train(model, learning.optimizer.build(model), given, learning, width=WIDTH, last=9, seed=1, ranks=Ranks())
+    steps = train(
+        model, learning.optimizer.build(model), given, learning, width=WIDTH, updates=9, seed=1, ranks=Ranks()
+    )
     next(steps)
     before = weights(model)
     with torch.no_grad():

@@ -9,8 +9,8 @@ from pipeline.training.loop import Step
 from pipeline.training.state import TrainState
 
 
-def step(update, *, real=15, computed=20):
-    return Step(Position(update, 0, update - 1), 2.0, 0.5, 9, 0.1, real, computed)
+def step(update, *, num_real_positions=15, num_positions=20):
+    return Step(Position(update, 0, update - 1), 2.0, 0.5, 9, 0.1, num_real_positions, num_positions)
 
 
 def validated(losses):
@@ -28,9 +28,9 @@ def test_a_state_goes_through_json():
 
 
 def test_a_state_counts():
-    state = TrainState().after(step(1)).after(step(2, real=5, computed=20))
+    state = TrainState().after(step(1)).after(step(2, num_real_positions=5, num_positions=20))
     assert state.next == Position(update=3, epoch=0, offset=2)
-    assert (state.real, state.computed, state.padding_share()) == (20, 40, 0.5)
+    assert (state.num_real_positions, state.num_positions, state.padding_share()) == (20, 40, 0.5)
     assert TrainState().next == START == Position(1, 0, 0)
 
 

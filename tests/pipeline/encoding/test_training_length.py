@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from pipeline.encoding import suggestion
+from pipeline.encoding import training_length
 from pipeline.encoding.budget import Training
 from pipeline.params import DEFAULT
 from pipeline.preparation.splits import Splitting
@@ -17,9 +17,9 @@ WORDS = [1, 8, 500]  # a pair
 @pytest.mark.parametrize("words", WORDS)
 @pytest.mark.parametrize("pairs", PAIRS)
 def test_it_is_right_beside_the_default_values(pairs, words):
-    found = suggestion.training(pairs, pairs * words)
+    found = training_length.suggest(pairs, pairs * words)
     training = Training.model_validate(published.PARAMS["training"][DEFAULT] | found)
-    assert 10 <= training.updates <= suggestion.LONGEST
+    assert 10 <= training.updates <= training_length.LONGEST
     assert training.updates % training.validation_interval == 0
     assert training.updates / training.checkpoint_interval >= 5
     assert training.tokens_per_batch <= 12_500
@@ -31,19 +31,19 @@ def test_it_is_right_beside_the_default_values(pairs, words):
     [("", 0), ("  ", 0), ("a black cat", 3), ("一只黑猫在房子里睡觉。", 5), ("猫", 1), ("고양이가 집에서 잔다.", 4)],
 )
 def test_words_are_counted_in_scripts_without_spaces_too(line, words):
-    assert suggestion.count_words(line) == words
+    assert training_length.count_words(line) == words
 
 
 def test_one_word_is_enough():
-    assert suggestion.training(1, 1)["updates"] == 10
+    assert training_length.suggest(1, 1)["updates"] == 10
 
 
 @pytest.mark.parametrize("words", WORDS)
 def test_more_pairs_of_a_band_are_no_shorter_a_training(words):
-    bounds = [1, *(band.below for band in suggestion.BANDS[:-1]), 10**8]
+    bounds = [1, *(band.below for band in training_length.BANDS[:-1]), 10**8]
     for low, high in itertools.pairwise(int(bound) for bound in bounds):
         sizes = [low, (low + high) // 2, high - 1]
-        updates = [suggestion.training(pairs, pairs * words)["updates"] for pairs in sizes]
+        updates = [training_length.suggest(pairs, pairs * words)["updates"] for pairs in sizes]
         assert updates == sorted(updates)
 
 
@@ -58,12 +58,12 @@ def test_more_pairs_of_a_band_are_no_shorter_a_training(words):
     ],
 )
 def test_updates_by_hand(pairs, words, updates):
-    assert suggestion.training(pairs, pairs * words)["updates"] == pytest.approx(updates, rel=0.05)
+    assert training_length.suggest(pairs, pairs * words)["updates"] == pytest.approx(updates, rel=0.05)
 
 
 @pytest.mark.parametrize(("pairs", "threads"), [(99_999, 1), (100_000, 0)])
 def test_a_large_corpus_takes_all_cores(pairs, threads):
-    assert suggestion.training(pairs, pairs * 10)["threads"] == threads
+    assert training_length.suggest(pairs, pairs * 10)["threads"] == threads
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_a_large_corpus_takes_all_cores(pairs, threads):
     [(1, 0.1), (9_999, 0.1), (10_000, 0.1), (29_000, 0.034), (1_000_000, 0.001), (3_000_000, 0.00033)],
 )
 def test_a_thousand_of_many_are_held_out_and_a_tenth_of_few(pairs, share):
-    assert suggestion.held_out_share(pairs) == share
+    assert training_length.held_out_share(pairs) == share
 
 
 @pytest.mark.parametrize("pairs", PAIRS)
 def test_the_shares_are_right(pairs):
-    share = suggestion.held_out_share(pairs)
+    share = training_length.held_out_share(pairs)
     both = {"validation_share": share, "test_share": share}
     Splitting.model_validate(published.PARAMS["split"] | {"carve_by": "source"} | both)
     assert pairs * share <= 1_050

@@ -1,4 +1,4 @@
-"""A training budget that suits a corpus of some size, to start from."""
+"""A training length, and a share to hold out, that suit the size of a new corpus: a start, not tuned values."""
 
 import unicodedata
 from typing import NamedTuple
@@ -9,7 +9,7 @@ LARGE_PAIRS = 100_000  # from here on a training takes all cores
 
 
 class Band(NamedTuple):
-    """What suits corpora of fewer than `below` pairs."""
+    """The batch size and number of epochs for corpora with fewer than `below` pairs."""
 
     below: float
     tokens_per_update: int
@@ -23,18 +23,18 @@ BANDS = (
     Band(1_000_000, 4000, 10),
     Band(float("inf"), 25_000, 5),
 )
-CHECKPOINTS = 50  # that a training writes
-LONGEST = 100_000  # updates
+CHECKPOINTS = 50  # number that a training writes
+LONGEST = 100_000  # updates, at most
 
 
 def count_words(line: str) -> int:
-    """How many words a line has, about: stretches between spaces, and pairs of wide characters, as Chinese has them."""
+    """About how many words a line has: texts between spaces or, as in Chinese, pairs of wide characters."""
     num_wide = sum(unicodedata.east_asian_width(character) == "W" for character in line)
     return max(len(line.split()), num_wide // CHARACTERS_PER_WORD)
 
 
-def training(num_pairs: int, num_words: int) -> dict[str, int]:
-    """Keys of `training.<corpus>`, for so many pairs with so many words of the target language."""
+def suggest(num_pairs: int, num_words: int) -> dict[str, int]:
+    """Keys of `training.<corpus>` for a corpus of this many pairs and words of the target language."""
     band = next(band for band in BANDS if num_pairs < band.below)
     updates = min(band.epochs * num_words * TOKENS_PER_WORD / band.tokens_per_update, LONGEST)
     checkpoint_interval = max(2, round(updates / CHECKPOINTS))
@@ -51,5 +51,5 @@ def training(num_pairs: int, num_words: int) -> dict[str, int]:
 
 
 def held_out_share(num_pairs: int) -> float:
-    """The share of the pairs to hold out for validation, or to test on: 1,000 of many, a tenth of few."""
+    """The share of the pairs to hold out for validation, or for testing: 1,000 pairs, but at most a tenth."""
     return float(f"{min(0.1, 1000 / num_pairs):.2g}")
