@@ -134,7 +134,10 @@ def test_files_that_are_missing_are_named(project):
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        ("[]", "should be a valid dictionary or instance of Translating, got []; expected what the stage writes"),
+        (
+            "[]",
+            "should be a valid dictionary or instance of TrainingForTranslator, got []; expected what the stage writes",
+        ),
         ("{}", "fingerprint: field required; expected what the stage writes"),
         ("{", "not valid JSON, got line 1 column 2; expected what an earlier stage writes"),
         (
