@@ -132,8 +132,8 @@ def test_exact_counts_whole_sentences(monkeypatch):
 def test_an_update_has_so_many_sentences(monkeypatch):
     seen = []
 
-    def train(model, optimizer, updates, learning, **rest):
-        seen.extend(updates)
+    def train(model, optimizer, batches, learning, **rest):
+        seen.extend(batches)
         yield from ()
 
     monkeypatch.setattr(copy_task, "train", train)
