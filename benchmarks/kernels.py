@@ -1,0 +1,106 @@
+"""What each kernel buys: trainings and searches with it, and with plain torch in its place, in turn on one machine.
+
+    python benchmarks/kernels.py multi30k_de_en-bpe_8k-transformer_prenorm-small
+
+`dvc repro` must have built the system, a Transformer whose matrices are all tied. A kernel that buys less than
+10 % of something that a user runs is taken out.
+"""
+
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import torch
+import typer
+from contestants.machine import describe
+from contestants.shapes import training_job
+from contestants.turn import HERE, OURS, run
+from decode_speed import SYSTEM, write
+
+from pipeline import files
+from pipeline.corpora import parts
+from pipeline.decoding.translate import Decoding
+from pipeline.decoding.translator import Translator
+from pipeline.system import System
+
+AS_IS = "none"
+TRAINING = {
+    "fp32": ("dropout", "cross_entropy"),
+    "bf16": ("dropout", "cross_entropy", "linear", "attention"),
+}
+DECODING = ("prepack", "side_by_side")
+
+
+def main(
+    system: Annotated[str, typer.Argument(help="Id of a built system.")] = SYSTEM,
+    part: Annotated[str, typer.Argument(help="Part of its corpus that is translated.")] = "test",
+    size: Annotated[str, typer.Option(help="Transformer that is trained: small or base.")] = "small",
+    positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 1500,
+    updates: Annotated[int, typer.Option(min=1, help="Updates that are timed.")] = 60,
+    warm_up: Annotated[int, typer.Option(min=1, help="Updates before them.")] = 15,
+    batch: Annotated[int, typer.Option(help="Source pieces of a batch that is translated.")] = 2000,
+    sentences: Annotated[int, typer.Option(help="How many lines of the part.")] = 1000,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn.")] = 3,
+    threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
+) -> None:
+    """Print a table: seconds, and how many times as long a task takes without a kernel, round by round."""
+    print(f"{describe()}; {threads} threads; {size}, updates of {positions} positions; {system}, {part}\n")
+    print("| task | without | seconds | times as long | each round |")
+    print("| :--- | :--- | ---: | ---: | :--- |")
+    data = System.parse(system).encoded
+    with tempfile.TemporaryDirectory() as folder:
+        for task, kernels, script, given in (
+            *trainings(data, size, positions=positions, updates=updates, warm_up=warm_up),
+            *searches(System.parse(system), part, Path(folder), sentences, batch, threads),
+        ):
+            commands = {name: command(name, script) for name in (AS_IS, *kernels)}
+            seconds: dict[str, list[float]] = {name: [] for name in commands}
+            for seed in range(1, rounds + 1):
+                for name, words in commands.items():
+                    found = run(words, given | ({"seed": seed} if "precision" in given else {}), threads)
+                    seconds[name].append(found["seconds"])
+            for name, taken in seconds.items():
+                print(row(task, name, taken, seconds[AS_IS]), flush=True)
+
+
+def trainings(data: Path, size: str, **lengths: int) -> Iterator[tuple[str, tuple[str, ...], str, dict[str, Any]]]:
+    """Each training: its name, the kernels it uses, the script, the job."""
+    for precision, kernels in TRAINING.items():
+        given = training_job(data, size, precision=precision, **lengths)
+        yield f"training, {precision}", kernels, "training", given
+
+
+def searches(
+    system: System, part: str, folder: Path, sentences: int, batch: int, threads: int
+) -> Iterator[tuple[str, tuple[str, ...], str, dict[str, Any]]]:
+    """Each search, likewise."""
+    translator = Translator.load(system)
+    lines = list(files.read_lines(parts.paths(system.split, part)[0]))[:sentences]
+    given = write(translator, folder, [line.ids for line in translator.read(lines)], Decoding.load("decode"))
+    for beam_size, task in ((1, "greedy search"), (5, "beam search, 5")):
+        yield (
+            task,
+            DECODING,
+            "decoding",
+            given | {"threads": threads, "beam_size": beam_size, "tokens_per_batch": batch},
+        )
+
+
+def command(kernel: str, script: str) -> list[str]:
+    """How a contestant is started without a kernel."""
+    return [sys.executable, str(HERE / "without.py"), kernel, str(HERE / f"{OURS}_{script}.py")]
+
+
+def row(task: str, name: str, taken: list[float], as_is: list[float]) -> str:
+    """A line of the table."""
+    ratios = [a / b for a, b in zip(taken, as_is, strict=True)]
+    each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+    cells = (task, name, f"{statistics.median(taken):.1f}", f"{statistics.median(ratios):.2f}", each)
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    typer.run(main)
