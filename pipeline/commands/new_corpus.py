@@ -57,17 +57,15 @@ def new_corpus(
     project.check_here()
     catalogue.check()
     check_name(name)
-    kinds = {"--source and --target": source or target, "--table": table, "--hub": hub}
-    if sum(one is not None for one in kinds.values()) != 1:
-        given = " and ".join(kind for kind, one in kinds.items() if one is not None) or "none"
-        raise DataError(f"nmt new-corpus: expected one of {', '.join(kinds)}, got {given}")
+    check_one_kind({"--source and --target": source or target, "--table": table, "--hub": hub})
     if table is None and hub is None:
         check_no_column(source_column, target_column)
     train_files = pair_of("", source, target)
     test_files = pair_of("test-", test_source, test_target)
-    source_code = language("--source-language", source_language, source)
-    target_code = language("--target-language", target_language, target)
-    codes = source_code, target_code
+    codes = (
+        language("--source-language", source_language, source),
+        language("--target-language", target_language, target),
+    )
     with rolled_back_by_signals(), Copies(name) as copies:
         if hub is not None:
             train = hub_part(hub, source_column, target_column)
@@ -76,17 +74,36 @@ def new_corpus(
         else:
             assert train_files is not None
             train = copies.pair("train", codes, *train_files)
-        about: dict[str, Any] = {"source_language": source_code, "target_language": target_code}
+        about: dict[str, Any] = {"source_language": codes[0], "target_language": codes[1]}
         about["parts"] = {parts.TRAIN: train}
         if test_files:
             about["parts"][parts.TEST] = copies.pair("test", codes, *test_files)
-        download = copies.originals(about)
-        found = {part: count(part, download) for part, where in download.parts.items() if isinstance(where, Local)}
-        copies.make()
-        write(name, Download.model_validate(about), licence, found.get(parts.TRAIN), only=only)
-        copies.keep()
-    size = f"{found[parts.TRAIN].pairs:,} pairs" if parts.TRAIN in found else f"the data set {hub}"
+        found = add(name, about, copies, licence, only=only)
+    size = f"{found.pairs:,} pairs" if found else f"the data set {hub}"
     print(f"{corpus_file(name)}: {size}; {describe_training(name)}; `make repro` builds it")
+
+
+def add(name: str, about: dict[str, Any], copies: "Copies", licence: str, *, only: bool) -> Found | None:
+    """Count the parts, copy the user's files, write the corpus; what the training part holds, None of a hub's.
+
+    Raises: DataError if the files are no parallel text, ParamsError if the project would have faults with them.
+    """
+    download = copies.originals(about)
+    found = {part: count(part, download) for part, where in download.parts.items() if isinstance(where, Local)}
+    copies.make()
+    write(name, Download.model_validate(about), licence, found.get(parts.TRAIN), only=only)
+    copies.keep()
+    return found.get(parts.TRAIN)
+
+
+def check_one_kind(kinds: dict[str, Any]) -> None:
+    """Check that just one kind of source is given.
+
+    Raises: DataError naming those that are.
+    """
+    if sum(one is not None for one in kinds.values()) != 1:
+        given = " and ".join(kind for kind, one in kinds.items() if one is not None) or "none"
+        raise DataError(f"nmt new-corpus: expected one of {', '.join(kinds)}, got {given}")
 
 
 def describe_training(name: str) -> str:
