@@ -1,5 +1,6 @@
 """One run in MLflow's store."""
 
+import contextlib
 import json
 import logging
 import math
@@ -15,7 +16,8 @@ from pipeline.tracking import database, location, server
 from pipeline.tracking.deadline import Deadline, WatchedClient
 
 if TYPE_CHECKING:
-    from mlflow.entities import Metric
+    from mlflow.entities import Metric, RunTag
+    from mlflow.entities import Run as MlflowRun
 
 T = TypeVar("T")
 Kind = Literal["training", "scoring", "system"]
@@ -24,6 +26,8 @@ FLUSH_SECONDS = 3.0  # after which metrics are sent at the latest
 FLUSH_METRICS = 900  # MLflow refuses batches of more than 1000
 FLUSH_TEXTS = 90  # ... of more than 100 parameters or tags
 SAMPLE_SECONDS = 10.0  # between two readings of the system metrics
+NAMED_SETTINGS = {"decode.beam_size": "beam", "decode.length_penalty": "length penalty"}  # in the name of a scoring
+EXPERIMENT_KIND = "mlflow.experimentKind"  # MLflow 3.17 has a switch in its page instead; other servers read this
 ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -50,7 +54,7 @@ class Store:
         self.kind, self.system, self.stage, self.fingerprint = kind, system, stage, fingerprint
         self.deadline = deadline
         self.created = int(time.time() * 1000)  # before anything is logged, so that time rises with the step
-        self.run_id = self.artifact_uri = ""
+        self.run_id = self.parent_id = self.artifact_uri = ""
         self.last: dict[str, int] = {}  # last step of each metric that the run already held
         self.known: set[str] = set()  # parameters that the run already held
         self.buffer: list[Metric] = []
@@ -82,12 +86,15 @@ class Store:
         if self.kind != "training":
             newest = newest or self._newest({})
         if path:
-            database.settle(path, self.experiment_id, newest)
+            database.settle(path, self.experiment_id, newest.info.run_id if newest else None)
         self.base = path.parent.resolve() if path else location.project()
+        if newest:
+            self._rename(newest)
         if self.kind == "scoring":
-            self.run_id = self._create(parent=newest or self._created_ended())
+            self.parent_id = newest.info.run_id if newest else self._created_ended()
+            self.run_id = self._create(self.parent_id)
         elif self.kind == "system":
-            self.run_id = newest or self._created_ended()
+            self.run_id = newest.info.run_id if newest else self._created_ended()
         else:
             self._open_training(newest, resumed_at)
         # Only read from, never started: its thread would print warnings and errors of its own.
@@ -96,22 +103,27 @@ class Store:
         self.samples = 1 + max((step for name, step in self.last.items() if name.startswith("system/")), default=-1)
 
     def metrics(self, step: int, milliseconds: int, values: Mapping[str, float]) -> None:
-        """Buffer the metrics that the run does not hold yet."""
+        """Buffer the metrics that the run does not hold yet; the training's run gets a copy of its scores."""
         from mlflow.entities import Metric
 
-        for name, value in values.items():
-            if math.isfinite(value) and step > self.last.get(name, -1):
-                self.buffer.append(Metric(name, float(value), milliseconds, step))
+        finite = {name: float(value) for name, value in values.items() if math.isfinite(value)}
+        points = [Metric(name, value, milliseconds, step) for name, value in finite.items()]
+        self.buffer += [point for point in points if step > self.last.get(point.key, -1)]
+        if self.parent_id:
+            self.client.log_batch(self.parent_id, metrics=points)
         self.tick()
 
     def params(self, values: Mapping[str, str]) -> None:
-        """Send the parameters that the run does not hold yet."""
+        """Send the parameters that the run does not hold yet; a scoring is named by its settings of decoding."""
         from mlflow.entities import Param
 
         new = [Param(name, value) for name, value in values.items() if name not in self.known]
         self.known.update(values)
         for some in batches(new, FLUSH_TEXTS):
             self.client.log_batch(self.run_id, params=some)
+        settings = [f"{word} {values[name]}" for name, word in NAMED_SETTINGS.items() if name in values]
+        if self.kind == "scoring" and settings:
+            self.client.update_run(self.run_id, name=run_name(self.system, "score", *settings))
 
     def dataset(self, name: str, digest: str, counts: Mapping[str, int]) -> None:
         """Send the description of one input."""
@@ -137,9 +149,7 @@ class Store:
 
     def tags(self, values: Mapping[str, str]) -> None:
         """Set tags."""
-        from mlflow.entities import RunTag
-
-        self.client.log_batch(self.run_id, tags=[RunTag(name, value) for name, value in values.items()])
+        self.client.log_batch(self.run_id, tags=run_tags(values))
 
     def tick(self) -> None:
         """Sample system metrics and send the buffer, each if it is due."""
@@ -172,8 +182,7 @@ class Store:
             part.clear_metrics()
         self.samples, self.sampled = self.samples + 1, time.monotonic()
 
-    def _open_training(self, newest: str | None, resumed_at: int) -> None:
-        run = self.client.get_run(newest) if newest else None
+    def _open_training(self, run: "MlflowRun | None", resumed_at: int) -> None:
         if run is None or (run.info.status == "FINISHED" and resumed_at == 0):
             self.run_id = self._create()
             return
@@ -186,24 +195,35 @@ class Store:
         self.client.update_run(self.run_id, status="RUNNING")
 
     def _experiment(self, name: str) -> str:
+        """Id of the experiment, marked as one of model training unless the user has chosen another kind."""
         from mlflow.exceptions import MlflowException
 
+        kind = "custom_model_development"  # MLflow has a name for it in its pages only
         if experiment := self.client.get_experiment_by_name(name):
+            if EXPERIMENT_KIND not in experiment.tags:
+                with contextlib.suppress(MlflowException):  # another process was faster, or the user may not
+                    self.client.set_experiment_tag(experiment.experiment_id, EXPERIMENT_KIND, kind)
             return str(experiment.experiment_id)
         try:
-            return str(self.client.create_experiment(name))
+            return str(self.client.create_experiment(name, tags={EXPERIMENT_KIND: kind}))
         except MlflowException:  # another process was faster
             if experiment := self.client.get_experiment_by_name(name):
                 return str(experiment.experiment_id)
             raise
 
-    def _newest(self, tags: Mapping[str, str]) -> str | None:
-        """Id of the newest training run with this system, fingerprint and tags; None if there is none."""
+    def _newest(self, tags: Mapping[str, str]) -> "MlflowRun | None":
+        """The newest training run with this system, fingerprint and tags, whatever its name; None if there is none."""
         wanted = {"nmt.system": self.system, "nmt.fingerprint": self.fingerprint, "nmt.kind": "training", **tags}
         where = " and ".join(f"tags.`{name}` = '{value}'" for name, value in wanted.items())
         order = ["attributes.start_time DESC"]
         runs = self.client.search_runs([self.experiment_id], where, order_by=order, max_results=1)
-        return str(runs[0].info.run_id) if runs else None
+        return runs[0] if runs else None
+
+    def _rename(self, run: "MlflowRun") -> None:
+        """Name and tag a run as today if an earlier version named it, by its system's id; a user's name stays."""
+        if run.info.run_name == self.system != run_name(self.system):
+            self.client.update_run(run.info.run_id, name=run_name(self.system))
+            self.client.log_batch(run.info.run_id, tags=run_tags(system_tags(self.system)))
 
     def _create(self, parent: str | None = None) -> str:
         tags = {
@@ -212,7 +232,9 @@ class Store:
             "nmt.kind": "scoring" if parent else "training",
             "nmt.folder": location.folder(),
             "dvc.stage": self.stage,
+            **system_tags(self.system),
             **experiment_tag(),
+            "mlflow.user": user(),
             "mlflow.source.name": f"stages/{self.stage.split('@')[0]}.py",
             "mlflow.source.type": "LOCAL",
         }
@@ -220,7 +242,7 @@ class Store:
             tags["mlflow.source.git.commit"] = commit
         if parent:
             tags["mlflow.parentRunId"] = parent
-        name = f"{self.system} score" if parent else self.system
+        name = run_name(self.system, "score") if parent else run_name(self.system)
         return str(self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
 
     def _created_ended(self) -> str:
@@ -228,6 +250,46 @@ class Store:
         run_id = self._create()
         self.client.set_terminated(run_id)
         return run_id
+
+
+def run_name(system: str, *first: str) -> str:
+    """What MLflow's list calls a run: words such as `score`, then the system, what differs most first.
+
+    The list cuts names off, and all systems of a corpus begin with the same letters.
+    """
+    match system.split("-"):
+        case corpus, vocabulary, model, size:
+            parts = [f"{model}-{size}", vocabulary, corpus]
+        case _:
+            parts = [system]
+    return " · ".join([", ".join(first), *parts] if first else parts)
+
+
+def system_tags(system: str) -> dict[str, str]:
+    """The system's id and each of its four names, for MLflow to filter, group and sort by."""
+    match system.split("-"):
+        case corpus, vocabulary, model, size:
+            return {"system": system, "corpus": corpus, "vocabulary": vocabulary, "model": model, "size": size}
+        case _:
+            return {"system": system}
+
+
+def run_tags(values: Mapping[str, str]) -> "list[RunTag]":
+    """Tags as MLflow's client takes them."""
+    from mlflow.entities import RunTag
+
+    return [RunTag(name, value) for name, value in values.items()]
+
+
+def user() -> str:
+    """Who runs this, as MLflow itself would say."""
+    from mlflow.tracking.context.default_context import DefaultRunContext
+
+    context: Any = DefaultRunContext()  # untyped in MLflow
+    try:
+        return str(context.tags()["mlflow.user"])
+    except (KeyError, OSError, RuntimeError):  # a container's user id without a name or a home
+        return "unknown"
 
 
 def experiment_tag() -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Runs in MLflow and in the local log: resumed without doubled points, and unharmed by a store that fails."""
 
 import errno
+import getpass
 import json
 import os
 import resource
@@ -25,6 +26,7 @@ from pipeline.tracking import store as tracking_store
 from pipeline.tracking.deadline import Deadline
 
 SYSTEM = "toy-bpe-model-tiny"
+NAME = "model-tiny · bpe · toy"
 
 
 @pytest.fixture(autouse=True)
@@ -100,13 +102,16 @@ def test_run_holds_everything(
         run.tags(**{"nmt.note": "yes"})
     (found,) = runs(client, "all")
     assert found.info.status == "FINISHED"
-    assert found.info.run_name == SYSTEM
+    assert found.info.run_name == NAME
     assert found.data.params == {"training.seed": "1", "training.schedule.kind": "noam", "width": "8"}
     assert found.data.metrics["train_loss"] == 2.5
     assert "validation_loss" not in found.data.metrics
     assert "system/cpu_utilization_percentage" in found.data.metrics
     assert found.data.tags["dvc.stage"] == "train"
-    assert found.data.tags["nmt.system"] == SYSTEM
+    assert found.data.tags["nmt.system"] == found.data.tags["system"] == SYSTEM
+    names = [found.data.tags[axis] for axis in ("corpus", "vocabulary", "model", "size")]
+    assert names == ["toy", "bpe", "model", "tiny"]
+    assert found.data.tags["mlflow.user"] == getpass.getuser()
     assert found.data.tags["nmt.note"] == "yes"
     assert found.data.tags["mlflow.source.name"] == "stages/train.py"
     (given,) = found.inputs.dataset_inputs
@@ -195,12 +200,77 @@ def test_each_scoring_is_a_child_of_the_newest_training(client: Any, tmp_path: P
     for beam_size in (1, 5):
         log = tmp_path / "score.jsonl"
         with tracking.scoring_run(SYSTEM, stage="score", fingerprint="parent", log=log) as run:
-            run.params({"beam_size": beam_size})
+            run.params({"decode": {"beam_size": beam_size, "length_penalty": 0.6}})
             run.log(0, **{"test/bleu": 40.0})
     _, parent, *children = runs(client, "parent")
-    assert [child.data.params["beam_size"] for child in children] == ["1", "5"]
+    assert [child.data.params["decode.beam_size"] for child in children] == ["1", "5"]
     assert {child.data.tags["mlflow.parentRunId"] for child in children} == {parent.info.run_id}
+    names = [f"score, beam {size}, length penalty 0.6 · {NAME}" for size in (1, 5)]
+    assert [child.info.run_name for child in children] == names
     assert logged(log) == [0]
+
+
+def test_training_shows_the_scores_of_its_last_scoring(client: Any, tmp_path: Path) -> None:
+    train(tmp_path / "train.jsonl", "scored", 0, 2)
+    for score in (41.0, 40.0):
+        with tracking.scoring_run(SYSTEM, stage="score", fingerprint="scored", log=tmp_path / "score.jsonl") as run:
+            run.log(0, **{"test/bleu": score, "test/chrf": float("nan")})
+    with tracking.system_run(SYSTEM, stage="report", fingerprint="scored"):
+        pass
+    parent, first, second = runs(client, "scored")
+    assert [found.data.metrics["test/bleu"] for found in (parent, first, second)] == [40.0, 41.0, 40.0]
+    assert "test/chrf" not in parent.data.metrics
+    assert steps(client, parent) == [1, 2]
+    assert [found.info.run_name for found in (parent, first)] == [NAME, f"score · {NAME}"]
+    assert parent.info.status == "FINISHED"
+
+
+@pytest.mark.parametrize("given", [SYSTEM, "named by a user"])
+def test_run_of_an_earlier_version_is_found_and_named_anew(client: Any, tmp_path: Path, given: str) -> None:
+    """Its name was the system's id, and it had no tags for the system's names; a name that a user gave it stays."""
+    log = tmp_path / "log.jsonl"
+    train(log, given, 0, 3, status="KILLED")
+    (old,) = runs(client, given)
+    client.update_run(old.info.run_id, name=given)
+    for tag in ("system", "corpus", "vocabulary", "model", "size"):
+        client.delete_tag(old.info.run_id, tag)
+    train(log, given, 3, 5)
+    (found,) = runs(client, given)
+    assert found.info.run_id == old.info.run_id
+    assert found.info.status == "FINISHED"
+    assert steps(client, found) == [1, 2, 3, 4, 5]
+    assert found.info.run_name == (NAME if given == SYSTEM else given)
+    assert found.data.tags.get("model") == ("model" if given == SYSTEM else None)
+
+
+def test_experiment_is_marked_as_model_training(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that an earlier version created too; a kind that the user chose stays."""
+    chosen = {"new": "custom_model_development", "old": "custom_model_development", "user's": "regression"}
+    client.create_experiment("old")
+    client.create_experiment("user's", tags={"mlflow.experimentKind": "regression"})
+    for name, kind in chosen.items():
+        monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", name)
+        with tracking.system_run(SYSTEM, stage="report", fingerprint="kind"):
+            pass
+        assert client.get_experiment_by_name(name).tags["mlflow.experimentKind"] == kind
+
+
+def test_experiment_that_cannot_be_marked_is_used(
+    client: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from mlflow import MlflowClient
+    from mlflow.exceptions import MlflowException
+
+    def refuse(*_: object) -> None:
+        raise MlflowException("UNIQUE constraint failed: experiment_tags.key")
+
+    experiment = client.create_experiment("unmarked")
+    monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", "unmarked")
+    monkeypatch.setattr(MlflowClient, "set_experiment_tag", refuse)
+    with tracking.system_run(SYSTEM, stage="report", fingerprint="unmarked"):
+        pass
+    assert [found.info.run_name for found in client.search_runs([experiment])] == [NAME]
+    assert not warnings(capfd)
 
 
 def test_report_adds_to_the_training_or_stands_in_for_it(client: Any, tmp_path: Path) -> None:

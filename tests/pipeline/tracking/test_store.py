@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.system import System
 from pipeline.tracking import database as tracking_database
 from pipeline.tracking import store as tracking_store
 from pipeline.tracking.deadline import Deadline
@@ -21,6 +22,30 @@ def test_opening_a_store_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(TimeoutError):
         store.open(0)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_names_begin_with_what_differs() -> None:
+    system = System("phrasebook_fr_en", "bpe_2k", "rnnsearch", "tiny")
+    name = "rnnsearch-tiny · bpe_2k · phrasebook_fr_en"
+    assert tracking_store.run_name(system.id) == name
+    assert tracking_store.run_name(system.id, "score", "beam 5") == f"score, beam 5 · {name}"
+    assert tracking_store.system_tags(system.id) == {"system": system.id, **system._asdict()}
+
+
+def test_an_id_of_other_parts_is_the_name() -> None:
+    assert tracking_store.run_name("toy") == "toy"
+    assert tracking_store.system_tags("toy") == {"system": "toy"}
+
+
+def test_a_user_without_a_name_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("getpass.getuser", lambda: "somebody")
+    assert tracking_store.user() == "somebody"
+
+    def nameless() -> str:
+        raise KeyError("getpwuid(): uid not found: 12345")
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    assert tracking_store.user() == "unknown"
 
 
 def test_batches() -> None:
