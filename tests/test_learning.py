@@ -28,7 +28,9 @@ def assert_learns(name, *, enough, reverse, batch_size, updates, length):
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("reverse", [False, True], ids=["copy", "reverse"])
+@pytest.mark.parametrize(
+    "reverse", [pytest.param(False, marks=pytest.mark.slow, id="copy"), pytest.param(True, id="reverse")]
+)
 def test_five_digits_never_seen_come_out_exactly(name, reverse):
     assert_learns(name, enough=0.9, reverse=reverse, batch_size=80, updates=2000, length=5)
 
