@@ -31,7 +31,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "system": {"params"},
     "device": set(),
     "fingerprint": {"params", "files"},
-    "tracking": {"params", "files", "terminal"},
+    "tracking": {"system", "params", "files", "terminal"},
     "phrasebook": {"params", "files", "seeding"},
     "corpora": {"phrasebook", "params", "files", "seeding", "progress", "terminal"},
     "preparation": {"corpora.parts", "params", "files", "seeding", "progress", "summaries", "terminal"},

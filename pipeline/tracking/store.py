@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from pipeline.system import System
 from pipeline.tracking import database, location, server
 from pipeline.tracking.deadline import Deadline, WatchedClient
 
@@ -257,21 +258,23 @@ def run_name(system: str, *first: str) -> str:
 
     The list cuts names off, and all systems of a corpus begin with the same letters.
     """
-    match system.split("-"):
-        case corpus, vocabulary, model, size:
-            parts = [f"{model}-{size}", vocabulary, corpus]
-        case _:
-            parts = [system]
+    known = parsed(system)
+    parts = [f"{known.model}-{known.size}", known.vocabulary, known.corpus] if known else [system]
     return " · ".join([", ".join(first), *parts] if first else parts)
 
 
 def system_tags(system: str) -> dict[str, str]:
     """The system's id and each of its four names, for MLflow to filter, group and sort by."""
-    match system.split("-"):
-        case corpus, vocabulary, model, size:
-            return {"system": system, "corpus": corpus, "vocabulary": vocabulary, "model": model, "size": size}
-        case _:
-            return {"system": system}
+    known = parsed(system)
+    return {"system": system} | (known._asdict() if known else {})
+
+
+def parsed(system: str) -> System | None:
+    """The system of an id; None if it is not an id."""
+    try:
+        return System.parse(system)
+    except ValueError:
+        return None
 
 
 def run_tags(values: Mapping[str, str]) -> "list[RunTag]":
