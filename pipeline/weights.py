@@ -1,4 +1,6 @@
-"""Loads the averaged weights of a built system into its network."""
+"""Loads the weights of a trained network from a file."""
+
+from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
@@ -6,15 +8,13 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from pipeline.files import DataError
-from pipeline.system import System
 
 
-def load(net: nn.Module, system: System) -> None:
-    """Load the weights that the stage `average` wrote for a system into its network.
+def load(net: nn.Module, path: Path, expected: str) -> None:
+    """Load the weights at `path` into their network; `expected` says in messages what should be there.
 
     Raises: DataError if they are missing, broken, not finite or another network's.
     """
-    path = system.weights
     try:
         weights = load_file(path)
     except FileNotFoundError:
@@ -24,7 +24,7 @@ def load(net: nn.Module, system: System) -> None:
     else:
         what = misfit(weights, net.state_dict())
     if what:
-        raise DataError(f"{path}: {what}; expected what `dvc repro average@{system.id}` builds")
+        raise DataError(f"{path}: {what}; expected {expected}")
     net.load_state_dict(weights)
 
 

@@ -1,5 +1,7 @@
 """The weights of another network, broken or not finite ones are refused, each by its text."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -7,9 +9,8 @@ from torch import nn
 
 from pipeline import weights
 from pipeline.files import DataError
-from pipeline.system import System
 
-SYSTEM = System.parse("a-b-c-d")
+PATH, EXPECTED = Path("runs/model.safetensors"), "what a stage builds"
 
 
 @pytest.fixture
@@ -21,7 +22,7 @@ def net():
 def save(tmp_path, monkeypatch, net):
     """Save the weights of `net`, some changed, where those of the system stand."""
     monkeypatch.chdir(tmp_path)
-    path = SYSTEM.weights
+    path = PATH
     path.parent.mkdir(parents=True)
 
     def save_changed(**changed):
@@ -34,7 +35,7 @@ def save(tmp_path, monkeypatch, net):
 
 def test_weights_are_loaded_as_they_were_saved(save, net):
     save(bias=torch.tensor([7.0]))
-    weights.load(net, SYSTEM)
+    weights.load(net, PATH, EXPECTED)
     assert net.bias.tolist() == [7.0]
 
 
@@ -55,8 +56,8 @@ OTHER = "weights of another network than this code's"
 def test_what_does_not_fit_is_named(save, net, changed, what):
     path = save(**changed)
     with pytest.raises(DataError) as caught:
-        weights.load(net, SYSTEM)
-    assert str(caught.value) == f"{path}: {what}; expected what `dvc repro average@{SYSTEM.id}` builds"
+        weights.load(net, PATH, EXPECTED)
+    assert str(caught.value) == f"{path}: {what}; expected {EXPECTED}"
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 100, None])
@@ -64,9 +65,9 @@ def test_broken_files_are_named(save, net, data):
     path = save()
     path.write_bytes(path.read_bytes()[:-1] if data is None else data)
     with pytest.raises(DataError) as caught:
-        weights.load(net, SYSTEM)
+        weights.load(net, PATH, EXPECTED)
     assert str(caught.value).startswith(f"{path}: not a whole file of weights (")
     path.unlink()
     with pytest.raises(DataError) as caught:
-        weights.load(net, SYSTEM)
-    assert str(caught.value) == f"{path}: no such file; expected what `dvc repro average@{SYSTEM.id}` builds"
+        weights.load(net, PATH, EXPECTED)
+    assert str(caught.value) == f"{path}: no such file; expected {EXPECTED}"

@@ -19,6 +19,7 @@ from pipeline.params import nearest
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 SPECIAL = {ids.PAD: "<pad>", ids.UNK: "<unk>", ids.BOS: "<s>", ids.EOS: "</s>"}
+POSITIONS = 2048  # of the longest source or translation, EOS counted
 FILES = {"model.bin", "config.json", *(f"{side}_vocabulary.json" for side in ("shared", "source", "target"))}
 
 
@@ -26,7 +27,19 @@ class ExportError(ValueError):
     """A model cannot be written for CTranslate2."""
 
 
-def save(model: nn.Module, vocabulary: Vocabulary, folder: Path, *, quantization: str, positions: int) -> None:
+def is_supported(model: nn.Module) -> bool:
+    """Whether CTranslate2 can run a model: it has no recurrent decoder."""
+    return isinstance(model, Transformer)
+
+
+def save(
+    model: nn.Module,
+    vocabulary: Vocabulary,
+    folder: Path,
+    *,
+    quantization: str = "float32",
+    positions: int = POSITIONS,
+) -> None:
     """Write a Transformer and its pieces into `folder`; it reads sources without EOS, which CTranslate2 adds.
 
     `quantization` is the type of the weights, by CTranslate2's names. Sentences of more than `positions` pieces (EOS
@@ -35,12 +48,13 @@ def save(model: nn.Module, vocabulary: Vocabulary, folder: Path, *, quantization
     Raises: ExportError if the model is no Transformer (CTranslate2 has no recurrent decoder), the type is unknown or
         the package ctranslate2 is missing.
     """
-    if not isinstance(model, Transformer):
+    if not is_supported(model):
         name = type(model).__module__.rpartition(".")[2]
         raise ExportError(f"ctranslate2: runs Transformers only, got {name}; expected a Transformer")
     known = package().specs.model_spec.ACCEPTED_MODEL_TYPES
     if quantization not in known:
         raise ExportError(f"quantization: unknown type, got {quantization!r}{nearest(quantization, known)}")
+    assert isinstance(model, Transformer)
     spec = specification(model, positions)
     spec.register_source_vocabulary(tokens(vocabulary.source_pieces(range(vocabulary.source_size))))
     spec.register_target_vocabulary(tokens(vocabulary.target_pieces(range(vocabulary.target_size))))

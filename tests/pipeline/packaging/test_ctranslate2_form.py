@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from pipeline import cli, ids
-from pipeline.commands.ctranslate2_export import FILES, ExportError, save, tokens
 from pipeline.decoding.translate import Decoding, translate
+from pipeline.packaging.ctranslate2_form import FILES, ExportError, save, tokens
 from pipeline.vocabularies.vocabulary import Vocabulary
 from tests.toys import networks
 

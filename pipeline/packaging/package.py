@@ -1,0 +1,123 @@
+"""A packaged system: a folder with all that translation needs, which is checked before anything in it is used."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field, RootModel
+
+from pipeline import files, summaries
+from pipeline.files import DataError
+from pipeline.params import NAME
+from pipeline.summaries import Count, Language, Summary
+
+CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
+SEEN_WORDS = f"{VOCABULARY}.seen_words.txt"
+CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Transformers have one
+CARD, CHECKSUMS = "README.md", "checksums.json"
+FILE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")  # a file's path inside the folder: never outside, never hidden
+EXPECTED = "a folder that the stage `package` wrote"
+
+Format = Literal[1]  # rises when older code cannot read the folder any more
+Name = Annotated[str, Field(pattern=NAME)]
+
+
+class Versioned(Summary):
+    """The key of config.json that says how to read the others."""
+
+    format: int
+
+
+class Config(Summary):
+    """config.json: what the model is, how it translates and what it scored."""
+
+    format: Format
+    system: str
+    corpus: Name
+    vocabulary: Name
+    model: Name
+    size: Name
+    source_language: Language
+    target_language: Language
+    licence: str
+    arch: dict[str, Any]  # `Arch` of the model
+    max_source_pieces: Annotated[int, Field(gt=0)]  # the longest source in training, without EOS
+    decoding: dict[str, Any]  # section `decode` as the scores below were made
+    num_parameters: Count
+    validation: dict[str, float]  # of the training's best validation
+    scores: dict[str, dict[str, float]]  # test part -> metric -> score
+
+
+class Entry(Summary):
+    """A file in checksums.json."""
+
+    size: Count
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Checksums(RootModel[dict[str, Entry]]):
+    """checksums.json: every other file of the folder."""
+
+
+def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path, seen_words: Path) -> None:
+    """Copy the weights, the vocabulary and the list of words into `folder`, beside config.json."""
+    files.copy_file(weights, folder / WEIGHTS)
+    (folder / VOCABULARY).mkdir()
+    for path in sorted(vocabulary.iterdir()):
+        files.copy_file(path, folder / VOCABULARY / path.name)
+    if seen_words.exists():
+        files.copy_file(seen_words, folder / SEEN_WORDS)
+    files.write_json(folder / CONFIG, config.model_dump())
+
+
+def seal(folder: Path) -> None:
+    """Write checksums.json, of all files that are there."""
+    found = {name: {"size": size, "sha256": files.sha256(folder / name)} for name, size in found_in(folder).items()}
+    files.write_json(folder / CHECKSUMS, found)
+
+
+def read(folder: Path) -> Config:
+    """The config of a folder whose files are all there, all listed and all unchanged.
+
+    Raises: DataError naming the first fault.
+    """
+    check(folder)
+    path = folder / CONFIG
+    number = summaries.read(path, Versioned)["format"]
+    if number not in get_args(Format):
+        raise DataError(f"{path}: unknown format, got {number}; expected 1, or a newer nmt-pipeline")
+    return Config.model_validate(summaries.read(path, Config))
+
+
+def check(folder: Path) -> None:
+    """Check names, sizes and SHA-256 sums of all files of a folder against its checksums.json.
+
+    Raises: DataError naming the first file that is wrong.
+    """
+    if not folder.is_dir():
+        what = "not a folder" if folder.exists() else "no such folder"
+        raise DataError(f"{folder}: {what}; expected {EXPECTED}")
+    path = folder / CHECKSUMS
+    listed = Checksums.model_validate(summaries.read(path, Checksums)).root
+    if unsafe := [name for name in listed if not FILE.fullmatch(name)]:
+        raise DataError(f"{path}: not a file inside the folder, got {unsafe[0]!r}; expected {EXPECTED}")
+    found = found_in(folder)
+    for name in sorted({CONFIG, WEIGHTS, *listed} - found.keys()):
+        raise DataError(f"{folder / name}: no such file; expected {EXPECTED}")
+    for name in sorted(found.keys() - listed.keys()):
+        raise DataError(f"{folder / name}: not in {CHECKSUMS}; expected {EXPECTED}")
+    for name, entry in listed.items():
+        if found[name] != entry.size:
+            raise DataError(f"{folder / name}: must have {entry.size} bytes, got {found[name]}; expected {EXPECTED}")
+        if files.sha256(folder / name) != entry.sha256:
+            raise DataError(f"{folder / name}: other bytes than {CHECKSUMS} says; expected {EXPECTED}")
+
+
+def found_in(folder: Path) -> dict[str, int]:
+    """Every file of a folder and its size, but for checksums.json and what is hidden, as .gitattributes is."""
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        name.as_posix(): path.stat().st_size
+        for name, path in paths.items()
+        if name.as_posix() != CHECKSUMS and not any(part.startswith(".") for part in name.parts)
+    }

@@ -1,0 +1,76 @@
+"""Package one system: its weights, vocabulary, settings, scores and a model card -> models/<system>/."""
+
+from typing import Any
+
+from pipeline import cli, files, summaries
+from pipeline.decoding.translator import Translator
+from pipeline.packaging import card, ctranslate2_form, package
+from pipeline.params import Reader
+from pipeline.preparation.seen_words import path_beside
+from pipeline.system import System
+from pipeline.tracking import runs
+from pipeline.tracking.registry import About
+
+READS = ("corpora/{corpus}.yaml:licence",)
+
+
+def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
+    """Write a folder that translates anywhere: `nmt translate --model models/<system>`."""
+    licence = Reader(READS, corpus=corpus).top(card.Terms, "corpora/{corpus}.yaml").licence
+    system = System(corpus, vocabulary, model, size)
+    translator = Translator.built(system)
+    training = summaries.read(system.training_summary, summaries.TrainingForPackage)
+    config = read_config(system, licence, translator, training)
+    with files.new_folder(system.packaged) as folder:
+        package.write(
+            folder,
+            config,
+            weights=system.weights,
+            vocabulary=system.vocabulary_folder,
+            seen_words=path_beside(system.vocabulary_folder),
+        )
+        can_run = ctranslate2_form.is_supported(translator.model)
+        if can_run:
+            form = folder / package.CTRANSLATE2
+            form.mkdir()
+            ctranslate2_form.save(translator.model, translator.vocabulary, form)
+        facts = card.Facts(
+            pairs=summaries.read(system.split_summary, summaries.Split)["pairs"],
+            updates=training["updates"],
+            precision=training["precision"],
+            params=training["params"],
+            details=summaries.read(system.scored / "scores.json", summaries.Details),
+            has_ctranslate2=can_run,
+        )
+        files.write_lines(folder / package.CARD, card.text(config, facts).split("\n"))
+        package.seal(folder)
+    about = About(system.split, training["params"]["training.validation_sentences"])
+    with runs.system_run(system.id, stage="package", fingerprint=training["fingerprint"]) as run:
+        run.model(system.packaged, about)
+
+
+def read_config(system: System, licence: str, translator: Translator, training: dict[str, Any]) -> package.Config:
+    """What config.json says of a system."""
+    languages = summaries.read(system.split / "languages.json", summaries.Languages)
+    scores = summaries.read(system.metrics, summaries.Scores)
+    best = {name: value for name, value in training["best"].items() if name.startswith("validation_")}
+    return package.Config.model_validate(
+        {
+            "format": 1,
+            "system": system.id,
+            **system._asdict(),
+            "source_language": languages["source_language"],
+            "target_language": languages["target_language"],
+            "licence": licence,
+            "arch": translator.arch.model_dump(),
+            "max_source_pieces": translator.max_pieces,
+            "decoding": summaries.read(system.decoded / "decode.json", summaries.DecodeSettings),
+            "num_parameters": training["num_parameters"],
+            "validation": best,
+            "scores": {part: found for part, found in scores.items() if part != "validation"},
+        }
+    )
+
+
+if __name__ == "__main__":
+    cli.run(main)

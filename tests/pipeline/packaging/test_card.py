@@ -1,0 +1,64 @@
+"""The model card: the hub's metadata, then what a person asks."""
+
+import pytest
+from huggingface_hub import ModelCard
+
+from pipeline.packaging import card, package
+from tests.toys import packages, systems
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    root = tmp_path_factory.mktemp("project")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        return packages.build(root)
+
+
+@pytest.fixture(scope="module")
+def text(folder):
+    return (folder / package.CARD).read_text()
+
+
+def test_the_hub_reads_its_metadata(folder):
+    data = ModelCard.load(folder / package.CARD).data
+    assert data.language == ["fr", "en"]
+    assert (data.license, data.license_name) == ("other", "CC0, mine")
+    assert data.pipeline_tag == "translation"
+    assert data.tags == ["translation", "transformer_prenorm", "ctranslate2"]
+    [result] = data.eval_results
+    assert (result.dataset_split, result.metric_type, result.metric_value) == ("test", "bleu", 41.26)
+    assert data.model_name == systems.SYSTEM
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"# {systems.SYSTEM}",
+        'nmt translate --model FOLDER "<a sentence>"    # or --file PATH, or lines on standard input',
+        "`ctranslate2/` holds the same model for CTranslate2, in fp32; it is quantised when it is loaded.",
+        f"| test | BLEU | 41.3 | 40.0 to 42.5 | `{packages.SIGNATURE.replace('|', chr(92) + '|')}` |",
+        "- Data: `toy`. Licence: CC0, mine. The model may be bound by it.",
+        "- Pairs: 12 in `train`, 8 in `test`",
+        "- Updates: 5, in fp32",
+        "- Best validation: loss 0.5, BLEU 81.5",
+        "| `decode.beam_size` | 3 |",
+        "| `arch.width` | 16 |",
+        "- Sources longer than 15 pieces are cut, with a warning.",
+    ],
+)
+def test_what_a_person_asks(text, line):
+    assert line in text.split("\n")
+
+
+def test_a_score_may_have_no_interval():
+    details = {"test": {"ter": {"score": 0.0, "signature": "s", "interval": None}}}
+    facts = card.Facts({}, 1, "fp32", {}, details, has_ctranslate2=False)
+    assert "| test | TER | 0.0 |  | `s` |" in list(card.scores(facts))
+
+
+def test_the_python_of_the_card_is_real(text, folder):
+    """But for the name of the package, which is the wheel's."""
+    code = text.split("```python\n")[1].split("```")[0]
+    code = code.replace("nmt_pipeline", "pipeline").replace("FOLDER", str(folder)).replace("<a sentence>", "le chat")
+    exec(code, {})
