@@ -1,53 +1,21 @@
 """Translate any number of sentences: batches of like length, results in the order of the sources."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
-from pydantic import Field, PositiveInt
 
 from pipeline import ids, progress
 from pipeline.decoding import beam, greedy
 from pipeline.decoding.search import Hypothesis, length_penalty
+from pipeline.decoding.settings import Decoding as Decoding
 from pipeline.decoding.side_by_side import search_batches
 from pipeline.encoding.padding import cuts, pad
 from pipeline.models import interface
-from pipeline.params import Section
 
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-DIGITS = 6  # to which patience * beam_size is rounded, so that 1.1 * 10 is 11
-Patience = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Source = Sequence[int] | np.ndarray
 R = TypeVar("R")
-
-
-class Decoding(Section):
-    """Section `decode`: beam search.
-
-    A translation of a source has at most `max_length_factor` * source pieces + `max_length_offset` pieces, end of
-    sentence included (not counted in the source).
-    """
-
-    beam_size: Annotated[int, Field(gt=0, le=1000)]  # prefixes under way for each sentence; 1 is greedy search
-    length_penalty: NonNegative  # scores are log P / ((5 + pieces) / 6)^length_penalty; 0 compares by log P alone
-    patience: Patience | None  # ends a sentence at patience * beam_size finished translations; null: the exact search
-    max_length_factor: NonNegative  # pieces that a translation may have for each piece of its source
-    max_length_offset: Annotated[int, Field(ge=0)]  # pieces that it may have besides
-    tokens_per_batch: PositiveInt  # sentences * longest source of a batch, EOS included; bounds memory
-
-    @property
-    def max_finished(self) -> float:
-        """How many finished hypotheses end the search of a sentence; infinity if the search is exact.
-
-        Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what fairseq does.
-        """
-        return math.inf if self.patience is None else math.ceil(round(self.patience * self.beam_size, DIGITS))
-
-    def max_length(self, source_length: int) -> int:
-        """Pieces that the translation of a source may have, EOS counted; a fraction is dropped."""
-        return math.floor(self.max_length_factor * source_length) + self.max_length_offset
 
 
 def translate(

@@ -1,15 +1,21 @@
 """A built system, ready to translate text: its network, its vocabulary, the words that training saw."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import torch
 
 from pipeline import device, files, ids, summaries, weights
 from pipeline.decoding import attending
+from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.search import Hypothesis
-from pipeline.decoding.translate import Decoding, n_best, translate
+from pipeline.decoding.side_by_side import MAX_SEARCHES
+from pipeline.decoding.translate import Decoding, translate
 from pipeline.models import interface
+from pipeline.packaging import package
+from pipeline.packaging.package import Config
+from pipeline.params import Section
 from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
@@ -37,34 +43,90 @@ class Source(NamedTuple):
 class Translator:
     """Translates lines of text with one network; `max_pieces` (without EOS) is the longest source it was trained on."""
 
+    config: Config  # of a packaged system, and so are the settings of the search
+    decoding: Decoding
+
     def __init__(
-        self, model: Any, vocabulary: Vocabulary, seen_words: SeenWords, *, max_pieces: int, where: torch.device
+        self,
+        model: Any,
+        arch: Section,
+        vocabulary: Vocabulary,
+        seen_words: SeenWords,
+        *,
+        max_pieces: int,
+        where: torch.device,
     ) -> None:
-        self.model, self.vocabulary, self.seen_words = model, vocabulary, seen_words
+        self.model, self.arch, self.vocabulary, self.seen_words = model, arch, vocabulary, seen_words
         self.max_pieces, self.where = max_pieces, where
 
     @classmethod
-    def load(cls, system: System) -> Self:
-        """A built system: its trained network and its vocabulary.
+    def load(cls, folder: Path) -> Self:
+        """A packaged system, `models/<system>/` or a copy of it anywhere, with its `config` and its `decoding`.
+
+        Raises: DataError if a file is missing or changed, or if this code does not know such a model.
+        """
+        config, path = package.read(folder), folder / package.CONFIG
+        expected = "a model of this version of nmt-pipeline"
+        if faults := list(Decoding.faults(config.decoding, "decoding", path)):
+            raise files.DataError(f"{'; '.join(faults)}; expected {expected}")
+        found = cls.assembled(
+            config.model,
+            config.arch,
+            vocabulary=folder / package.VOCABULARY,
+            path=folder / package.WEIGHTS,
+            max_pieces=config.max_source_pieces,
+            origin=path,
+            expected=expected,
+        )
+        found.config, found.decoding = config, Decoding.model_validate(config.decoding)
+        return found
+
+    @classmethod
+    def built(cls, system: System) -> Self:
+        """A system of this project as the stages built it: its averaged weights and its vocabulary.
 
         Raises: DataError if its files are missing or do not fit each other or this code.
         """
         training, folder = read_training(system), system.vocabulary_folder
-        params, pieces = nested(training["params"]), Vocabulary.load(folder)
+        params, expected = nested(training["params"]), f"what `dvc repro average@{system.id}` builds"
         if digest(folder) != training["vocabulary"]:
             raise files.DataError(
-                f"{folder}: not the vocabulary that {system.id} was trained with; "
-                f"expected what `dvc repro average@{system.id}` builds"
+                f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
             )
-        found = interface.find(system.model)
-        if faults := list(found.Arch.faults(params["arch"], "arch", system.training_summary)):
-            raise files.DataError(f"{'; '.join(faults)}; expected what `dvc repro average@{system.id}` builds")
-        arch = found.Arch.model_validate(params["arch"])
-        net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size)
-        weights.load(net, system)
-        where = device.prepared()
-        longest = params["training"]["max_length"] - 1
-        return cls(net.to(where).eval(), pieces, SeenWords.load(folder), max_pieces=longest, where=where)
+        return cls.assembled(
+            system.model,
+            params["arch"],
+            vocabulary=folder,
+            path=system.weights,
+            max_pieces=params["training"]["max_length"] - 1,
+            origin=system.training_summary,
+            expected=expected,
+        )
+
+    @classmethod
+    def assembled(
+        cls, model: str, arch: Any, *, vocabulary: Path, path: Path, max_pieces: int, origin: Path, expected: str
+    ) -> Self:
+        """A model with the weights at `path`, and its vocabulary; `origin` is the file that holds `arch`.
+
+        Raises: DataError if they do not fit each other or this code.
+        """
+        try:
+            found = interface.find(model)
+        except ModuleNotFoundError:
+            raise files.DataError(f"{origin}: unknown model, got {model!r}; expected {expected}") from None
+        if faults := list(found.Arch.faults(arch, "arch", origin)):
+            raise files.DataError(f"{'; '.join(faults)}; expected {expected}")
+        pieces, sizes = Vocabulary.load(vocabulary), found.Arch.model_validate(arch)
+        net = found.Model(sizes, source_size=pieces.source_size, target_size=pieces.target_size)
+        weights.load(net, path, expected)
+        where, words = device.prepared(), SeenWords.load(vocabulary)
+        return cls(net.to(where).eval(), sizes, pieces, words, max_pieces=max_pieces, where=where)
+
+    def best(self, lines: Sequence[str]) -> list[str]:
+        """The best translation of each line, by the packaged settings; `nmt translate --model` writes the same."""
+        found = self.search(self.read(lines), self.decoding)
+        return [self.text(hypotheses[0].ids) for hypotheses in found]
 
     def read(self, lines: Sequence[str]) -> list[Source]:
         """The lines as the network reads them: cut to the longest source that it was trained on."""
@@ -77,9 +139,10 @@ class Translator:
         return any(number != ids.UNK and piece != SPACE for number, piece in zip(source.ids, pieces, strict=True))
 
     def search(self, sources: Sequence[Source], decoding: Decoding, number: int = 1) -> list[list[Hypothesis]]:
-        """The `number` best translations of each source, the best first."""
-        pieces, unknown = [source.ids for source in sources], self.vocabulary.whole_words
-        return n_best(self.model, pieces, decoding, self.where, number, unknown=unknown)
+        """The `number` best translations of each source, the best first; the same whatever the other sources are."""
+        unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)
+        with InvariantSearch(self.model, decoding, self.where, unknown=unknown, threads=threads) as searcher:
+            return searcher.search([source.ids for source in sources], number)
 
     def translate(self, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool) -> list[str]:
         """The best translation of each line, read whole; with `unknown` it may hold unknown words.

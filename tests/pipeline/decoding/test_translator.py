@@ -37,7 +37,7 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def translator(project):
-    return Translator.load(System.parse(systems.SYSTEM))
+    return Translator.built(System.parse(systems.SYSTEM))
 
 
 def test_translates_as_its_network_does(project, translator):
@@ -59,7 +59,7 @@ def test_the_network_is_that_of_the_files(project, translator):
 def test_what_was_trained_counts_whatever_params_yaml_says_now(project, translator):
     (project / "params.yaml").unlink()
     before = translator.search(translator.read(LINES), DECODING)
-    assert Translator.load(System.parse(systems.SYSTEM)).search(translator.read(LINES), DECODING) == before
+    assert Translator.built(System.parse(systems.SYSTEM)).search(translator.read(LINES), DECODING) == before
 
 
 def test_no_more_is_read_than_was_trained_on(translator):
@@ -80,7 +80,7 @@ def test_unknown_is_what_has_no_known_piece(translator):
 
 def test_unknown_words_are_told_too():
     words = WordList("fr", ["le", "chat"])
-    translator = Translator(None, Vocabulary(words, words), SeenWords(), max_pieces=9, where=torch.device("cpu"))
+    translator = Translator(None, None, Vocabulary(words, words), SeenWords(), max_pieces=9, where=torch.device("cpu"))
     known = {line: translator.knows(translator.read([line])[0]) for line in ("chien noir", "le chien", "")}
     assert known == {"chien noir": False, "le chien": True, "": False}
 
@@ -109,7 +109,7 @@ def test_the_likeliest_fits_the_length(translator):
 def test_every_model_is_built_from_its_record(tmp_path, monkeypatch, name):
     system = systems.lay_out(tmp_path, name)
     monkeypatch.chdir(tmp_path)
-    translator = Translator.load(System.parse(system))
+    translator = Translator.built(System.parse(system))
     assert len(translator.search(translator.read(LINES), DECODING)) == len(LINES)
 
 
@@ -124,10 +124,10 @@ BUILD = f"`dvc repro average@{systems.SYSTEM}` builds"
 def test_files_that_are_missing_are_named(project):
     (project / "runs" / systems.SYSTEM / "average/model.safetensors").unlink()
     with pytest.raises(DataError, match=f"^runs/{systems.SYSTEM}/average/model.safetensors: no such file; expected "):
-        Translator.load(System.parse(systems.SYSTEM))
+        Translator.built(System.parse(systems.SYSTEM))
     (project / "runs" / systems.SYSTEM / "train/training.json").unlink()
     with pytest.raises(DataError) as caught:
-        Translator.load(System.parse(systems.SYSTEM))
+        Translator.built(System.parse(systems.SYSTEM))
     assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: no such file; expected what {BUILD}"
 
 
@@ -149,7 +149,7 @@ def test_files_that_are_missing_are_named(project):
 def test_a_summary_that_is_none_is_named(project, text, what):
     (project / "runs" / systems.SYSTEM / "train/training.json").write_text(text)
     with pytest.raises(DataError) as caught:
-        Translator.load(System.parse(systems.SYSTEM))
+        Translator.built(System.parse(systems.SYSTEM))
     assert str(caught.value) == f"runs/{systems.SYSTEM}/train/training.json: {what}"
 
 
@@ -158,7 +158,7 @@ def test_a_vocabulary_of_another_training_is_named(project):
     path = project / name / "joint.model"
     path.write_bytes(path.read_bytes().replace(b"g", b"q"))
     with pytest.raises(DataError) as caught:
-        Translator.load(System.parse(systems.SYSTEM))
+        Translator.built(System.parse(systems.SYSTEM))
     what = f"not the vocabulary that {systems.SYSTEM} was trained with"
     assert str(caught.value) == f"{name}: {what}; expected what {BUILD}"
 
@@ -167,7 +167,7 @@ def test_weights_that_do_not_fit_are_named(project):
     path = project / "runs" / systems.SYSTEM / "average/model.safetensors"
     save_file({"weight": torch.zeros(3)}, path)
     with pytest.raises(DataError) as caught:
-        Translator.load(System.parse(systems.SYSTEM))
+        Translator.built(System.parse(systems.SYSTEM))
     name = f"runs/{systems.SYSTEM}/average/model.safetensors"
     assert str(caught.value) == (
         f"{name}: weights of another network than this code's, without decoder.0.cross_attention.project_in.bias; "
@@ -175,7 +175,7 @@ def test_weights_that_do_not_fit_are_named(project):
     )
     path.write_bytes(b"weights")
     with pytest.raises(DataError) as caught:
-        Translator.load(System.parse(systems.SYSTEM))
+        Translator.built(System.parse(systems.SYSTEM))
     what = "not a whole file of weights (Error while deserializing header: header too small)"
     assert str(caught.value) == f"{name}: {what}; expected what {BUILD}"
 
@@ -184,7 +184,7 @@ def test_a_network_of_an_earlier_version_is_named(project):
     path = project / "runs" / systems.SYSTEM / "train/training.json"
     path.write_text(path.read_text().replace('"arch.heads": 4', '"arch.hats": 4'))
     with pytest.raises(DataError) as caught:
-        Translator.load(System.parse(systems.SYSTEM))
+        Translator.built(System.parse(systems.SYSTEM))
     name = f"runs/{systems.SYSTEM}/train/training.json"
     assert str(caught.value).startswith(f"{name}: arch.heads: is missing; {name}: arch.hats: unknown key;")
     assert str(caught.value).endswith(f"; expected what {BUILD}")

@@ -1,0 +1,112 @@
+"""Beam search whose result for a source is the same, to the bit, whatever else is searched with it.
+
+The batches of `translate.py` mix lengths, and sums over padding round otherwise: scores move by 1e-6, and of two
+translations that are worth the same another may win. Here the sources of a batch are equally long, every batch has one
+thread, and the sums of a product for a row do not depend on the other rows: oneDNN's prepacked products are such
+(`kernels/prepacked.py`), and recurrent models get them from `products.py`. Attention has one product for each sentence.
+"""
+
+import math
+import queue
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Self
+
+import torch
+from torch import nn
+
+from pipeline.decoding import constrained
+from pipeline.decoding.products import RowwiseProducts
+from pipeline.decoding.search import Hypothesis
+from pipeline.decoding.settings import Decoding
+from pipeline.decoding.side_by_side import share_weights
+from pipeline.decoding.translate import n_best_batch
+from pipeline.models.interface import Model, prepacking
+
+
+class InvariantSearch:
+    """Searches with one network, whose weights may not change any more, in so many threads."""
+
+    def __init__(
+        self, model: Model, decoding: Decoding, device: torch.device, *, unknown: bool, threads: int = 1
+    ) -> None:
+        self.decoding, self.device, self.unknown = decoding, device, unknown
+        self.threads = threads if device.type == "cpu" else 1
+        self.together = device.type == "cpu"  # on a GPU each source is searched alone
+        self.has_others = self.together and has_other_products(model)
+        self.networks: queue.SimpleQueue[Model] = queue.SimpleQueue()
+        for _ in range(self.threads):
+            self.networks.put(share_weights(model))
+        self.local = threading.local()
+        self.torch_threads = torch.get_num_threads()
+        self.pool = ThreadPoolExecutor(self.threads, "search", self.set_up)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(self.torch_threads)  # of threads that start later
+
+    def set_up(self) -> None:
+        """Give the thread that starts its network, and to each product one thread: more may sum in another order."""
+        if self.device.type == "cpu":
+            torch.set_num_threads(1)
+        self.local.model = self.networks.get()
+        self.local.prepacking = prepacking(self.local.model)
+        self.local.prepacking.__enter__()  # for as long as the thread lives: each matrix is rearranged once
+        if self.has_others:
+            self.local.products = RowwiseProducts()
+            self.local.products.__enter__()
+
+    def search(self, sources: Sequence[Sequence[int]], number: int) -> list[list[Hypothesis]]:
+        """The `number` best translations of each source, the best first; an empty one for an empty source."""
+        results = [[Hypothesis([], 0.0)] for _ in sources]
+        todo = list(self.batches([len(source) for source in sources]))
+
+        def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
+            given = [sources[index] for index in batch]
+            return n_best_batch(self.local.model, given, self.decoding, self.device, number, unknown=self.unknown)
+
+        for batch, found in zip(todo, self.pool.map(search_batch, todo), strict=True):
+            for index, hypotheses in zip(batch, found, strict=True):
+                results[index] = hypotheses
+        return results
+
+    def constrained(
+        self, source: Sequence[int], terms: Sequence[Sequence[int]], number: int, continuing: Sequence[int]
+    ) -> list[Hypothesis]:
+        """The `number` best translations of a source that hold all terms; see `constrained.decode`."""
+
+        def search() -> list[Hypothesis]:
+            return constrained.decode(
+                self.local.model,
+                source,
+                terms,
+                self.decoding,
+                self.device,
+                number,
+                continuing=continuing,
+                unknown=self.unknown,
+            )
+
+        return self.pool.submit(search).result()
+
+    def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+        """Indices of equally long sources, the longest first, in batches within the budget and for all threads."""
+        by_length: dict[int, list[int]] = defaultdict(list)
+        for index, length in enumerate(lengths):
+            by_length[length].append(index)
+        for length, indices in sorted(by_length.items(), reverse=True):
+            if length:
+                most = self.decoding.tokens_per_batch // (length + 1) if self.together else 1
+                size = max(1, min(most, math.ceil(len(indices) / self.threads)))
+                yield from (indices[begin : begin + size] for begin in range(0, len(indices), size))
+
+
+def has_other_products(model: Model) -> bool:
+    """Whether a model has matrices that only `products.py` can prepack, as recurrent cells have."""
+    layers = (nn.Linear, nn.RNNBase, nn.RNNCellBase)
+    return any(isinstance(module, layers) and not hasattr(module, "prepacked") for module in model.modules())

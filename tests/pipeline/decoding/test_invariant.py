@@ -1,0 +1,45 @@
+import random
+
+import pytest
+import torch
+
+from pipeline.decoding.invariant import InvariantSearch
+from pipeline.decoding.settings import Decoding
+from pipeline.decoding.translate import n_best
+from tests.toys import networks
+
+CPU = torch.device("cpu")
+DECODING = Decoding(
+    beam_size=3, length_penalty=0.8, patience=None, max_length_factor=1.5, max_length_offset=3, tokens_per_batch=60
+)
+
+
+@pytest.mark.parametrize("name", networks.NAMES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_results_depend_on_no_other_source(name, threads):
+    """To the bit, of every model there is; and they are those of ordinary batches but for rounding."""
+    model, draw = networks.build(name), random.Random(1)
+    sources = [draw.choices(range(4, 13), k=1 + number % 6) for number in range(40)] + [[]]
+    searcher = InvariantSearch(model, DECODING, CPU, unknown=False, threads=threads)
+    alone = [searcher.search([source], 2)[0] for source in sources]
+    order = draw.sample(range(len(sources)), 25)
+    with searcher:
+        assert searcher.search(sources, 2) == alone
+        assert searcher.search([sources[index] for index in order], 2) == [alone[index] for index in order]
+    usual = n_best(model, sources, DECODING, CPU, 2)
+    assert [[one.ids for one in found] for found in alone] == [[one.ids for one in found] for found in usual]
+    for ours, theirs in zip(alone, usual, strict=True):
+        assert [one.score for one in ours] == pytest.approx([one.score for one in theirs], abs=1e-5)
+
+
+def test_batches_are_equally_long_and_within_the_budget():
+    searcher = InvariantSearch(networks.build("rnnsearch"), DECODING, CPU, unknown=False, threads=2)
+    lengths = [3, 0, 9, 3, 3, 9, 90, *[5] * 30]
+    batches = list(searcher.batches(lengths))
+    assert sorted(index for batch in batches for index in batch) == [
+        index for index, length in enumerate(lengths) if length
+    ]
+    for batch in batches:
+        [length] = {lengths[index] for index in batch}
+        assert len(batch) == 1 or len(batch) * (length + 1) <= DECODING.tokens_per_batch
+    assert [len(batch) for batch in batches if lengths[batch[0]] in (3, 9)] == [1, 1, 2, 1]  # one for each thread
