@@ -1,0 +1,135 @@
+"""`nmt serve`: translate for whoever asks over HTTP."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline.files import DataError, read_json
+from pipeline.packaging.package import CONFIG
+
+MODELS = Path("models")
+ENGINES = ("torch", "ctranslate2", "ctranslate2-int8")
+KEY = "NMT_API_KEY"
+PUBLIC_REQUESTS = 600  # a minute, of each client of a server that anybody may ask
+EXTRA = "expected the packages of `pip install 'nmt-pipeline[serve]'`"
+
+
+def serve(
+    model: Annotated[
+        list[Path] | None, typer.Option(help="Folder of a packaged system; may be repeated. Without: all of models/.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 is any free one.")] = 5050,
+    engine: Annotated[str, typer.Option(help=f"{', '.join(ENGINES)}; the last two for Transformers.")] = ENGINES[0],
+    api_key: Annotated[
+        list[str] | None,
+        typer.Option(help=f"A key that clients must send; may be repeated. Safer: {KEY}, or --api-key-file."),
+    ] = None,
+    api_key_file: Annotated[Path | None, typer.Option(help="A file of keys, one a line.")] = None,
+    public: Annotated[bool, typer.Option("--public", help="Listen beyond this machine without a key.")] = False,
+    cors: Annotated[
+        list[str] | None, typer.Option(help="Origin whose pages may ask, such as https://example.org; or *.")
+    ] = None,
+    log_text: Annotated[bool, typer.Option("--log-text", help="Log texts and translations.")] = False,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads of each worker; without: all cores.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that each hold all models.")] = 1,
+    max_characters: Annotated[int, typer.Option(min=1, help="Characters of a request.")] = 100_000,
+    queue: Annotated[int, typer.Option(min=1, help="Sentences that may wait.")] = 10_000,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that a request may take.")] = 60.0,
+    rate: Annotated[
+        int | None,
+        typer.Option(min=1, help=f"Requests a minute of each client; without: any, with --public {PUBLIC_REQUESTS}."),
+    ] = None,
+    per_client: Annotated[int, typer.Option(min=1, help="Requests of one client at once.")] = 100,
+    glossary: Annotated[Path | None, typer.Option(help="Fixed translations: a term, a tab, its translation.")] = None,
+) -> None:
+    """Serve packaged systems over HTTP: LibreTranslate's API, DeepL's /v2/translate, and a page at /.
+
+    Any address but this machine's own needs an API key or --public. SIGTERM and Ctrl-C finish what is under way.
+    """
+    if engine not in ENGINES:
+        raise DataError(f"--engine: unknown, got {engine!r}; expected {', '.join(ENGINES)}")
+    keys = all_keys(api_key or [], api_key_file)
+    folders = [check(folder) for folder in model or found()]
+    security, serving, limits = packages()
+    if not (security.is_loopback(host) or keys or public):
+        raise DataError(f"--host: must be of this machine without --api-key or --public, got {host!r}")
+    allowed = limits.Limits(
+        characters=max_characters,
+        queue=queue,
+        timeout_seconds=timeout,
+        at_once=per_client,
+        requests_per_minute=rate or (PUBLIC_REQUESTS if public else None),
+    )
+    options = serving.app.Options(
+        folders=folders,
+        engine=engine,
+        host=host,
+        port=port,
+        keys=keys,
+        origins=tuple(cors or ()),
+        log_text=log_text,
+        threads=threads or max(1, len(os.sched_getaffinity(0)) // workers),
+        workers=workers,
+        glossary=glossary,
+        limits=allowed,
+    )
+    serving.run(options)
+
+
+def packages() -> tuple[Any, Any, Any]:
+    """What serves, which needs packages that translation does not.
+
+    Raises: DataError if one is missing.
+    """
+    try:
+        from pipeline.serving import limits, security, server
+    except ImportError as error:
+        raise DataError(f"nmt serve: no such package, got {error.name}; {EXTRA}") from None
+    return security, server, limits
+
+
+def all_keys(given: list[str], file: Path | None) -> frozenset[str]:
+    """The keys of the command line, of the environment and of a file.
+
+    Raises: DataError if the file is missing or has none.
+    """
+    keys = [*given, *os.environ.get(KEY, "").split()]
+    if file is not None:
+        try:
+            lines = file.read_text(encoding="utf-8").split()
+        except FileNotFoundError:
+            raise DataError(f"--api-key-file: no such file, got {str(file)!r}; expected a key a line") from None
+        if not lines:
+            raise DataError(f"--api-key-file: is empty, got no key in {str(file)!r}; expected a key a line")
+        keys += lines
+    return frozenset(key for key in keys if key)
+
+
+def found() -> list[Path]:
+    """Every packaged system of the project, the best on validation first: the first of a pair is its default.
+
+    Raises: DataError if there is none.
+    """
+    folders = sorted((path.parent for path in MODELS.glob(f"*/{CONFIG}")), key=lambda folder: (-bleu(folder), folder))
+    if not folders:
+        raise DataError(f"{MODELS}/: has no packaged system; expected what `dvc repro package` writes, or --model")
+    return folders
+
+
+def bleu(folder: Path) -> float:
+    """What a packaged system scored on validation; 0 if it does not say."""
+    validation = read_json(folder / CONFIG).get("validation", {})
+    return float(validation.get("validation_bleu", 0.0))
+
+
+def check(folder: Path) -> Path:
+    """A folder, which must be a package.
+
+    Raises: DataError.
+    """
+    if not (folder / CONFIG).is_file():
+        raise DataError(f"--model: no packaged system, got {str(folder)!r}; expected a folder with {CONFIG}")
+    return folder

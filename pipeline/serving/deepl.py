@@ -1,0 +1,92 @@
+"""The routes of DeepL's API (https://developers.deepl.com/docs), so far as a server of our own systems has a use."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse
+
+from pipeline.serving import bodies, languages
+from pipeline.serving.errors import ServingError
+from pipeline.serving.libretranslate import loaded
+from pipeline.serving.requests import admitted, note, service_of, unless_left
+from pipeline.serving.service import Asked
+from pipeline.serving.systems import AUTO
+
+router = APIRouter(prefix="/v2")
+UNLIMITED = 10**12  # as DeepL says to accounts without a limit
+SPLIT = ("1", "0", "nonewlines")
+TAGS = ("", "html", "xml")
+LEFT_OUT = ("glossary_id", "style_id", "custom_instructions")  # fields that ask for what no system here can do
+
+
+@router.post("/translate")
+async def translate(request: Request) -> JSONResponse:
+    """Translate one text or several."""
+    async with admitted(request) as fields:
+        texts, asked = bodies.texts(fields, "text"), how(fields)
+        found = await unless_left(request, service_of(request).translate(texts, asked))
+        note(request, texts, [one.text for one in found])
+        billed = truth(fields.get("show_billed_characters"))
+        return JSONResponse(
+            {
+                "translations": [
+                    {"detected_source_language": one.language.upper(), "text": one.text}
+                    | ({"billed_characters": len(text)} if billed else {})
+                    for text, one in zip(texts, found, strict=True)
+                ]
+            }
+        )
+
+
+def how(fields: bodies.Fields) -> Asked:
+    """How the fields ask for a translation.
+
+    Raises: ServingError (400, 422).
+    """
+    for name in LEFT_OUT:
+        if fields.get(name):
+            raise ServingError(400, f"{name}: is not supported; expected a request without it")
+    if (formality := bodies.optional(fields, "formality")) and formality in ("more", "less"):
+        raise ServingError(
+            400, f"formality: is not supported, got {formality!r}; expected default or prefer_{formality}"
+        )
+    if not bodies.optional(fields, "target_lang"):
+        raise ServingError(422, "target_lang: is missing; expected the code of a language, such as EN")
+    return Asked(
+        source=code(bodies.optional(fields, "source_lang") or AUTO),
+        target=code(bodies.one_text(fields, "target_lang")),
+        form="html" if bodies.choice(fields, "tag_handling", TAGS) else "text",
+        whole=bodies.choice(fields, "split_sentences", SPLIT) == "0",
+    )
+
+
+def code(given: str) -> str:
+    """A language without its country: EN for EN-GB, in lower case as systems name it."""
+    return given.partition("-")[0].lower()
+
+
+def truth(given: Any) -> bool:
+    """A field that JSON spells as true, and a form as 1 or true."""
+    return given is True or given in ("1", "true")
+
+
+@router.get("/languages")
+async def all_languages(request: Request) -> JSONResponse:
+    """The source languages, or with `type=target` the target languages."""
+    targets = loaded(service_of(request)).systems.targets()
+    if request.query_params.get("type") == "target":
+        found = sorted({target for into in targets.values() for target in into})
+    else:
+        found = [source for source, into in targets.items() if into]
+    return JSONResponse(
+        [{"language": one.upper(), "name": languages.name(one), "supports_formality": False} for one in found]
+    )
+
+
+@router.get("/usage")
+@router.post("/usage")
+async def usage(request: Request) -> JSONResponse:
+    """How many characters the client has had translated since the server was started."""
+    async with admitted(request):
+        used = service_of(request).characters.get(request.state.account, 0)
+        return JSONResponse({"character_count": used, "character_limit": UNLIMITED})

@@ -1,0 +1,43 @@
+"""The application: what it tells a worker, what it says to what no route takes, and the page."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.serving import app, page
+
+
+def test_what_a_worker_is_told():
+    options = app.Options(folders=[Path("models/one")], engine="ctranslate2", threads=3, glossary=Path("terms.tsv"))
+    assert options.given == {
+        "folders": ["models/one"],
+        "engine": "ctranslate2",
+        "threads": 3,
+        "glossary": "terms.tsv",
+    }
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "said"),
+    [
+        ("GET", "/nowhere", 404, {"error": "GET /nowhere: no such page; expected one of docs/serving.md"}),
+        ("GET", "/v2/nowhere", 404, {"message": "GET /v2/nowhere: no such page; expected one of docs/serving.md"}),
+        ("PUT", "/translate", 405, {"error": "PUT /translate: wrong method; expected one of docs/serving.md"}),
+        ("GET", "/../app.py", 404, {"error": "GET /app.py: no such page; expected one of docs/serving.md"}),
+        ("GET", "/docs", 404, {"error": "GET /docs: no such page; expected one of docs/serving.md"}),
+        ("GET", "/openapi.json", 404, {"error": "GET /openapi.json: no such page; expected one of docs/serving.md"}),
+    ],
+)
+def test_what_no_route_takes(server, method, path, status, said):
+    found = (
+        getattr(server, method.lower())(path) if method == "GET" else __import__("requests").put(server.address + path)
+    )
+    assert (found.status_code, found.json()) == (status, said)
+
+
+def test_the_page(server):
+    answer = server.get("/")
+    assert answer.status_code == 200
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    for name in page.FOLDER.iterdir():
+        assert server.get(f"/{name.name}").content == name.read_bytes()

@@ -1,0 +1,41 @@
+import subprocess
+import sys
+
+import pytest
+
+from pipeline.files import DataError
+from pipeline.serving import engines
+
+
+def test_its_numbers_are_those_of_torch_for_the_same_translation(folders):
+    ours = engines.load(folders["transformer_prenorm"], "torch", 1)
+    theirs = engines.load(folders["transformer_prenorm"], "ctranslate2", 1)
+    compared = 0
+    for source in ours.vocabulary.encode_source(["le chat noir", "une pomme rouge", "dort", "la maison"]):
+        [known], [found] = ours.search([source], 3), theirs.search([source], 3)
+        scores = [one.log_p / theirs.decoding.penalty(one.length) for one in found]
+        assert scores == sorted(scores, reverse=True)
+        log_p = {tuple(one.ids): one for one in known}
+        for one in found:
+            if tuple(one.ids) in log_p:
+                compared += 1
+                assert one.length == log_p[tuple(one.ids)].length
+                assert one.log_p == pytest.approx(log_p[tuple(one.ids)].log_p, abs=1e-3)
+    assert compared >= 4
+
+
+def test_recurrent_models_are_refused(folders):
+    folder = folders["rnnsearch"]
+    with pytest.raises(DataError) as error:
+        engines.load(folder, "ctranslate2-int8", 1)
+    assert str(error.value) == f"{folder}: no form for CTranslate2, got rnnsearch; expected a Transformer, or torch"
+
+
+def test_torch_is_not_loaded_for_it(folders, project_root):
+    code = (
+        "import sys; from pathlib import Path; from pipeline.serving import engines; "
+        f"engine = engines.load(Path({str(folders['transformer_prenorm'])!r}), 'ctranslate2', 1); "
+        "assert engine.translate(['le chat'], 1)[0][0].text; print('torch' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=project_root, capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,213 @@
+"""The way of a text: a system chosen, sentences queued, translations put together."""
+
+import asyncio
+import itertools
+import math
+
+import pytest
+
+from pipeline.serving.errors import ServingError
+from pipeline.serving.limits import Limits
+from pipeline.serving.metrics import Metrics
+from pipeline.serving.security import Keys
+from pipeline.serving.sentence_queue import SentenceQueue
+from pipeline.serving.service import STREAMED, Asked, Service, Translated, combinations, in_time
+from pipeline.serving.systems import Served, Systems
+from tests.toys import stand_in
+
+FR_EN = Asked("fr", "en")
+
+
+class Loaded:
+    """Workers that have loaded their systems; `answer` of this file is what translates."""
+
+    def __init__(self):
+        self.loaded = asyncio.get_running_loop().create_future()
+        self.loaded.set_result(None)
+
+
+async def answer(queue):
+    """Do the work of a worker, without a process."""
+    while True:
+        batch = await queue.take()
+        for sentence in batch:
+            engine = stand_in.StandIn(sentence.task.system)
+            await asyncio.sleep(0)
+            if not sentence.result.done():
+                [found] = engine.translate([sentence.line], sentence.task.number)
+                sentence.result.set_result([list(one) for one in found])
+
+
+def with_service(test, works=True, **limits):
+    """Run a test with a service; without `works` nothing is ever translated."""
+
+    async def run():
+        allowed = Limits(**limits)
+        queue, systems = SentenceQueue(allowed.queue), Systems()
+        systems.all = [Served(name, *pair, "torch", {}, "") for name, pair in stand_in.SYSTEMS.items()]
+        service = Service(systems, queue, Loaded(), allowed, Metrics(), Keys([]))
+        worker = asyncio.ensure_future(answer(queue)) if works else None
+        try:
+            await asyncio.wait_for(test(service), 30)
+        finally:
+            if worker:
+                worker.cancel()
+        assert queue.waiting == 0
+
+    asyncio.run(run())
+
+
+def test_every_combination_of_alternatives_in_the_order_of_their_sums():
+    scores = [[0.0, -1.0, -5.0], [0.0, -2.0], [-0.5, -0.75, -4.0]]
+    every = itertools.product(*(range(len(some)) for some in scores))
+    ranked = sorted(every, key=lambda chosen: -sum(some[i] for some, i in zip(scores, chosen, strict=True)))
+    for number in (1, 2, 5, 18, 30):
+        assert combinations(scores, number) == ranked[:number]
+    assert combinations([], 3) == [()]
+
+
+def test_texts_are_translated_sentence_by_sentence():
+    async def test(service):
+        [first, second] = await service.translate(["Le chat dort. Il est là !\n\nla", " "], FR_EN)
+        assert first.text == "dort. chat Le ! là est Il\n\nla"
+        assert first.confidences == pytest.approx([-0.1, -0.85, -0.1])
+        assert first.confidence == pytest.approx(-0.35)
+        assert (first.system, first.language) == ("toy_fr_en-bpe-rnnsearch-tiny", "fr")
+        assert (second.text, second.confidences, second.confidence) == (" ", [], None)
+
+    with_service(test)
+
+
+def test_alternatives_are_of_the_whole_text():
+    async def test(service):
+        [found] = await service.translate(["the cat. big dog."], FR_EN._replace(alternatives=3))
+        assert found.text == "cat. the dog. big"
+        assert sorted(found.alternatives[:2]) == ["2 cat. the dog. big", "cat. the 2 dog. big"]
+        assert len(set(found.alternatives)) == 3
+
+    with_service(test)
+
+
+def test_a_language_is_recognised_by_the_system_that_is_surest():
+    async def test(service):
+        texts = ["Die Katze ist da.", "Le chat dort."]
+        found = await service.translate(texts, FR_EN._replace(source="auto"))
+        assert [one.language for one in found] == ["de", "fr"]
+        detected = await service.detected("das ist die katze")
+        assert [language for language, _ in detected] == ["de", "fr"]
+        assert detected[0][1] == pytest.approx(math.exp(-0.1))
+
+    with_service(test)
+
+
+def test_how_probable_a_text_without_sentences_is():
+    assert Translated("", [], [], "", "fr").probability == 0.0
+
+
+@pytest.mark.parametrize(
+    ("limits", "texts", "said"),
+    [
+        ({"characters": 5}, ["abc", "abc"], "q: is too long, got 6 characters; expected 5"),
+        ({"texts": 1}, ["a", "b"], "q: has too many texts, got 2; expected at most 1"),
+        ({"sentence_characters": 5}, ["abcdef"], "q: has a sentence of 6 characters; expected at most 5"),
+        (
+            {"queue": 2},
+            ["Un. Deux. Trois."],
+            "q: has more sentences than the queue, got 3; expected at most 2, or /translate/stream",
+        ),
+    ],
+)
+def test_what_is_too_long(limits, texts, said):
+    async def test(service):
+        with pytest.raises(ServingError) as refused:
+            await service.translate(texts, FR_EN)
+        assert (refused.value.status, str(refused.value)) == (413, said)
+
+    with_service(test, **limits)
+
+
+def test_a_request_that_takes_too_long_leaves_the_queue():
+    async def test(service):
+        with pytest.raises(ServingError) as refused:
+            await service.translate(["Un. Deux."], FR_EN)
+        assert refused.value.status == 504
+        assert str(refused.value) == "server: no translation within 0.05 s; expected shorter texts"
+        await asyncio.sleep(0)
+
+    with_service(test, works=False, timeout_seconds=0.05)
+
+
+def test_a_request_that_is_given_up_leaves_the_queue():
+    async def test(service):
+        asked = asyncio.ensure_future(service.translate(["Un. Deux. Trois."], FR_EN))
+        while service.queue.waiting < 3 and not asked.done():
+            await asyncio.sleep(0)
+        assert service.queue.waiting == 3
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        await asyncio.sleep(0)
+
+    with_service(test, works=False)
+
+
+def test_a_request_that_does_not_fit_leaves_nothing_behind():
+    async def test(service):
+        asked = asyncio.ensure_future(service.translate(["Un. Deux. Trois."], FR_EN))
+        while service.queue.waiting < 3 and not asked.done():
+            await asyncio.sleep(0)
+        assert service.queue.waiting == 3
+        with pytest.raises(ServingError, match=r"^queue: is full, got 2 more sentences; expected 1, ") as refused:
+            await service.translate(["Un. Deux.", "Un. Deux."], FR_EN)
+        assert refused.value.status == 503
+        await asyncio.sleep(0)
+        assert service.queue.waiting == 3
+        asked.cancel()
+        await asyncio.gather(asked, return_exceptions=True)
+        await asyncio.sleep(0)
+
+    with_service(test, works=False, queue=6)
+
+
+def test_time_is_counted_for_the_block_only():
+    async def run():
+        async with in_time(0.05):
+            pass
+        await asyncio.sleep(0.1)
+
+    asyncio.run(run())
+
+
+def test_a_stream_is_in_order_and_ends_with_the_whole():
+    async def test(service):
+        text = "\n".join(f"le {number}." for number in range(3 * STREAMED))
+        most, found = 0, []
+        async for record in service.stream(text, FR_EN):
+            most = max(most, service.queue.waiting)
+            found.append(record)
+        *sentences, last = found
+        assert [record["index"] for record in sentences] == list(range(3 * STREAMED))
+        assert sentences[7]["source"] == "le 7."
+        assert sentences[7]["translatedText"] == "7. le"
+        whole = "\n".join(f"{number}. le" for number in range(3 * STREAMED))
+        assert last == {"done": True, "translatedText": whole, "system": "toy_fr_en-bpe-rnnsearch-tiny"}
+        assert most <= STREAMED
+
+    with_service(test)
+
+
+def test_a_stream_longer_than_the_queue_waits_for_room():
+    async def test(service):
+        found = [record async for record in service.stream("\n".join(f"le {i}." for i in range(50)), FR_EN)]
+        assert len(found) == 51
+
+    with_service(test, queue=4)
+
+
+def test_a_stream_that_is_left_leaves_the_queue():
+    async def test(service):
+        stream = service.stream("\n".join(f"le {i}." for i in range(200)), FR_EN)
+        await anext(stream)
+        await stream.aclose()
+        await asyncio.sleep(0.05)
+
+    with_service(test)
