@@ -8,10 +8,11 @@ import rich
 
 from pipeline import cli, files, summaries
 from pipeline.corpora import parts
-from pipeline.evaluation import attended, pages, plots, significance, tables
+from pipeline.evaluation import analysis, attended, pages, plots, significance, tables
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.results import CorpusResults, SystemResults, built, read_rows
 from pipeline.evaluation.scores import Scoring
+from pipeline.evaluation.words import tokenizer
 from pipeline.params import Reader
 from pipeline.system import Build, System, encoded_folder, split_folder
 from pipeline.tracking import runs
@@ -19,6 +20,7 @@ from pipeline.tracking import runs
 READS = ("build", "report", "score")
 # Columns of numbers in the tables that the report reads.
 CURVES = ("update", "train_loss", "validation_loss")
+TRAIN_LOSS = ("update", "train_loss")
 LENGTHS = ("lower", "sentences", "bleu", "chrf")
 
 
@@ -26,7 +28,10 @@ def main() -> None:
     """Write the page of the chosen systems, and print their scores."""
     read = Reader(READS)
     build, report, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
-    corpora = [compared(read_corpus(name, build, scoring), report, scoring) for name in build.corpora]
+    corpora = [
+        compared(analysed(read_corpus(name, build, scoring), report, scoring), report, scoring)
+        for name in build.corpora
+    ]
     out = Path("report")
     with files.new_folder(out) as folder:
         pages.write(folder, corpora, report)
@@ -38,6 +43,10 @@ def main() -> None:
                 for path in sorted(out.glob("index.*")) + sorted(out.glob("*.png")):  # without megabytes of plotly
                     run.artifact(path, "report")
                 run.artifact(out / "attention" / system.id, f"report/attention/{system.id}")
+                for path in sorted(out.glob(f"*-{corpus.name}.png")):
+                    run.image(path, path.stem.removesuffix(f"-{corpus.name}"))
+                for number, path in enumerate(sorted((out / "attention" / system.id).glob("*.png"))):
+                    run.image(path, "attention", number)
 
 
 def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusResults:
@@ -55,6 +64,19 @@ def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusR
         for part, texts in corpus.texts.items()
     }
     return replace(corpus, comparisons=comparisons)
+
+
+def analysed(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusResults:
+    """The corpus with what its systems made of each test part."""
+    words, analyses = analysis.of_parts(
+        {part: [reference for _, reference in texts] for part, texts in corpus.texts.items()},
+        {part: {system.name: system.translations[part] for system in corpus.systems} for part in corpus.texts},
+        files.read_lines(parts.paths(split_folder(corpus.name), parts.TRAIN)[1]),
+        tokenizer(scoring.tokenize),
+        num_ngrams=report.ngrams,
+        frequency_buckets=report.frequency_buckets,
+    )
+    return replace(corpus, words=words, analyses=analyses)
 
 
 def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
@@ -76,6 +98,8 @@ def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
         systems=[read_system(system, scored) for system in build.systems() if system.corpus == name],
         comparisons={},
+        words={},
+        analyses={},
     )
     for system in corpus.systems:
         check_parallel(system, corpus)
@@ -116,6 +140,7 @@ def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemRes
     return SystemResults(
         **system._asdict(),
         curves=read_rows(built(system.trained / "curves.csv", train), CURVES),
+        train_loss=read_rows(built(system.trained / "train_loss.csv", train), TRAIN_LOSS),
         training=summaries.read(built(system.training_summary, train), summaries.TrainingForReport),
         average=summaries.read(averaged, summaries.Averaged),
         translations={part: list(files.read_lines(built(system.decoded / f"{part}.txt", decode))) for part in tests},

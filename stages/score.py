@@ -13,7 +13,7 @@ from pipeline.corpora import parts
 from pipeline.evaluation.scores import Row, Scoring, corpus_details, scores_by_length, summary, without_unknown
 from pipeline.params import Reader
 from pipeline.system import System
-from pipeline.tracking import runs
+from pipeline.tracking import notes, runs
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 READS = ("score",)
@@ -29,8 +29,10 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     details: dict[str, dict[str, dict[str, Any]]] = {}
     scores: dict[str, dict[str, float]] = {}
     rows: list[Row] = []
+    texts: dict[str, dict[str, list[str]]] = {}
     for part in test_parts(split, decoded):
         sources, references, hypotheses = read(split, decoded, part)
+        texts[part] = {"source": sources, "translation": hypotheses, "reference": references}
         details[part] = corpus_details(hypotheses, references, scoring)
         scores[part] = summary(details[part])
         if pieces.whole_words:
@@ -44,7 +46,17 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     loss = {"validation": {"loss": training["best"]["validation_loss"]}}
     files.write_json(system.metrics, loss | scores)
     params = {"score": scoring.model_dump(), "decode": searched}
-    track(system, params, scores, training["fingerprint"], decoded, out)
+    with runs.scoring_run(
+        system.id, stage="score", fingerprint=training["fingerprint"], log=system.log / "score.jsonl"
+    ) as run:
+        run.params(params)
+        log_scores(run, system, scores, training)
+        for part, columns in texts.items():
+            data = parts.paths(split, part)
+            run.dataset(f"{corpus} {part}", files.sha256(*data), {"pairs": len(columns["source"])}, split)
+            run.table(part, columns)
+        for path in decoded, out:
+            run.artifact(path, path.parent.name)
 
 
 def test_parts(split: Path, decoded: Path) -> list[str]:
@@ -89,15 +101,16 @@ def read_known(decoded: Path, part: str, number: int) -> list[str]:
     return hypotheses
 
 
-def track(
-    system: System, params: dict[str, object], scores: dict[str, dict[str, float]], fingerprint: str, *outs: Path
-) -> None:
-    """Log the scores and the translations as a child of the training's run."""
-    with runs.scoring_run(system.id, stage="score", fingerprint=fingerprint, log=system.log / "score.jsonl") as run:
-        run.params(params)
-        run.log(0, **{f"{part}/{metric}": value for part, found in scores.items() for metric, value in found.items()})
-        for out in outs:
-            run.artifact(out, out.parent.name)
+def log_scores(run: runs.Run, system: System, scores: dict[str, dict[str, float]], training: dict[str, Any]) -> None:
+    """Log the scores and describe the system, in the training's run too."""
+    found = {f"{part}/{metric}": value for part, by_metric in scores.items() for metric, value in by_metric.items()}
+    run.log(0, **found, num_parameters=training["num_parameters"])
+    languages = summaries.read(system.split / "languages.json", summaries.Languages)
+    best = {name: value for name, value in training["best"].items() if name.startswith("validation_")}
+    facts = notes.Facts(
+        languages["source_language"], languages["target_language"], training["num_parameters"], best, scores
+    )
+    run.describe(notes.text(system, facts))
 
 
 if __name__ == "__main__":

@@ -18,9 +18,9 @@ KINDS = {  # the first word of an attention's name -> what it is, what its colum
 MEAN = "mean of heads"
 SMALLEST, LARGEST, PLOT = 22, 40, 400  # pixels of a cell, and about those of a plot
 GUIDE = (
-    "A row for each step, a column for each piece that the step could attend to: the darker, the more of it went into "
-    "the result. Point at a cell for its weight. The weights of a row add up to 1, except where the model scales them "
-    "by their distance from a centre."
+    "A row for each step, a column for each piece that the step could attend to: the stronger the blue, the more of it "
+    "went into the result. Point at a cell for its weight. The weights of a row add up to 1, except where the model "
+    "scales them by their distance from a centre."
 )
 NONE = "This model has no attention: its decoder sees the source through a single vector, and there is nothing to draw."
 

@@ -3,13 +3,14 @@
 A chart is plotly's own dictionary of a figure. Text is escaped where plotly would take it for markup.
 """
 
+import json
 import math
 from collections.abc import Sequence
 from html import escape
 from itertools import islice
 from typing import Any
 
-from plotly.io import to_html
+from plotly.io import to_json
 
 from pipeline.evaluation.panels import Curves
 from pipeline.evaluation.pictures import DASHES, MARKED, longest, looks
@@ -26,12 +27,23 @@ CONFIG: Chart = {
 }
 DASH_NAMES = dict(zip(DASHES, ("solid", "dash", "dot", "dashdot"), strict=True))
 PLOT, ABOVE, BELOW = 290, 60, 70  # pixels of a panel: its plot, the margins
-LEGEND, ROW, KEY, LETTER = 29, 1080, 55, 6.2  # pixels of the legend: a row, its width, the key of a line, a letter
+LEGEND, KEY, LETTER = 29, 55, 6.2  # pixels of the legend: a row, the key of a line, a letter
+ROW, NARROW = 1080, 350  # and the width of a row, on a wide and on a narrow page
 
 
 def html(chart: Chart, name: str) -> str:
-    """A chart as a part of a page on which no other has this name."""
-    return str(to_html(chart, config=CONFIG, include_plotlyjs=False, full_html=False, div_id=name))
+    """A chart as a part of a page on which no other has this name; page.js draws it."""
+    known = json.loads(to_json({"data": chart["data"], "layout": chart["layout"]}, validate=True, engine="json"))
+    if narrow := chart.get("narrow"):
+        known["narrow"] = json.loads(to_json({"data": [], "layout": narrow}, validate=True, engine="json"))["layout"]
+    height = f"height: {chart['layout']['height']}px"  # until it is drawn, so that the page does not jump
+    return f'<div id="{escape(name)}" data-chart style="{height}"></div>\n{embedded(known | {"config": CONFIG})}'
+
+
+def embedded(value: Any) -> str:
+    """JSON for a script of the page; no text in it can end the element that holds it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    return f'<script type="application/json">{text}</script>\n'
 
 
 def shown(text: str) -> str:
@@ -40,26 +52,33 @@ def shown(text: str) -> str:
 
 
 def curves(panels: Sequence[Curves]) -> Chart:
-    """Panels two abreast, with one legend that hides and shows a line in all of them."""
-    num_rows, num_columns = math.ceil(len(panels) / 2), min(2, len(panels))
-    abreast = max(1, int(ROW / (KEY + LETTER * longest([*panels[0].lines]))))
+    """Panels two abreast, with one legend that hides and shows a line in all of them; on a narrow page one abreast."""
+    traces: list[Chart] = []
+    for index, panel in enumerate(panels):
+        axis = str(index + 1) if index else ""
+        traces += [line | {"xaxis": f"x{axis}", "yaxis": f"y{axis}", "showlegend": not index} for line in lines(panel)]
+    return {"data": traces, "layout": layout(panels, 2, ROW), "narrow": layout(panels, 1, NARROW) | {"dragmode": False}}
+
+
+def layout(panels: Sequence[Curves], most: int, row_width: int) -> Chart:
+    """Where the panels stand, `most` of them abreast, above a legend in rows of this width."""
+    num_rows, num_columns = math.ceil(len(panels) / most), min(most, len(panels))
+    abreast = max(1, int(row_width / (KEY + LETTER * longest([*panels[0].lines]))))
     legend = LEGEND * math.ceil(len(panels[0].lines) / abreast)
     inside = num_rows * PLOT + (num_rows - 1) * (ABOVE + BELOW)
-    layout: Chart = COMMON | {"hovermode": "closest", "hoverlabel": {"namelength": -1}, "annotations": []}
-    layout |= {"height": ABOVE + inside + BELOW + legend}
-    layout |= {"margin": {"l": 60, "r": 20, "t": ABOVE, "b": BELOW + legend}}
-    layout |= {"legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}}
-    traces: list[Chart] = []
+    placed: Chart = COMMON | {"hovermode": "closest", "hoverlabel": {"namelength": -1}, "annotations": []}
+    placed |= {"height": ABOVE + inside + BELOW + legend}
+    placed |= {"margin": {"l": 60, "r": 20, "t": ABOVE, "b": BELOW + legend}}
+    placed |= {"legend": {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}}
     for index, panel in enumerate(panels):
         row, column = divmod(index, num_columns)
         axis = str(index + 1) if index else ""
         left, high = 0.54 * column, 1 - row * (PLOT + ABOVE + BELOW) / inside
         width = 1 if num_columns == 1 else 0.46
-        layout[f"xaxis{axis}"] = x_axis(panel) | {"domain": [left, left + width], "anchor": f"y{axis}"}
-        layout[f"yaxis{axis}"] = y_axis(panel) | {"domain": [max(0, high - PLOT / inside), high], "anchor": f"x{axis}"}
-        layout["annotations"].append(title(panel.title, axis))
-        traces += [line | {"xaxis": f"x{axis}", "yaxis": f"y{axis}", "showlegend": not index} for line in lines(panel)]
-    return {"data": traces, "layout": layout}
+        placed[f"xaxis{axis}"] = x_axis(panel) | {"domain": [left, left + width], "anchor": f"y{axis}"}
+        placed[f"yaxis{axis}"] = y_axis(panel) | {"domain": [max(0, high - PLOT / inside), high], "anchor": f"x{axis}"}
+        placed["annotations"].append(title(panel.title, axis))
+    return placed
 
 
 def x_axis(panel: Curves) -> Chart:

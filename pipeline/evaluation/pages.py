@@ -1,12 +1,24 @@
 """The report on all chosen systems: one page in Markdown and in HTML, its figures, and the attention pages."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt, field_validator
 
-from pipeline.evaluation import attention_pages, charts, html_pages, panels, pictures, sections, tables
+from pipeline.evaluation import (
+    analysis_sections,
+    attention_pages,
+    charts,
+    html_pages,
+    leaderboard,
+    panels,
+    pictures,
+    sections,
+    sentence_sections,
+    tables,
+)
+from pipeline.evaluation.html_pages import Block, Fragment
 from pipeline.evaluation.panels import Curves
 from pipeline.evaluation.results import CorpusResults, SystemResults
 from pipeline.evaluation.tables import escape
@@ -26,10 +38,33 @@ chance (paired bootstrap, each system against the best, not corrected for the nu
 """
 UNKNOWN_GUIDE = "**No unknown**: of the sentences whose source and reference have no word that the vocabulary lacks.\n"
 ENDING_GUIDE = """\
-A training ends after all its **updates**, or out of **patience** once validation loss has stopped falling. **Best
-update** had the lowest validation loss; the columns loss (nats per token) and BLEU (greedy search) are from there.
-**Padding** is the share of the positions in training batches that hold no text. **Averaged** is the number of
-checkpoints whose mean is the model scored above.
+The **training loss** is the mean over the updates since the point before, with dropout and label smoothing, so that it
+does not compare with the validation loss. A training ends after all its **updates**, or out of **patience** once
+validation loss has stopped falling. **Best update** had the lowest validation loss; the columns loss (nats per token)
+and BLEU (greedy search) are from there. **Padding** is the share of the positions in training batches that hold no
+text. **Averaged** is the number of checkpoints whose mean is the model scored above.
+"""
+LENGTH_GUIDE = """\
+The **length ratio** is the words of all translations for each word of the references; the other columns count the
+sentences that are shorter, as long or longer. Words are those that BLEU counts, as everywhere below.
+"""
+ORDER_GUIDE = """\
+Where the words of the references are in the translations: **in place** if they are part of a longest common
+subsequence, **moved** if they stand elsewhere in the translation, else **missing**. **Extra** words of the translations
+are not in the reference. All in per cent of the words of the references.
+"""
+FREQUENCY_GUIDE = """\
+How well words are translated that the target side of the training part has never, rarely or often: the harmonic mean of
+precision and recall (F1, in per cent), as compare-mt measures it.
+"""
+NGRAM_GUIDE = """\
+How many of a system's n-grams its references have, in per cent. BLEU is the geometric mean of the four, times the
+brevity penalty.
+"""
+EXTREMES_GUIDE = """\
+For each system, the n-grams that its translations have less often (**missed**) or more often (**invented**) than their
+references, with the number of times; and its sentences of the lowest and of the highest chrF among those that
+are not word for word the reference.
 """
 PARAMETERS = """\
 Parameters of each model and its training. `average` is set by size, `decode` may differ by corpus, `score` is the same
@@ -47,11 +82,22 @@ dvc metrics diff     # what that did to the scores
 
 
 class Report(Section):
-    """Section `report`: how many sample translations of each test part, how many resamples, and the seed of both."""
+    """Section `report`: how much of each test part the page shows, what it counts, and the seed of every draw."""
 
-    samples: Annotated[int, Field(ge=0)]
+    samples: NonNegativeInt
+    compared: PositiveInt
+    extremes: NonNegativeInt
+    ngrams: NonNegativeInt
+    frequency_buckets: Annotated[list[NonNegativeInt], Field(min_length=1)]
     bootstrap_samples: PositiveInt
     seed: PositiveInt  # sacrebleu takes 0 for none
+
+    @field_validator("frequency_buckets")
+    @classmethod
+    def _ascending(cls, buckets: list[int]) -> list[int]:
+        if sorted(set(buckets)) != buckets:
+            raise ValueError(f"must be ascending, got {buckets}; expected the highest count of each bucket")
+        return buckets
 
 
 def write(folder: Path, corpora: list[CorpusResults], report: Report) -> None:
@@ -64,48 +110,70 @@ def write(folder: Path, corpora: list[CorpusResults], report: Report) -> None:
         for system in corpus.systems:
             where = folder / "attention" / system.id
             attention_pages.write(where, f"Attention of {system.id}", system.attended, site=folder)
-    text = "\n".join(page(corpora, report))
+    blocks = list(page(corpora, report))
     with new_file(folder / "index.md") as file:
-        file.write(text)
-    html_pages.write(folder, TITLE, html_pages.from_markdown(text, drawn))
+        file.write(html_pages.markdown(blocks))
+    html_pages.write(folder, TITLE, html_pages.from_blocks(blocks, drawn), scripts=["compare.js"])
 
 
 def figures(corpus: CorpusResults) -> dict[str, list[Curves]]:
     """The figures of a corpus, by the names of their files."""
-    curves = {system.name: system.curves for system in corpus.systems}
-    by_length = {system.name: system.by_length for system in corpus.systems}
+    curves = {corpus.label(system): system.curves for system in corpus.systems}
+    losses = {corpus.label(system): system.train_loss for system in corpus.systems}
+    by_length = {corpus.label(system): system.by_length for system in corpus.systems}
     return {
-        f"learning_curves-{corpus.name}": panels.learning_curves(curves),
+        f"learning_curves-{corpus.name}": [panels.train_loss(losses), *panels.learning_curves(curves)],
         f"scores_by_length-{corpus.name}": panels.scores_by_length(by_length, corpus.test_parts),
     }
 
 
-def page(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
+def page(corpora: list[CorpusResults], report: Report) -> Iterator[Block]:
     """The blocks of the page, each ending with a line end."""
     systems = [system for corpus in corpora for system in corpus.systems]
     yield f"# {TITLE}\n"
-    sizes = f"{number_of(systems, 'system')} on {number_of(corpora, 'corpus', 'corpora')}"
-    yield f"{sizes}: {', '.join(map(title, corpora))}. A system is called `<corpus>-<vocabulary>-<model>-<size>`.\n"
+    yield f"{number_of(systems, 'system')} on {number_of(corpora, 'corpus', 'corpora')}.\n"
+    yield "## Result\n"
+    for corpus in corpora:
+        yield Fragment(f"### {title(corpus)}\n", "")
+        yield leaderboard.panel(corpus)
     yield "## Leaderboard\n"
-    yield from guides(corpora, report)
     yield from each(corpora, sections.scores)
+    yield "".join(guides(corpora, report))
     yield sections.signatures(corpora)
-    yield "## Learning curves\n"
-    yield ENDING_GUIDE
-    yield from each(corpora, sections.training)
+    yield "## Length\n"
+    yield LENGTH_GUIDE
+    yield from each(corpora, analysis_sections.lengths)
+    yield "## Word order\n"
+    yield ORDER_GUIDE
+    yield from each(corpora, analysis_sections.order)
+    yield "## Rare words\n"
+    yield FREQUENCY_GUIDE
+    yield from each(corpora, analysis_sections.frequencies)
+    yield "## N-grams\n"
+    yield NGRAM_GUIDE
+    yield from each(corpora, analysis_sections.precisions)
+    yield "## Worst and best\n"
+    yield EXTREMES_GUIDE
+    yield sentence_sections.LEGEND
+    yield from each(corpora, lambda corpus: sentence_sections.extremes(corpus, report.extremes))
+    yield "## Side by side\n"
+    yield from each(corpora, lambda corpus: sentence_sections.beside(corpus, report.compared, report.seed))
+    if report.samples:
+        yield "## Samples\n"
+        yield "Chosen by chance, not for their quality; the best system of the test part comes first.\n"
+        yield from each(corpora, lambda corpus: sentence_sections.samples(corpus, report.samples, report.seed))
     yield "## Attention\n"
     yield "What each system looked at while it translated some sentences of the test parts.\n"
     yield from each(corpora, sections.attention)
+    yield "## Curves\n"
+    yield ENDING_GUIDE
+    yield from each(corpora, sections.training)
     yield "## Data\n"
     yield from each(corpora, sections.data)
-    if report.samples:
-        yield "## Sample translations\n"
-        yield "Chosen by chance, not for their quality; the best system of the test part comes first.\n"
-        yield from each(corpora, lambda corpus: sections.samples(corpus, report.samples, report.seed))
     yield "## Parameters\n"
     yield PARAMETERS
     yield from each(corpora, sections.parameters)
-    yield "## How to repeat\n"
+    yield "## Repeat\n"
     yield REPEAT
 
 
@@ -118,10 +186,11 @@ def guides(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
         yield UNKNOWN_GUIDE
 
 
-def each(corpora: list[CorpusResults], blocks: Callable[[CorpusResults], Iterator[str]]) -> Iterator[str]:
-    """The blocks for each corpus, under its name."""
+def each(corpora: list[CorpusResults], blocks: Callable[[CorpusResults], Iterable[Block]]) -> Iterator[Block]:
+    """The blocks for each corpus, under its name if there are several."""
     for corpus in corpora:
-        yield f"### {title(corpus)}\n"
+        if len(corpora) > 1:
+            yield f"### {title(corpus)}\n"
         yield from blocks(corpus)
 
 

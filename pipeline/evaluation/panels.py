@@ -39,6 +39,15 @@ class Grid(NamedTuple):
     decimals: int | None  # of the values that are written into the cells; None: they are not
 
 
+def train_loss(losses: Mapping[str, Rows]) -> Curves:
+    """The loss that each system, by name, was trained on, over the updates."""
+    lines = {
+        name: ([int(row["update"]) for row in rows], [float(row["train_loss"]) for row in rows])
+        for name, rows in losses.items()
+    }
+    return Curves("", "updates", "training loss (nats per token, smoothed)", lines, [], None)
+
+
 def learning_curves(curves: Mapping[str, Rows]) -> list[Curves]:
     """Validation loss and, if measured, BLEU and accuracy of each system, by name, over the updates."""
     titles = {

@@ -1,4 +1,8 @@
-"""What `dvc plots show` draws: one table for each chart, in which every system of a corpus has its lines."""
+"""What DVC shows: one table for each chart of `dvc plots show`, with every system of a corpus, and the metrics.
+
+`dvc exp show` has a column for each metric, named by its keys alone if only one file is declared as metrics. So these
+are few, and short; metrics/<system>.json has all scores of a system.
+"""
 
 from pathlib import Path
 
@@ -7,9 +11,11 @@ from pipeline.evaluation.results import CorpusResults, Rows
 
 
 def write(folder: Path, corpora: list[CorpusResults]) -> None:
-    """Write the tables into `folder`/plots/, one folder for each kind of chart that dvc.yaml names."""
+    """Write `folder`/metrics.json, and tables into `folder`/plots/: a folder for each kind of chart in dvc.yaml."""
+    files.write_json(folder / "metrics.json", metrics(corpora))
     for corpus in corpora:
         files.write_table(folder / f"plots/learning_curves/{corpus.name}.csv", learning_curves(corpus))
+        files.write_table(folder / f"plots/train_loss/{corpus.name}.csv", train_loss(corpus))
         for part in corpus.test_parts:
             path = folder / f"plots/scores_by_length/{corpus.name}-{part}.csv"
             files.write_table(path, scores_by_length(corpus, part))
@@ -24,6 +30,16 @@ def learning_curves(corpus: CorpusResults) -> Rows:
     ]
 
 
+def train_loss(corpus: CorpusResults) -> Rows:
+    """The training loss of each system over its updates, each row the mean of a few."""
+    columns = "update", "train_loss"
+    return [
+        {"system": system.name, **{column: row[column] for column in columns}}
+        for system in corpus.systems
+        for row in system.train_loss
+    ]
+
+
 def scores_by_length(corpus: CorpusResults, part: str) -> Rows:
     """The scores of each system on each bucket of source lengths of one test part, the shortest first."""
     columns = "bucket", "sentences", "bleu", "chrf"
@@ -33,3 +49,19 @@ def scores_by_length(corpus: CorpusResults, part: str) -> Rows:
         for row in system.by_length
         if row["part"] == part
     ]
+
+
+def metrics(corpora: list[CorpusResults]) -> dict[str, dict[str, float]]:
+    """Validation loss, and the first score on the first test part, of each system by its short name.
+
+    The name leaves out the corpus and the vocabulary if all systems have the same.
+    """
+    systems = [system for corpus in corpora for system in corpus.systems]
+    choices = [{system.corpus for system in systems}, {system.vocabulary for system in systems}]
+    found = {}
+    for system in systems:
+        differ = [name for name, chosen in zip(system.id.split("-"), choices, strict=False) if len(chosen) > 1]
+        metric, score = next(iter(next(iter(system.scores.values())).items()))
+        name = "-".join([*differ, system.model, system.size])
+        found[name] = {"loss": system.training["best"]["validation_loss"], metric: score}
+    return found

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import files
+from pipeline.evaluation.analysis import Analysis
 from pipeline.evaluation.attended import Attended
 from pipeline.evaluation.significance import Comparison
 from pipeline.files import DataError
 
 Rows = list[dict[str, str]]
+
+AXES = ("vocabulary", "model", "size")  # what may tell the systems of a corpus apart
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,7 @@ class SystemResults:
     scores: dict[str, dict[str, Any]]  # test part -> metric -> score, and the signatures
     by_length: Rows
     curves: Rows  # one row per validation
+    train_loss: Rows  # about sixty rows, each the mean of a few updates
     training: dict[str, Any]
     average: dict[str, Any]
     translations: dict[str, list[str]]  # test part -> lines
@@ -52,11 +56,28 @@ class CorpusResults:
     texts: dict[str, list[tuple[str, str]]]  # test part -> source and reference of each line
     systems: list[SystemResults]
     comparisons: dict[str, Comparison]  # test part -> every system against the best; none if BLEU was not measured
+    words: dict[str, list[list[str]]]  # test part -> the words of each reference
+    analyses: dict[str, dict[str, Analysis]]  # test part -> name of a system -> what was found in its translations
 
     @property
     def test_parts(self) -> list[str]:
         """The parts that were scored."""
         return list(self.texts)
+
+    def label(self, system: SystemResults) -> str:
+        """What tells a system apart from the others of the corpus: its model, and whatever else differs."""
+        varied = (len({getattr(other, axis) for other in self.systems}) > 1 for axis in AXES)
+        named = [getattr(system, axis) for axis, varies in zip(AXES, varied, strict=True) if varies or axis == "model"]
+        return "-".join(named)
+
+    @property
+    def pattern(self) -> str:
+        """What the labels are short for: a system's id, with the parts in brackets that a label names."""
+        first = self.systems[0]
+        named = (len({getattr(other, axis) for other in self.systems}) > 1 or axis == "model" for axis in AXES)
+        return "-".join(
+            [self.name, *(f"<{axis}>" if n else getattr(first, axis) for axis, n in zip(AXES, named, strict=True))]
+        )
 
 
 def built(path: Path, stage: str) -> Path:

@@ -1,5 +1,6 @@
 """Scores of translations against references, all by sacrebleu, with its signatures."""
 
+import json
 from bisect import bisect_left
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from pipeline.evaluation.bleu import DIGITS, Lines
+from pipeline.evaluation.significance import seeded
 from pipeline.params import Section
 
 Metric = Literal["bleu", "chrf", "ter"]
@@ -21,6 +23,8 @@ class Scoring(Section):
     metrics: Annotated[list[Metric], Field(min_length=1)]
     tokenize: Literal["13a", "intl", "char", "zh", "none"]  # sacrebleu's, for BLEU
     length_buckets: Annotated[list[PositiveInt], Field(min_length=1)]  # longest source of each bucket, in words
+    bootstrap_samples: PositiveInt  # resamples of a part, from which the 95 % interval of a score is taken
+    seed: PositiveInt  # of the resamples; sacrebleu takes 0 for none
 
     @field_validator("metrics")
     @classmethod
@@ -43,8 +47,33 @@ def corpus_scores(hypotheses: Lines, references: Lines, scoring: Scoring) -> dic
 
 
 def corpus_details(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, dict[str, Any]]:
-    """`details` of each metric of `scoring`."""
-    return {metric: details(hypotheses, references, metric, scoring.tokenize) for metric in scoring.metrics}
+    """`details` of each metric of `scoring`, with the interval of the score."""
+    return {
+        metric: details(hypotheses, references, metric, scoring.tokenize)
+        | {"interval": interval(hypotheses, references, metric, scoring)}
+        for metric in scoring.metrics
+    }
+
+
+def interval(hypotheses: Lines, references: Lines, metric: Metric, scoring: Scoring) -> list[float] | None:
+    """The ends of the 95 % interval of a score over resamples of the sentences; None for 0, and for one sentence.
+
+    Source: Koehn 2004; sacrebleu's option `--confidence`.
+    """
+    with seeded(scoring.seed):
+        found = judge(metric, scoring.tokenize).corpus_score(
+            hypotheses, [references], n_bootstrap=scoring.bootstrap_samples
+        )
+    told = json.loads(found.format(width=DIGITS, signature=":", is_json=True))  # the only public way to the interval
+    if "confidence_mean" not in told:
+        return None
+    mean, margin = told["confidence_mean"], told["confidence_var"]
+    return [round(mean - margin, DIGITS), round(mean + margin, DIGITS)]
+
+
+def judge(metric: Metric, tokenize: str) -> Any:
+    """Sacrebleu's object for a metric."""
+    return BLEU(tokenize=tokenize, force=True) if metric == "bleu" else {"chrf": CHRF, "ter": TER}[metric]()
 
 
 def summary(measured: dict[str, dict[str, Any]]) -> dict[str, float]:
@@ -68,9 +97,9 @@ def without_unknown(hypotheses: Lines, references: Lines, scoring: Scoring) -> d
 def details(hypotheses: Lines, references: Lines, metric: Metric, tokenize: str = "13a") -> dict[str, Any]:
     """The score by one metric, sacrebleu's signature, and the counts that the score is made of."""
     assert len(hypotheses) == len(references) > 0, (len(hypotheses), len(references))
-    judge: Any = BLEU(tokenize=tokenize, force=True) if metric == "bleu" else {"chrf": CHRF, "ter": TER}[metric]()
-    found = judge.corpus_score(hypotheses, [references])  # the references are one set: a list of one list
-    common = {"score": round(found.score, DIGITS), "signature": str(judge.get_signature())}
+    measure = judge(metric, tokenize)
+    found = measure.corpus_score(hypotheses, [references])  # the references are one set: a list of one list
+    common = {"score": round(found.score, DIGITS), "signature": str(measure.get_signature())}
     if metric == "bleu":
         return common | {
             "precisions": [round(precision, DIGITS) for precision in found.precisions],

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from pipeline import seeding
-from pipeline.evaluation import tables
+from pipeline.evaluation import html_pages, tables
+from pipeline.evaluation.html_pages import Block
 from pipeline.evaluation.results import CorpusResults, SystemResults
 from pipeline.evaluation.tables import TITLES, count, escape, markdown, share
 
@@ -18,12 +18,13 @@ TOKENS = ("source tokens", "target tokens", "unknown in source", "unknown in tar
 ENDING = ("system", "stopped by", "updates", "best update", "validation loss", "validation BLEU", "padding", "averaged")
 
 
-def scores(corpus: CorpusResults) -> Iterator[str]:
-    """A table for each test part, and the figure over the source's length."""
-    for part in corpus.test_parts:
-        yield f"Test part `{part}`, {count(len(corpus.texts[part]))} sentences:\n"
-        yield tables.scores(corpus, part)
-    yield f"![BLEU of each system by the length of the source](scores_by_length-{corpus.name}.png)\n"
+def scores(corpus: CorpusResults) -> Iterator[Block]:
+    """A table for each test part."""
+    yield html_pages.abreast(
+        f"Test part `{part}`, {count(len(corpus.texts[part]))} sentences:\n\n{tables.scores(corpus, part)}"
+        for part in corpus.test_parts
+    )
+    yield f"Names are short for `{corpus.pattern}`.\n"
 
 
 def signatures(corpora: list[CorpusResults]) -> str:
@@ -43,18 +44,18 @@ def signatures(corpora: list[CorpusResults]) -> str:
 
 def training(corpus: CorpusResults) -> Iterator[str]:
     """The figure of the curves, and how each training ended."""
-    yield f"![Validation loss, BLEU and accuracy of each system over its updates](learning_curves-{corpus.name}.png)\n"
+    yield f"![Losses, BLEU and accuracy of each system over its updates](learning_curves-{corpus.name}.png)\n"
     if len(corpus.tokens) > 1:
         yield "Losses per token compare only between systems with the same vocabulary: others count other tokens.\n"
-    yield markdown(ENDING, [ending(system) for system in corpus.systems], numbers=6)
+    yield markdown(ENDING, [ending(corpus.label(system), system) for system in corpus.systems], numbers=6)
 
 
-def ending(system: SystemResults) -> list[str]:
+def ending(name: str, system: SystemResults) -> list[str]:
     """How the training of a system ended."""
     summary, best = system.training, system.training["best"]
     greedy = best.get("validation_bleu")
     return [
-        f"`{system.name}`",
+        f"`{name}`",
         escape(str(summary["stopped"])),
         count(summary["updates"]),
         count(best["update"]),
@@ -99,25 +100,14 @@ def part_row(part: str, counts: dict[str, int]) -> list[str]:
 
 def attention(corpus: CorpusResults) -> Iterator[str]:
     """A link to the page of each system."""
-    yield "".join(f"- [`{system.name}`](attention/{system.id}/index.html)\n" for system in corpus.systems)
-
-
-def samples(corpus: CorpusResults, number: int, seed: int) -> Iterator[str]:
-    """Some lines of each test part: source, reference, and every system's translation, the best system first."""
-    for part, texts in corpus.texts.items():
-        draw = seeding.generator(seed, f"samples {corpus.name} {part}")
-        for line in sorted(draw.choice(len(texts), size=min(number, len(texts)), replace=False).tolist()):
-            source, reference = texts[line]
-            rows = {"source": source, "reference": reference}
-            systems = tables.best_first(corpus.systems, part)
-            rows |= {f"`{system.name}`": system.translations[part][line] for system in systems}
-            header = [f"`{part}`", f"line {line + 1}"]
-            yield markdown(header, [[name, escape(text) or "*(empty)*"] for name, text in rows.items()])
+    yield "".join(f"- [`{system.id}`](attention/{system.id}/index.html)\n" for system in corpus.systems)
 
 
 def parameters(corpus: CorpusResults) -> Iterator[str]:
     """The parameters in which the systems differ, then those that all share."""
-    values = {system.name: {k: str(v) for k, v in system.training["params"].items()} for system in corpus.systems}
+    values = {
+        corpus.label(system): {k: str(v) for k, v in system.training["params"].items()} for system in corpus.systems
+    }
     names = list(dict.fromkeys(name for params in values.values() for name in params))
     rows = {name: [params.get(name, "–") for params in values.values()] for name in names}
     same = [[f"`{name}`", escape(row[0])] for name, row in rows.items() if len(set(row)) == 1]

@@ -10,6 +10,8 @@ from sacrebleu.significance import PairedTest, Result
 
 Lines = Sequence[str]
 
+ALPHA = 0.05  # a p of at least this: the difference may well be chance
+
 
 class Standing(NamedTuple):
     """One system's BLEU over resamples of a test part."""

@@ -45,10 +45,10 @@ def scores(corpus: CorpusResults, part: str) -> str:
     """The Markdown table of every system's scores on one test part, the best first."""
     titles = columns(corpus) + known_columns(corpus)
     rows = []
-    for rank, system in enumerate(best_first(corpus.systems, part), 1):
-        about = [str(rank), f"`{system.id}`", count(system.training["num_parameters"])]
+    for system in best_first(corpus.systems, part):
+        about = [f"`{corpus.label(system)}`", count(system.training["num_parameters"])]
         rows.append([*about, *cells(corpus, system, part), *known_cells(corpus, system, part)])
-    return markdown(["", "system", "parameters", *titles], rows, numbers=1 + len(titles))
+    return markdown(["system", "parameters", *titles], rows, numbers=1 + len(titles))
 
 
 def terminal(corpus: CorpusResults) -> list[Table]:

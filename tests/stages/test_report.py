@@ -14,7 +14,7 @@ from pipeline.evaluation.results import read_rows
 from pipeline.evaluation.scores import Scoring
 from pipeline.files import DataError
 from pipeline.system import Build
-from stages.report import compared, main, read_corpus
+from stages.report import analysed, compared, main, read_corpus
 
 ROOT = Path(__file__).parents[2]
 PARAMS = """
@@ -23,8 +23,8 @@ build:
   vocabularies: [bpe_2k]
   models: [small_model, large_model]
   sizes: [tiny]
-report: {samples: 2, bootstrap_samples: 50, seed: 1}
-score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [10]}
+report: {samples: 2, compared: 3, extremes: 1, ngrams: 2, frequency_buckets: [0, 9], bootstrap_samples: 50, seed: 1}
+score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [10], bootstrap_samples: 20, seed: 1}
 """
 PLOTS = YAML(typ="safe").load(ROOT / "dvc.yaml")["plots"]
 SYSTEMS = [f"toy_fr_en-bpe_2k-{model}-tiny" for model in ("small_model", "large_model")]
@@ -34,6 +34,7 @@ REQUIRED = {
     "data/clean/toy_fr_en/clean.json": "clean@toy_fr_en",
     "data/encode/toy_fr_en-bpe_2k/encode.json": "encode@toy_fr_en-bpe_2k",
     f"runs/{SYSTEMS[0]}/train/curves.csv": f"train@{SYSTEMS[0]}",
+    f"runs/{SYSTEMS[0]}/train/train_loss.csv": f"train@{SYSTEMS[0]}",
     f"runs/{SYSTEMS[0]}/train/training.json": f"train@{SYSTEMS[0]}",
     f"runs/{SYSTEMS[1]}/average/average.json": f"average@{SYSTEMS[1]}",
     f"data/decode/{SYSTEMS[1]}/test.txt": f"decode@{SYSTEMS[1]}",
@@ -72,7 +73,10 @@ def write_system(root, system, bleu):
     signatures = {"bleu": "nrefs:1|tok:13a|version:2.6.0", "chrf": "nrefs:1|nc:6|version:2.6.0"}
     scores = {part: {"bleu": bleu, "chrf": 80.0} for part in tests}
     write(root / f"metrics/{system}.json", {"validation": {"loss": 1.3333}} | scores)
-    details = {metric: {"score": 80.0, "signature": signature} for metric, signature in signatures.items()}
+    details = {
+        metric: {"score": 80.0, "interval": [79.0, 81.0], "signature": signature}
+        for metric, signature in signatures.items()
+    }
     write(root / f"data/score/{system}/scores.json", dict.fromkeys(tests, details))
     for part in tests:
         write(
@@ -86,6 +90,7 @@ def write_system(root, system, bleu):
     curves = "".join(f"{n},1.0,0.001,1.0,{400 / n},2.0,{n / 5}\n" for n in (100, 200, 300))
     header = "update,train_loss,learning_rate,grad_norm,validation_loss,validation_perplexity,validation_bleu\n"
     write(root / f"runs/{system}/train/curves.csv", header + curves)
+    write(root / f"runs/{system}/train/train_loss.csv", "update,train_loss\n10,7.5\n20,6.25\n")
     training = {"fingerprint": "f00d", "updates": 300, "stopped": "updates", "padding_share": 0.05}
     training |= {"best": {"update": 300, "validation_loss": 1.3333, "validation_bleu": 60.0}, "num_parameters": 12345}
     write(
@@ -135,6 +140,7 @@ def test_the_page_shows_the_systems_chosen_and_no_other(reported):
         "index.html",
         "index.md",
         "learning_curves-toy_fr_en.png",
+        "metrics.json",
         "plotly.min.js",
         "plots",
         "scores_by_length-toy_fr_en.png",
@@ -150,6 +156,7 @@ def test_every_system_is_in_every_chart_that_dvc_draws(reported):
         "learning_curves/toy_fr_en.csv",
         "scores_by_length/toy_fr_en-compositional.csv",
         "scores_by_length/toy_fr_en-test.csv",
+        "train_loss/toy_fr_en.csv",
     }
     for name, path in tables.items():
         rows = read_rows(path, [])
@@ -167,6 +174,18 @@ def test_the_page_of_attention_has_sentences_of_every_test_part(reported):
 def test_systems_are_compared_by_the_sections_read(reported):
     page = (reported[0] / "report/index.md").read_text(encoding="utf-8")
     assert page.count("- BLEU, paired bootstrap: `nrefs:1|bs:50|seed:1|case:mixed|eff:no|tok:13a|") == 1
+
+
+def test_words_are_counted_in_the_training_part(project, monkeypatch):
+    """Its target side: the sources have none of the words of the references."""
+    monkeypatch.chdir(project)
+    scoring, report = Scoring.load("score"), Report.load("report")
+    corpus = analysed(read_corpus("toy_fr_en", Build.load("build"), scoring), report, scoring)
+    assert corpus.words["test"][3] == ["test", "target", "3"]
+    [never, rarely, often] = corpus.analyses["test"][corpus.systems[0].name].frequencies
+    assert (never.name, never.expected) == ("0", 4)  # test
+    assert (rarely.name, rarely.expected) == ("1-9", 4)  # 0 to 3
+    assert (often.name, often.expected) == ("10+", 4)  # target
 
 
 def test_without_bleu_nothing_is_compared(project, monkeypatch):

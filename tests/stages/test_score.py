@@ -15,7 +15,7 @@ from pipeline.vocabularies import subwords, words
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = "toy-bpe-small_model-tiny"
-PARAMS = "score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [2, 4]}\n"
+PARAMS = "score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [2, 4], bootstrap_samples: 20, seed: 1}\n"
 SOURCES = ["un chat", "", "le chat dort sur le lit", "la souris mange du fromage"]
 REFERENCES = ["a cat", "nothing", "the cat sleeps on the bed", "the mouse eats some cheese"]
 HYPOTHESES = ["a cat", "", "the cat sleeps in the bed", "the mouse eats cheese"]
@@ -38,8 +38,9 @@ def project(tmp_path):
     write(tmp_path / f"data/decode/{SYSTEM}/decode.json", [json.dumps({"beam_size": 5})])
     write(
         tmp_path / f"runs/{SYSTEM}/train/training.json",
-        [json.dumps({"fingerprint": "f00d", "best": {"update": 4, "validation_loss": 1.25}})],
+        [json.dumps({"fingerprint": "f00d", "best": {"update": 4, "validation_loss": 1.25}, "num_parameters": 1234})],
     )
+    files.write_json(tmp_path / "data/split/toy/languages.json", {"source_language": "fr", "target_language": "en"})
     with files.new_folder(tmp_path / "data/vocabulary/toy-bpe") as folder:
         section = subwords.Subwords.model_validate(BPE | {"sentences": 9, "seed": 1})
         subwords.train(section, *texts(tmp_path), folder, where="vocabularies.bpe")

@@ -4,9 +4,11 @@ from html.parser import HTMLParser
 
 import pytest
 
+from pipeline.evaluation import analysis
 from pipeline.evaluation.attended import Attended
 from pipeline.evaluation.results import CorpusResults, SystemResults
 from pipeline.evaluation.significance import Comparison, Standing
+from pipeline.evaluation.words import tokenizer
 
 SIGNATURES = {"bleu": "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0", "chrf": "nrefs:1|version:2.6.0"}
 CLEANING = {"source_language": "fr", "target_language": "en", "read": 1000, "kept": 950}
@@ -90,6 +92,7 @@ def make_system(make_attended):
                 {"part": "test", "bucket": bucket, "sentences": str(sentences), "bleu": str(score), "chrf": "50"}
                 for bucket, sentences, score in rows
             ],
+            "train_loss": [{"update": "10", "train_loss": "7.5"}, {"update": "20", "train_loss": "6.25"}],
             "curves": [
                 {"update": str(n), "validation_loss": str(bleu / n), "validation_bleu": str(n / 10)}
                 for n in (200, 400, 600)
@@ -116,6 +119,15 @@ def make_corpus(make_system):
             "systems": [make_system("first_model", 50.0), make_system("second_model", 70.0)],
             "comparisons": {"test": Comparison(STANDINGS, BOOTSTRAP)},
         }
-        return CorpusResults(**values | changes)
+        values |= changes
+        words, analyses = analysis.of_parts(
+            {part: [reference for _, reference in texts] for part, texts in values["texts"].items()},
+            {part: {s.name: s.translations[part] for s in values["systems"]} for part in values["texts"]},
+            ["The cat and the dog", "The cat."],
+            tokenizer("13a"),
+            num_ngrams=2,
+            frequency_buckets=[0, 1],
+        )
+        return CorpusResults(**{"words": words, "analyses": analyses} | values)
 
     return make

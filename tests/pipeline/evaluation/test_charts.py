@@ -73,3 +73,21 @@ def test_markup_in_a_name_cannot_end_the_script():
     text = charts.html(charts.curves([LOSS._replace(lines=line)]), "curves")
     assert text.count("</script>") == 1
     assert json.dumps("alert") not in text
+
+
+def test_a_narrow_page_has_panels_below_each_other():
+    chart = charts.curves([LOSS, BLEU])
+    wide, narrow = chart["layout"], chart["narrow"]
+    assert wide["xaxis"]["domain"][1] < wide["xaxis2"]["domain"][0]
+    assert narrow["xaxis"]["domain"] == narrow["xaxis2"]["domain"] == [0, 1]
+    assert narrow["yaxis"]["domain"][0] > narrow["yaxis2"]["domain"][1]
+    assert narrow["height"] > wide["height"]
+    embedded = json.loads(re.search(r'json">(.*)</script>', charts.html(chart, "curves"))[1])
+    assert embedded["narrow"]["height"] == narrow["height"]
+
+
+def test_embedded_json_comes_back():
+    value = {"text": "</script> <!-- \u2028 é", "numbers": [1.5, None]}
+    text = charts.embedded(value)
+    assert json.loads(text.removeprefix('<script type="application/json">').removesuffix("</script>\n")) == value
+    assert text.count("<") == 2

@@ -56,7 +56,7 @@ def test_without_the_script_pictures_are_shown(tmp_path, read_page):
 
 @pytest.fixture
 def page(tmp_path, read_page):
-    body = html_pages.from_markdown(TEXT, {"a.png": "<i>the chart</i>"})
+    body = html_pages.from_blocks([TEXT], {"a.png": "<i>the chart</i>"})
     return read_page(html_pages.write(tmp_path, "A", body))
 
 
@@ -82,4 +82,42 @@ def test_pictures_become_their_charts(page):
 def test_sections_can_be_jumped_to(page):
     anchors = page.all("h2", "id")
     assert anchors == ["first-part", "second-part-"]
-    assert [link for link in page.all("a", "href") if link.startswith("#")] == [f"#{anchor}" for anchor in anchors]
+    assert [link for link in page.all("a", "href") if link.startswith("#")] == [
+        "#main",
+        *(f"#{anchor}" for anchor in anchors),
+    ]
+    assert page.all("main", "id") == ["main"]
+
+
+def test_what_stands_before_the_first_section_is_the_head(tmp_path):
+    text = html_pages.from_blocks(["# Title\n\nWords.\n", html_pages.Fragment("more", "<b>more</b>"), "## One\n"], {})
+    head, _, rest = text.partition("</header>")
+    assert "<h1>Title</h1>\n<p>Words.</p>\n<b>more</b>" in head
+    assert rest.index("<nav") < rest.index("<main") < rest.index("<h2")
+
+
+def test_a_fragment_has_a_form_of_its_own_in_each_file():
+    blocks = ["# A\n", html_pages.Fragment("*still*\n", "<em>moving</em>\n"), "## B\n"]
+    assert html_pages.markdown(blocks) == "# A\n\n*still*\n\n## B\n"
+    assert "<em>moving</em>" in html_pages.from_blocks(blocks, {})
+    assert "still" not in html_pages.from_blocks(blocks, {})
+
+
+def test_blocks_stand_abreast(tmp_path, read_page):
+    found = html_pages.abreast(["One:\n\n| a |\n| :--- |\n| <b> |\n", "Two\n"])
+    assert found.markdown == "One:\n\n| a |\n| :--- |\n| <b> |\n\nTwo\n"
+    page = read_page(html_pages.write(tmp_path, "A", found.html))
+    assert page.all("div", "class") == ["abreast", "table"]
+    assert page.text("td") == "<b>"
+
+
+def test_a_page_runs_the_scripts_it_names(tmp_path):
+    assert "class Comparison" not in html_pages.write(tmp_path, "A", "").read_text(encoding="utf-8")
+    assert "class Comparison" in html_pages.write(tmp_path, "A", "", scripts=["compare.js"]).read_text(encoding="utf-8")
+
+
+def test_every_colour_has_a_dark_form():
+    light, dark = html_pages.asset("page.css").split("@media (prefers-color-scheme: dark)")[:2]
+    names = set(re.findall(r"(--[\w-]+): #", light))
+    assert names == set(re.findall(r"(--[\w-]+): #", dark))
+    assert {"--paper", "--ink"} <= names

@@ -5,16 +5,16 @@ import re
 
 import pytest
 
-from pipeline.evaluation import pages
+from pipeline.evaluation import html_pages, pages
 from pipeline.evaluation.pages import Report
 from pipeline.params import ParamsError
 
-REPORT = Report(samples=2, bootstrap_samples=1000, seed=1)
-ALL = Report(samples=9, bootstrap_samples=1000, seed=1)
+REPORT = Report(samples=2, compared=2, extremes=1, ngrams=2, frequency_buckets=[0, 1], bootstrap_samples=1000, seed=1)
+ALL = REPORT.changed(samples=9, compared=9, extremes=9)
 
 
 def text(*corpora, report=REPORT):
-    return "\n".join(pages.page(list(corpora), report))
+    return html_pages.markdown(pages.page(list(corpora), report))
 
 
 def section(page, name):
@@ -26,15 +26,23 @@ def test_the_page_has_its_sections_in_order(make_corpus):
     page = text(make_corpus())
     assert re.findall(r"^##? (.*)", page, flags=re.MULTILINE) == [
         "Translation report",
+        "Result",
         "Leaderboard",
-        "Learning curves",
+        "Length",
+        "Word order",
+        "Rare words",
+        "N-grams",
+        "Worst and best",
+        "Side by side",
+        "Samples",
         "Attention",
+        "Curves",
         "Data",
-        "Sample translations",
         "Parameters",
-        "How to repeat",
+        "Repeat",
     ]
-    assert "2 systems on 1 corpus: `toy` (fr → en)." in page
+    assert "2 systems on 1 corpus." in page
+    assert "### `toy` (fr → en)" in section(page, "Result")
 
 
 def test_signatures_stand_once(make_corpus):
@@ -68,7 +76,7 @@ def test_scores_without_unknown_words_are_explained_where_there_are_any(make_cor
 
 
 def test_no_samples_no_section(make_corpus):
-    assert "## Sample translations" not in text(make_corpus(), report=REPORT.model_copy(update={"samples": 0}))
+    assert "## Samples" not in text(make_corpus(), report=REPORT.changed(samples=0))
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +124,13 @@ def test_every_figure_is_a_chart_with_a_name_of_its_own(written, read_page):
     ("changes", "message"),
     [
         ({"samples": -1}, "report.samples: should be greater than or equal to 0, got -1"),
+        ({"compared": 0}, "report.compared: should be greater than 0, got 0"),
+        ({"extremes": -1}, "report.extremes: should be greater than or equal to 0, got -1"),
+        ({"ngrams": -1}, "report.ngrams: should be greater than or equal to 0, got -1"),
+        (
+            {"frequency_buckets": [9, 0]},
+            "report.frequency_buckets: must be ascending, got [9, 0]; expected the highest count of each bucket",
+        ),
         ({"bootstrap_samples": 0}, "report.bootstrap_samples: should be greater than 0, got 0"),
         ({"seed": 0}, "report.seed: should be greater than 0, got 0"),
     ],

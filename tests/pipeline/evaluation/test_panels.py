@@ -20,6 +20,13 @@ def test_learning_curves_show_loss_and_bleu_of_every_system():
     assert bleu.lines == {"one": ([1, 2, 4], [1, 2, 4]), "two": ([1, 2], [1, 2])}
 
 
+def test_the_training_loss_is_a_panel_of_its_own():
+    rows = [{"update": "10", "train_loss": "7.5"}, {"update": "20", "train_loss": "6.25"}]
+    panel = panels.train_loss({"one": rows})
+    assert (panel.x_title, panel.y_title) == ("updates", "training loss (nats per token, smoothed)")
+    assert panel.lines == {"one": ([10, 20], [7.5, 6.25])}
+
+
 def test_bleu_that_was_not_measured_has_no_panel():
     rows = [{"update": "1", "validation_loss": "2"}, {"update": "2", "validation_loss": "1", "validation_bleu": ""}]
     assert [panel.y_title for panel in panels.learning_curves({"one": rows})] == ["validation loss (nats per token)"]

@@ -1,6 +1,7 @@
-"""The tables of `dvc plots show`."""
+"""The tables of `dvc plots show`, and the metrics of `dvc exp show`."""
 
 import csv
+import json
 
 from pipeline.evaluation import plots
 
@@ -13,6 +14,8 @@ def test_a_table_has_the_lines_of_every_system(make_corpus, tmp_path):
         "plots/learning_curves/toy.csv",
         "plots/scores_by_length/other-test.csv",
         "plots/scores_by_length/toy-test.csv",
+        "plots/train_loss/other.csv",
+        "plots/train_loss/toy.csv",
     ]
     one, two = "bpe_2k-first_model-tiny", "bpe_2k-second_model-tiny"
     assert found["plots/learning_curves/toy.csv"] == [
@@ -23,6 +26,13 @@ def test_a_table_has_the_lines_of_every_system(make_corpus, tmp_path):
         [two, "200", "0.35"],
         [two, "400", "0.175"],
         [two, "600", "0.11666666666666667"],
+    ]
+    assert found["plots/train_loss/toy.csv"] == [
+        ["system", "update", "train_loss"],
+        [one, "10", "7.5"],
+        [one, "20", "6.25"],
+        [two, "10", "7.5"],
+        [two, "20", "6.25"],
     ]
     assert found["plots/scores_by_length/toy-test.csv"] == [
         ["system", "bucket", "sentences", "bleu", "chrf"],
@@ -39,6 +49,19 @@ def test_rows_of_other_parts_stay_out(make_corpus, make_system):
     ]
     corpus = make_corpus(systems=[make_system("model", 50.0, by_length=rows)])
     assert len(plots.scores_by_length(corpus, "test")) == 1
+
+
+def test_metrics_are_two_numbers_a_system_under_its_shortest_name(make_corpus, make_system, tmp_path):
+    plots.write(tmp_path, [make_corpus()])
+    found = json.loads((tmp_path / "metrics.json").read_text(encoding="utf-8"))
+    assert list(found) == ["first_model-tiny", "second_model-tiny"]
+    [first, _] = make_corpus().systems
+    score = first.scores["test"]["bleu"]
+    assert found["first_model-tiny"] == {"loss": first.training["best"]["validation_loss"], "bleu": score}
+    several = plots.metrics(
+        [make_corpus(), make_corpus(name="other", systems=[make_system("model", 50.0, corpus="other")])]
+    )
+    assert list(several)[:2] == ["toy-first_model-tiny", "toy-second_model-tiny"]
 
 
 def rows(path):

@@ -11,6 +11,15 @@ def test_a_system_has_an_id_and_a_name_within_its_corpus(make_system):
     assert (system.id, system.name) == ("toy-bpe_2k-rnn_encdec-tiny", "bpe_2k-rnn_encdec-tiny")
 
 
+def test_a_label_has_the_model_and_what_differs_in_its_corpus(make_corpus, make_system):
+    one = make_corpus()
+    assert [one.label(system) for system in one.systems] == ["first_model", "second_model"]
+    assert one.pattern == "toy-bpe_2k-<model>-tiny"
+    two = make_corpus(systems=[make_system("a", 1.0), make_system("a", 2.0, vocabulary="words", size="small")])
+    assert [two.label(system) for system in two.systems] == ["bpe_2k-a-tiny", "words-a-small"]
+    assert two.pattern == "toy-<vocabulary>-<model>-<size>"
+
+
 def test_a_missing_file_is_named_with_the_command_that_builds_it(tmp_path):
     with pytest.raises(DataError) as error:
         built(tmp_path / "clean.json", "clean@toy")

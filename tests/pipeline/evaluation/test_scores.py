@@ -13,7 +13,13 @@ from pipeline.params import ParamsError
 
 HYPOTHESES = ["The cat sat on the mat .", "", "Où est-ce qu'il habite, « ici » ?", "It costs 3.50 $, I think."]
 REFERENCES = ["The cat sat on a mat.", "Nothing at all.", "Où est-ce qu'il habite, ici ?", "I think it costs $3.50."]
-SECTION = {"metrics": ["bleu", "chrf", "ter"], "tokenize": "13a", "length_buckets": [2, 4]}
+SECTION = {
+    "metrics": ["bleu", "chrf", "ter"],
+    "tokenize": "13a",
+    "length_buckets": [2, 4],
+    "bootstrap_samples": 100,
+    "seed": 1,
+}
 
 
 def scoring(**changes):
@@ -45,6 +51,19 @@ def test_scores_and_signatures_are_those_of_the_sacrebleu_command(tmp_path, toke
         assert (found[metric]["score"], found[metric]["signature"]) == (answer["score"], answer["signature"])
     scores = {metric: detail["score"] for metric, detail in found.items()}
     assert corpus_scores(HYPOTHESES, REFERENCES, scoring(tokenize=tokenize)) == scores
+
+
+def test_intervals_are_those_of_the_sacrebleu_command(tmp_path, monkeypatch):
+    monkeypatch.setenv("SACREBLEU_SEED", "1")
+    answers = json.loads(command(tmp_path, "-m", "bleu", "chrf", "--confidence", "--confidence-n", "100"))
+    found = corpus_details(HYPOTHESES, REFERENCES, scoring(metrics=["bleu", "chrf"]))
+    for metric, answer in zip(("bleu", "chrf"), answers, strict=True):
+        mean, margin = answer["confidence_mean"], answer["confidence_var"]
+        assert found[metric]["interval"] == pytest.approx([mean - margin, mean + margin], abs=2e-4)
+
+
+def test_one_sentence_has_no_interval():
+    assert corpus_details(["x"], ["x"], scoring(metrics=["bleu"]))["bleu"]["interval"] is None
 
 
 def test_brevity_by_hand():

@@ -59,10 +59,10 @@ def test_the_fewest_edits_are_the_best(make_system):
 
 def test_scores_of_a_part(make_corpus):
     assert tables.scores(make_corpus(), "test") == (
-        "|  | system | parameters | BLEU | 95 % interval | p | chrF |\n"
-        "| :--- | :--- | ---: | ---: | ---: | ---: | ---: |\n"
-        "| 1 | `toy-bpe_2k-second_model-tiny` | 1,234,567 | 70.00 | 69.95 ± 1.25 | – | 20.00 |\n"
-        "| 2 | `toy-bpe_2k-first_model-tiny` | 1,234,567 | 50.00 | 49.80 ± 1.50 | < 0.001 | 40.00 |\n"
+        "| system | parameters | BLEU | 95 % interval | p | chrF |\n"
+        "| :--- | ---: | ---: | ---: | ---: | ---: |\n"
+        "| `second_model` | 1,234,567 | 70.00 | 69.95 ± 1.25 | – | 20.00 |\n"
+        "| `first_model` | 1,234,567 | 50.00 | 49.80 ± 1.50 | < 0.001 | 40.00 |\n"
     )
 
 
