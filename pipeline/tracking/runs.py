@@ -7,7 +7,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import Literal, Self
 
 from pipeline import files, params, terminal
 from pipeline.tracking.deadline import Deadline
+from pipeline.tracking.registry import About
 from pipeline.tracking.store import Kind, Store
 
 MAX_JOBS = 20_000  # pending jobs at which a slow store is given up, before they fill the memory
@@ -72,13 +73,29 @@ class Run:
         """Log parameters, with nested names joined by dots; a parameter that the run already has keeps its value."""
         self._do(lambda store: store.params(flatten(values)))
 
-    def dataset(self, name: str, digest: str, counts: Mapping[str, int]) -> None:
+    def dataset(self, name: str, digest: str, counts: Mapping[str, int], path: Path | None = None) -> None:
         """Log the data that the run reads; MLflow keeps the first 36 characters of `digest`."""
-        self._do(lambda store: store.dataset(name, digest, counts))
+        self._do(lambda store: store.dataset(name, digest, counts, path))
 
     def artifact(self, path: Path, folder: str = "") -> None:
         """Log a file, or all files of a folder, below `folder` of the run; they must exist until `close`."""
         self._do(lambda store: store.artifact(path, folder))
+
+    def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> None:
+        """Log a table by its columns, to the training's run too."""
+        self._do(lambda store: store.table(name, columns))
+
+    def image(self, path: Path, name: str, step: int = 0) -> None:
+        """Log a picture to be shown beside the charts, by its name and step; it must exist until `close`."""
+        self._do(lambda store: store.image(path, name, step))
+
+    def describe(self, text: str) -> None:
+        """Set the description of the run and of the training's, in Markdown, unless a user has written one."""
+        self._do(lambda store: store.describe(text))
+
+    def model(self, folder: Path, about: About) -> None:
+        """Log a packaged system and register it as a version of its corpus, once for the same bytes."""
+        self._do(lambda store: store.model(folder, about))
 
     def tags(self, **values: str) -> None:
         """Set tags; they replace those of the same name."""

@@ -1,19 +1,21 @@
 """One run in MLflow's store."""
 
 import contextlib
+import hashlib
 import json
 import logging
 import math
 import os
 import shutil
 import subprocess
+import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pipeline.system import System
-from pipeline.tracking import database, location, server
+from pipeline.tracking import database, location, notes, recorded, registry, server, views
 from pipeline.tracking.deadline import Deadline, WatchedClient
 
 if TYPE_CHECKING:
@@ -26,9 +28,13 @@ Kind = Literal["training", "scoring", "system"]
 FLUSH_SECONDS = 3.0  # after which metrics are sent at the latest
 FLUSH_METRICS = 900  # MLflow refuses batches of more than 1000
 FLUSH_TEXTS = 90  # ... of more than 100 parameters or tags
+PICTURE_SIZE = 512  # pixels of a picture in MLflow's grid
 SAMPLE_SECONDS = 10.0  # between two readings of the system metrics
 NAMED_SETTINGS = {"decode.beam_size": "beam", "decode.length_penalty": "length penalty"}  # in the name of a scoring
-EXPERIMENT_KIND = "mlflow.experimentKind"  # MLflow 3.17 has a switch in its page instead; other servers read this
+# MLflow 3.17 has a switch in its page instead of the kind; other servers read this.
+EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development", views.KEY: views.scores()}
+NOTE, TABLES, IMAGES = "mlflow.note.content", "mlflow.loggedArtifacts", "mlflow.loggedImages"
+MINUTES = "minutes"  # of a training, all its processes together
 ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -55,7 +61,9 @@ class Store:
         self.kind, self.system, self.stage, self.fingerprint = kind, system, stage, fingerprint
         self.deadline = deadline
         self.created = int(time.time() * 1000)  # before anything is logged, so that time rises with the step
-        self.run_id = self.parent_id = self.artifact_uri = ""
+        self.run_id = self.parent_id = ""
+        self.artifact_uris: dict[str, str] = {}
+        self.began, self.minutes = time.monotonic(), 0.0  # of the processes before this one
         self.last: dict[str, int] = {}  # last step of each metric that the run already held
         self.known: set[str] = set()  # parameters that the run already held
         self.buffer: list[Metric] = []
@@ -90,7 +98,7 @@ class Store:
             database.settle(path, self.experiment_id, newest.info.run_id if newest else None)
         self.base = path.parent.resolve() if path else location.project()
         if newest:
-            self._rename(newest)
+            self._renew(newest)
         if self.kind == "scoring":
             self.parent_id = newest.info.run_id if newest else self._created_ended()
             self.run_id = self._create(self.parent_id)
@@ -126,27 +134,76 @@ class Store:
         if self.kind == "scoring" and settings:
             self.client.update_run(self.run_id, name=run_name(self.system, "score", *settings))
 
-    def dataset(self, name: str, digest: str, counts: Mapping[str, int]) -> None:
-        """Send the description of one input."""
+    def dataset(self, name: str, digest: str, counts: Mapping[str, int], path: Path | None) -> None:
+        """Send the description of one input, with the name of its content in DVC's cache if DVC knows it."""
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
-        source = json.dumps({"uri": name})
-        data = Dataset(name, digest[:36], "local", source, profile=json.dumps(dict(counts)))
+        md5 = recorded.md5(path) if path else ""
+        known = {"dvc_md5": md5} if md5 else {}
+        source = json.dumps({"uri": path.as_posix() if path else name, **known})
+        data = Dataset(name, digest[:36], "local", source, profile=json.dumps({**counts, **known}))
         self.client.log_inputs(self.run_id, [DatasetInput(data, [InputTag("mlflow.data.context", self.kind)])])
 
     def artifact(self, path: Path, folder: str) -> None:
         """Send a file, or every file of a folder."""
-        if not self.artifact_uri:
-            self.artifact_uri = str(self.client.get_run(self.run_id).info.artifact_uri)
-        inside = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
-        for file in inside:
-            below = Path(folder, file.parent.relative_to(path) if path.is_dir() else ".")
-            self.deadline.expect(file.stat().st_size)
-            if is_relative(self.artifact_uri):  # to the store; MLflow would resolve it against the working directory
-                copy(file, self.base / self.artifact_uri / below / file.name)
-                self.deadline.answered(local=True)
-            else:
-                self.client.log_artifact(self.run_id, str(file), "" if below == Path() else below.as_posix())
+        self._upload(self.run_id, path, folder)
+
+    def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> None:
+        """Send a table that MLflow's pages show as one, to the training's run too."""
+        rows = [list(row) for row in zip(*columns.values(), strict=True)]
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch, f"{name}.json")
+            path.write_text(json.dumps({"columns": list(columns), "data": rows}, ensure_ascii=False), encoding="utf-8")
+            for run_id in self._with_parent():
+                self._upload(run_id, path, "")
+                known = json.loads(self.client.get_run(run_id).data.tags.get(TABLES, "[]"))
+                entry = {"path": path.name, "type": "table"}
+                if entry not in known:
+                    self.client.set_tag(run_id, TABLES, json.dumps([*known, entry]))
+
+    def image(self, path: Path, name: str, step: int) -> None:
+        """Send a picture that MLflow's pages show beside the charts; one of the same name is replaced."""
+        from PIL import Image
+
+        with tempfile.TemporaryDirectory() as scratch, Image.open(path) as picture:
+            # MLflow's form: name, step, time in milliseconds, a unique id; the small one is shown in the grid.
+            unique = hashlib.sha256(f"{name} {step}".encode()).hexdigest()[:8]
+            stem = f"{name}+step+{step}+timestamp+0+{unique}"
+            small = picture.convert("RGB")
+            small.thumbnail((PICTURE_SIZE, PICTURE_SIZE))
+            small.save(Path(scratch, f"{stem}+compressed.webp"))
+            shutil.copyfile(path, Path(scratch, f"{stem}.png"))
+            self._upload(self.run_id, Path(scratch), "images")
+        self.client.set_tag(self.run_id, IMAGES, "True")
+
+    def describe(self, text: str) -> None:
+        """Set the description of the run and of its training, unless a user has written one."""
+        for run_id in self._with_parent():
+            if notes.is_ours(self.client.get_run(run_id).data.tags.get(NOTE, "")):
+                self.client.set_tag(run_id, NOTE, text)
+
+    def model(self, folder: Path, about: registry.About) -> None:
+        """Log a packaged system as a model of this run and register it as a version of its corpus.
+
+        The same bytes are registered once. The best version becomes the champion.
+        """
+        packaged = registry.Packaged.read(folder, about)
+        if not registry.is_registered(self.client, packaged):
+            from mlflow.entities import LoggedModelOutput
+            from mlflow.models import Model
+
+            logged = self.client.create_logged_model(
+                self.experiment_id, packaged.config["system"], self.run_id, tags=packaged.tags, model_type="translation"
+            )
+            with tempfile.TemporaryDirectory() as scratch:
+                made = Path(scratch, "model")
+                with self.deadline.own_work():
+                    registry.save(packaged, made, Model(run_id=self.run_id, model_id=logged.model_id))
+                self._send_model(logged, made)
+            self.client.finalize_logged_model(logged.model_id, "READY")
+            self.client.log_outputs(self.run_id, [LoggedModelOutput(logged.model_id, 0)])
+            registry.register(self.client, packaged, logged.model_id, self.run_id, experiment_tag())
+        registry.crown(self.client, packaged.name)
 
     def tags(self, values: Mapping[str, str]) -> None:
         """Set tags."""
@@ -167,6 +224,35 @@ class Store:
             self._flush()
             self.client.set_terminated(self.run_id, status)
 
+    def _with_parent(self) -> list[str]:
+        """This run, and the training's if it is another."""
+        return [run_id for run_id in (self.run_id, self.parent_id) if run_id]
+
+    def _upload(self, run_id: str, path: Path, folder: str) -> None:
+        """Send a file, or every file of a folder, below `folder` of a run."""
+        if run_id not in self.artifact_uris:
+            self.artifact_uris[run_id] = str(self.client.get_run(run_id).info.artifact_uri)
+        uri = self.artifact_uris[run_id]
+        for file, where in files_of(path):
+            below = Path(folder, where)
+            self.deadline.expect(file.stat().st_size)
+            if is_relative(uri):  # to the store; MLflow would resolve it against the working directory
+                copy(file, self.base / uri / below / file.name)
+                self.deadline.answered(local=True)
+            else:
+                self.client.log_artifact(run_id, str(file), "" if below == Path() else below.as_posix())
+
+    def _send_model(self, logged: Any, made: Path) -> None:
+        """Send the files of a model to where MLflow keeps them."""
+        uri = str(logged.artifact_location)
+        for file, where in files_of(made):
+            self.deadline.expect(file.stat().st_size)
+            if is_relative(uri):
+                copy(file, self.base / uri / where / file.name)
+                self.deadline.answered(local=True)
+            else:
+                self.client.log_model_artifact(logged.model_id, str(file), "" if where == Path() else where.as_posix())
+
     def _flush(self) -> None:
         for some in batches(self.buffer, FLUSH_METRICS):
             self.client.log_batch(self.run_id, metrics=some)
@@ -181,6 +267,9 @@ class Store:
             self.buffer.append(Metric(f"system/{name}", value, now, self.samples))
         for part in self.monitor.monitors:
             part.clear_metrics()
+        if self.kind == "training":
+            minutes = round(self.minutes + (time.monotonic() - self.began) / 60, 2)
+            self.buffer.append(Metric(MINUTES, minutes, now, 0))
         self.samples, self.sampled = self.samples + 1, time.monotonic()
 
     def _open_training(self, run: "MlflowRun | None", resumed_at: int) -> None:
@@ -190,23 +279,23 @@ class Store:
         self.run_id = run.info.run_id
         if tag := experiment_tag():
             self.tags(tag)
-        self.known = set(run.data.params)
+        self.known, self.minutes = set(run.data.params), run.data.metrics.get(MINUTES, 0.0)
         for name in run.data.metrics:
             self.last[name] = max(point.step for point in self.client.get_metric_history(self.run_id, name))
         self.client.update_run(self.run_id, status="RUNNING")
 
     def _experiment(self, name: str) -> str:
-        """Id of the experiment, marked as one of model training unless the user has chosen another kind."""
+        """Id of the experiment, with the tags that MLflow's pages read; a kind that the user has chosen stays."""
         from mlflow.exceptions import MlflowException
 
-        kind = "custom_model_development"  # MLflow has a name for it in its pages only
         if experiment := self.client.get_experiment_by_name(name):
-            if EXPERIMENT_KIND not in experiment.tags:
+            wrong = {views.KEY} if experiment.tags.get(views.KEY) != views.scores() else set()
+            for tag in wrong | (EXPERIMENT_TAGS.keys() - experiment.tags.keys()):
                 with contextlib.suppress(MlflowException):  # another process was faster, or the user may not
-                    self.client.set_experiment_tag(experiment.experiment_id, EXPERIMENT_KIND, kind)
+                    self.client.set_experiment_tag(experiment.experiment_id, tag, EXPERIMENT_TAGS[tag])
             return str(experiment.experiment_id)
         try:
-            return str(self.client.create_experiment(name, tags={EXPERIMENT_KIND: kind}))
+            return str(self.client.create_experiment(name, tags=EXPERIMENT_TAGS))
         except MlflowException:  # another process was faster
             if experiment := self.client.get_experiment_by_name(name):
                 return str(experiment.experiment_id)
@@ -220,11 +309,14 @@ class Store:
         runs = self.client.search_runs([self.experiment_id], where, order_by=order, max_results=1)
         return runs[0] if runs else None
 
-    def _rename(self, run: "MlflowRun") -> None:
-        """Name and tag a run as today if an earlier version named it, by its system's id; a user's name stays."""
+    def _renew(self, run: "MlflowRun") -> None:
+        """Give a training's run of an earlier version the name, tags and minutes of today; a user's name stays."""
         if run.info.run_name == self.system != run_name(self.system):
             self.client.update_run(run.info.run_id, name=run_name(self.system))
             self.client.log_batch(run.info.run_id, tags=run_tags(system_tags(self.system)))
+        if self.kind != "training" and run.data.metrics and MINUTES not in run.data.metrics and run.info.end_time:
+            minutes = round((run.info.end_time - run.info.start_time) / 60_000, 2)
+            self.client.log_metric(run.info.run_id, MINUTES, minutes)
 
     def _create(self, parent: str | None = None) -> str:
         tags = {
@@ -299,6 +391,13 @@ def experiment_tag() -> dict[str, str]:
     """The name of the experiment that DVC runs, as a tag; empty outside an experiment."""
     name = location.experiment()
     return {"dvc_exp_name": name} if name else {}
+
+
+def files_of(path: Path) -> list[tuple[Path, Path]]:
+    """A file, or every file of a folder, each with the folder that it lies in, relative to `path`."""
+    if not path.is_dir():
+        return [(path, Path())]
+    return [(file, file.parent.relative_to(path)) for file in sorted(path.rglob("*")) if file.is_file()]
 
 
 def is_relative(uri: str) -> bool:

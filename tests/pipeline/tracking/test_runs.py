@@ -20,6 +20,7 @@ import pytest
 
 from pipeline.tracking import database as tracking_database
 from pipeline.tracking import deadline as tracking_deadline
+from pipeline.tracking import notes, registry, views
 from pipeline.tracking import runs as tracking
 from pipeline.tracking import server as tracking_server
 from pipeline.tracking import store as tracking_store
@@ -105,6 +106,7 @@ def test_run_holds_everything(
     assert found.info.run_name == NAME
     assert found.data.params == {"training.seed": "1", "training.schedule.kind": "noam", "width": "8"}
     assert found.data.metrics["train_loss"] == 2.5
+    assert 0 <= found.data.metrics["minutes"] < 5
     assert "validation_loss" not in found.data.metrics
     assert "system/cpu_utilization_percentage" in found.data.metrics
     assert found.data.tags["dvc.stage"] == "train"
@@ -190,6 +192,10 @@ def test_a_silent_run_tracks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
         run.params({"a": 1})
         run.dataset("data", "f00d", {"pairs": 3})
         run.artifact(tmp_path / "nowhere")
+        run.table("table", {"a": [1]})
+        run.image(tmp_path / "nowhere.png", "picture")
+        run.describe("words")
+        run.model(tmp_path / "nowhere", registry.About(tmp_path, 1))
         run.tags(a="b")
     assert (list(tmp_path.iterdir()), threading.active_count()) == ([], before)
 
@@ -243,16 +249,91 @@ def test_run_of_an_earlier_version_is_found_and_named_anew(client: Any, tmp_path
     assert found.data.tags.get("model") == ("model" if given == SYSTEM else None)
 
 
-def test_experiment_is_marked_as_model_training(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that an earlier version created too; a kind that the user chose stays."""
+def test_experiment_is_marked_for_the_pages(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that an earlier version created too; a kind that the user chose stays, and the view is today's."""
     chosen = {"new": "custom_model_development", "old": "custom_model_development", "user's": "regression"}
     client.create_experiment("old")
-    client.create_experiment("user's", tags={"mlflow.experimentKind": "regression"})
+    client.create_experiment("user's", tags={"mlflow.experimentKind": "regression", views.KEY: "{}"})
     for name, kind in chosen.items():
         monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", name)
         with tracking.system_run(SYSTEM, stage="report", fingerprint="kind"):
             pass
-        assert client.get_experiment_by_name(name).tags["mlflow.experimentKind"] == kind
+        tags = client.get_experiment_by_name(name).tags
+        assert tags["mlflow.experimentKind"] == kind
+        assert tags[views.KEY] == views.scores()
+
+
+def test_scoring_tells_the_training_what_a_reader_wants(client: Any, tmp_path: Path, store: str) -> None:
+    """Parameters as a number, a description, a table of translations; in both runs."""
+    train(tmp_path / "train.jsonl", "told", 0, 1)
+    for text in ("old", "new"):
+        with tracking.scoring_run(SYSTEM, stage="score", fingerprint="told", log=tmp_path / "score.jsonl") as run:
+            run.log(0, num_parameters=1234)
+            run.describe(f"{text}\n{notes.LAST}")
+            run.table("test", {"source": ["un", "deux"], "translation": ["one", "two"]})
+            run.table("other", {"source": ["trois"], "translation": ["three"]})
+    for found in [told := runs(client, "told")[0], runs(client, "told")[2]]:
+        assert found.data.metrics["num_parameters"] == 1234
+        assert found.data.tags["mlflow.note.content"].startswith("new\n")
+        listed = json.loads(found.data.tags["mlflow.loggedArtifacts"])
+        assert listed == [{"path": f"{name}.json", "type": "table"} for name in ("test", "other")]
+        table = Path(store.removeprefix("sqlite:///")).parent / found.info.artifact_uri / "test.json"
+        assert json.loads(table.read_text()) == {
+            "columns": ["source", "translation"],
+            "data": [["un", "one"], ["deux", "two"]],
+        }
+    client.set_tag(told.info.run_id, "mlflow.note.content", "mine")
+    with tracking.system_run(SYSTEM, stage="report", fingerprint="told") as run:
+        run.describe("theirs")
+    assert runs(client, "told")[0].data.tags["mlflow.note.content"] == "mine"
+
+
+def test_data_is_named_as_dvc_names_it(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lock = "stages:\n  split:\n    outs:\n    - path: data/toy\n      md5: 12.dir\n"
+    (tmp_path / "dvc.lock").write_text(lock)
+    with tracking.training_run(SYSTEM, stage="t", fingerprint="dvc", log=tmp_path / "log", resumed_at=0) as run:
+        run.dataset("toy", "of dvc", {"pairs": 3}, Path("data/toy"))
+    ((given,),) = (found.inputs.dataset_inputs for found in runs(client, "dvc"))
+    assert json.loads(given.dataset.source) == {"uri": "data/toy", "dvc_md5": "12.dir"}
+    assert json.loads(given.dataset.profile) == {"pairs": 3, "dvc_md5": "12.dir"}
+
+
+def test_pictures_stand_beside_the_charts(client: Any, tmp_path: Path, store: str) -> None:
+    """As MLflow names them; one of the same name is replaced."""
+    from PIL import Image
+
+    for size in (600, 900):
+        Image.new("RGB", (size, 300)).save(tmp_path / "picture.png")
+        with tracking.system_run(SYSTEM, stage="report", fingerprint="seen") as run:
+            run.image(tmp_path / "picture.png", "attention", 1)
+    (found,) = runs(client, "seen")
+    assert found.data.tags["mlflow.loggedImages"] == "True"
+    folder = Path(store.removeprefix("sqlite:///")).parent / found.info.artifact_uri / "images"
+    small, whole = sorted(folder.iterdir())
+    assert whole.name.startswith("attention+step+1+timestamp+0+")
+    assert small.name == f"{whole.stem}+compressed.webp"
+    assert (Image.open(whole).size, max(Image.open(small).size)) == ((900, 300), 512)
+
+
+def test_minutes_of_all_processes_add_up(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = tmp_path / "log.jsonl"
+    train(log, "minutes", 0, 2, status="KILLED")
+    (found,) = runs(client, "minutes")
+    client.log_metric(found.info.run_id, "minutes", 100.0)
+    train(log, "minutes", 2, 3)
+    assert 100.0 <= runs(client, "minutes")[0].data.metrics["minutes"] < 105
+
+
+def test_run_of_an_earlier_version_gets_its_minutes(client: Any, tmp_path: Path) -> None:
+    experiment = client.get_experiment_by_name("nmt").experiment_id
+    tags = {"nmt.system": SYSTEM, "nmt.fingerprint": "early", "nmt.kind": "training"}
+    run_id = client.create_run(experiment, start_time=1_000, tags=tags).info.run_id
+    client.log_metric(run_id, "train_loss", 1.0)
+    client.set_terminated(run_id, end_time=91_000)
+    with tracking.system_run(SYSTEM, stage="report", fingerprint="early"):
+        pass
+    assert client.get_run(run_id).data.metrics["minutes"] == 1.5
 
 
 def test_experiment_that_cannot_be_marked_is_used(
