@@ -5,8 +5,10 @@ The systems are those of tests/toys/params.yaml, one of them, and its validation
 
 import difflib
 import json
+import shlex
 import shutil
 import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -26,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("dvc_leaves_nothing_behind")
 SYSTEM = "toy-bpe-transformer_prenorm-tiny"
 CORPUS = "corpora/toy.yaml"
 STAGES = {"check", "local@toy", "download@toy", "clean@toy", "split@toy", "vocabulary@toy-bpe", "encode@toy-bpe"}
-STAGES |= {f"{stage}@{SYSTEM}" for stage in ("train", "average", "decode", "score", "attend")} | {"report"}
+STAGES |= {f"{stage}@{SYSTEM}" for stage in ("train", "average", "decode", "score", "attend", "package")} | {"report"}
 EACH = {  # one value of each section of the project's own params.yaml
     "build.sizes": ("[tiny]", "[small]"),
     "clean.max_words": ("200", "100"),
@@ -254,17 +256,34 @@ def test_a_temporary_experiment_runs_elsewhere_and_is_applied(built):
     assert built.said("status") == "Data and pipelines are up to date.\n"
 
 
-def test_a_queued_experiment_runs_elsewhere(built):
-    built.said("exp", "run", "--queue", "--name", "queued", "-S", "score.tokenize=none")
+def test_a_grid_is_queued_and_runs_elsewhere(built):
+    """One command, an experiment a value; each in a copy, so that the workspace may be edited meanwhile."""
+    queued = built.said("exp", "run", "--queue", "--name", "grid", "-S", "score.tokenize=none,char,intl")
+    assert [f"'grid-{number}'" in queued for number in (1, 2, 3, 4)] == [True, True, True, False]
     built.said("queue", "start")
     until = time.monotonic() + SECONDS
-    while "Success" not in (status := built.said("queue", "status")):
-        assert "Failed" not in status, built.dvc("queue", "logs", "queued").stdout
+    while (status := built.said("queue", "status")).count("Success") < 3:
+        assert "Failed" not in status, status
         assert time.monotonic() < until, status
         time.sleep(1)
     built.said("queue", "stop")
     shown = built.said("exp", "show", "--csv")
-    assert all(name in shown for name in ("first", "elsewhere", "queued"))
+    assert all(name in shown for name in ("first", "elsewhere", "grid-1", "grid-2", "grid-3"))
+
+
+def test_a_value_of_a_grid_is_looked_at_kept_and_removed(built):
+    """The rest of the tour in docs/experiments.md."""
+    before = (built.root / "params.yaml").read_bytes()
+    assert "score.tokenize" in built.said("exp", "diff", "grid-1", "grid-2")
+    page = Path(built.said("plots", "diff", "grid-1", "grid-2").strip().removeprefix("file://"))
+    assert "grid-2" in page.read_text(encoding="utf-8")
+    built.said("exp", "save", "--name", "mine")
+    assert "mine" in built.said("exp", "list")
+    built.said("exp", "branch", "grid-1", "kept")
+    assert "kept" in built.git("branch")
+    built.said("exp", "remove", "mine", "grid-2", "grid-3")
+    assert "grid-2" not in built.said("exp", "list")
+    assert (built.root / "params.yaml").read_bytes() == before
 
 
 def test_the_differences_are_shown(built):
@@ -272,10 +291,10 @@ def test_the_differences_are_shown(built):
     assert "average.tiny.checkpoints" in shown
     assert "decode.length_penalty" in shown
     assert CORPUS in shown
-    assert "test.bleu" in built.said("metrics", "diff", "--all")
+    assert "transformer_prenorm-tiny.bleu" in built.said("metrics", "diff", "--all")
     page = built.root / built.said("plots", "show").strip().removeprefix("file://")
     text = page.read_text(encoding="utf-8")
-    assert text.count("vegaEmbed") == 3  # learning curves, and scores by length of two test parts
+    assert text.count("vegaEmbed") == 4  # validation and training loss, and scores by length of two test parts
     assert "transformer_prenorm" in text
 
 
@@ -283,6 +302,103 @@ def test_metrics_are_a_few_numbers(built):
     for path in (built.root / "metrics").glob("*.json"):
         values = json.loads(path.read_text(encoding="utf-8"))
         assert all(isinstance(value, int | float) for value in flatten(values).values())
-    table = built.said("metrics", "show")
+    assert built.said("metrics", "show").split()[:4] == [
+        "Path",
+        "transformer_prenorm-tiny.bleu",
+        "transformer_prenorm-tiny.loss",
+        "report/metrics.json",
+    ]
+    table = built.said("metrics", "show", f"metrics/{SYSTEM}.json")
     assert len(table.splitlines()[0].split()) <= 20
     assert "nrefs" not in table
+
+
+def test_experiments_stand_in_a_narrow_table(built):
+    """`make exps`: two numbers a system and what was edited, and none of the hundreds of other values."""
+    recipe = (built.root / "Makefile").read_text(encoding="utf-8").partition("\nexps:")[2].splitlines()[1]
+    words = [word.replace("$$", "$") for word in shlex.split(recipe.strip().lstrip("@"))]
+    shown = built.said(*words[1:], "--md")
+    columns = {column.strip() for column in shown.splitlines()[0].strip("|").split("|")}
+    assert {"Experiment", "transformer_prenorm-tiny.bleu", "score.tokenize", "attend.sentences"} <= columns
+    assert not {column for column in columns if "/" in column and ":" not in column}
+    assert len(columns) <= len(TINY) + 5
+
+
+@pytest.fixture(scope="module")
+def shared(built, tmp_path_factory) -> Clone:
+    """A clone of the project by a colleague, after its owner has pushed all to a folder that both can read."""
+    built.said("remote", "add", "--default", "store", str(tmp_path_factory.mktemp("store")))
+    built.git("add", "--all")
+    built.git("commit", "--quiet", "--message", "Results, and where their data is")
+    built.git("tag", "--annotate", "transformer-prenorm@v1.0.0", "--message", "The first")
+    assert "pushed" in built.said("push")
+    root = tmp_path_factory.mktemp("colleague") / "project"
+    built.git("clone", "--quiet", str(built.root), str(root))
+    return Clone(root)
+
+
+MODEL = f"models/{SYSTEM}"
+
+
+def translation(folder: Path, model: Path) -> str:
+    """What a packaged system makes of a sentence, in a folder."""
+    command = [sys.executable, "-m", "pipeline.commands.nmt", "translate", "--model", str(model), "le chat dort"]
+    done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_one_model_is_pulled_and_translates(built, shared):
+    """Without training, and without anything else of the build."""
+    shared.said("pull", MODEL)
+    assert not (shared.root / "runs").exists()
+    assert not (shared.root / "data").exists()
+    assert [path.name for path in (shared.root / "models").iterdir()] == [SYSTEM]
+    assert translation(shared.root, Path(MODEL)) == translation(built.root, Path(MODEL)) != ""
+
+
+def test_a_model_is_fetched_from_outside_the_project(shared, built, tmp_path):
+    """By its path, or by the name and version that a tag of git gives it."""
+    outside = Clone(tmp_path)
+    assert f"{SYSTEM}/model.safetensors" in outside.said("list", str(built.root), "models", "--recursive")
+    outside.said("get", str(built.root), MODEL, "--out", "by-path")
+    outside.said("artifacts", "get", str(built.root), "transformer-prenorm", "--rev", "v1.0.0", "--out", "by-name")
+    packaged = contents(built.root / MODEL)
+    assert contents(tmp_path / "by-path") == contents(tmp_path / "by-name") == packaged != {}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_all_is_pulled_and_nothing_is_left_to_run(shared):
+    """But for the owner's own files in my/, which neither git nor DVC keeps."""
+    shared.said("pull")
+    assert json.loads(shared.said("status", "--json")) == {"local@toy": [{"changed deps": {"my": "modified"}}]}
+
+
+@pytest.mark.slow
+def test_a_store_behind_an_s3_address_does_the_same(shared, built, monkeypatch):
+    pytest.importorskip("dvc_s3", reason="no package dvc-s3: `pip install 'dvc[s3]'`")
+    server = pytest.importorskip("moto.server", reason="no package moto: `pip install 'moto[server]'`")
+    boto3 = pytest.importorskip("boto3", reason="no package boto3: `pip install 'moto[server]'`")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    moto = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0)
+    moto.start()
+    try:
+        host, port = moto.get_host_and_port()
+        url = f"http://{host}:{port}"
+        boto3.client("s3", endpoint_url=url).create_bucket(Bucket="models")
+        for one in (built, shared):
+            one.said("remote", "add", "cloud", "s3://models/nmt")
+            one.said("remote", "modify", "cloud", "endpointurl", url)
+        assert "pushed" in built.said("push", "--remote", "cloud", "package")
+        shutil.rmtree(shared.root / MODEL, ignore_errors=True)
+        shutil.rmtree(shared.root / ".dvc/cache", ignore_errors=True)
+        assert "fetched" in shared.said("pull", "--remote", "cloud", MODEL)
+        assert contents(shared.root / MODEL) == contents(built.root / MODEL)
+    finally:
+        moto.stop()
