@@ -1,17 +1,17 @@
 """Train one system: data/encode/<corpus>-<vocabulary>/ -> runs/<system>/train/."""
 
 import signal
-from functools import partial
 
 from pipeline import cli
 from pipeline.encoding.batching import BatchSampler, load_batches
-from pipeline.progress import console, track
+from pipeline.progress import console
 from pipeline.system import System
 from pipeline.training import launch, outputs, setup
 from pipeline.training.checkpoints import checkpoint_minutes
 from pipeline.training.loop import timed, train
 from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import Ranks, process_group
+from pipeline.training_display import TrainingDisplay
 
 READS = ("training.default", "training.{corpus}", "models.{model}.default", "models.{model}.{size}")
 
@@ -29,7 +29,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
 def run_training(config: setup.Config, ranks: Ranks) -> None:
     """Train to the last update or until patience runs out, then write the outputs; every rank runs this."""
     console.quiet = not ranks.is_main
-    system, training, learning, name = config.system, config.training, config.learning, config.system.id
+    system, training, learning = config.system, config.training, config.learning
     device = setup.prepare_device(training)
     fingerprint = setup.checked_fingerprint(config, device, ranks)
     vocabulary, encoded, validator = setup.open_data(config)
@@ -44,29 +44,29 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     batches = prefetched(batches, pinned=device.type == "cuda")
     width, seed = config.arch.width, training.seed
     steps = train(net, optimizer, batches, learning, width=width, updates=training.updates, seed=seed, ranks=ranks)
-    bar = partial(track, what=f"train {name}", total=training.updates, unit="updates", start=state.update)
+    display = TrainingDisplay(system, training.updates, state.history)
     tokens, total_seconds = 0, 0.0
     with setup.start_run(config, fingerprint, sampler, state, ranks) as run, checkpoints:
-        for step, seconds in timed(bar(steps) if ranks.is_main else steps):
+        for step, seconds in timed(display.track(steps, start=state.update) if ranks.is_main else steps):
             tokens, total_seconds = tokens + step.tokens, total_seconds + seconds
-            state, is_last = state.after(step), step.update == training.updates
+            state, is_last = state.after(step, training.curve_interval), step.update == training.updates
             run.log(step.update, **step.metrics(), tokens_per_second=step.tokens / seconds)
             if is_last or step.update % training.validation_interval == 0:
                 scores = validator.validate(net, device, ranks)
                 state = state.with_validation(step, scores)
                 run.log(step.update, **scores)
-                console.print(", ".join(f"{name} {value:.4g}" for name, value in state.history[-1].items()))
+                display.validated(state.history[-1])
             keep = is_last or step.update % training.checkpoint_interval == 0
             if keep or ranks.should_stop or checkpoints.is_overdue():
                 state = checkpoints.save(net, optimizer, state, keep=keep, write=ranks.is_main)
             if ranks.should_stop and not is_last:
                 checkpoints.wait()
                 ranks.barrier()  # until rank 0 has written: torchrun ends all ranks once one has ended
-                console.print(f"{name}: asked to stop, saved at update {step.update}; repeat the command to resume")
+                console.print(f"{display.name}: asked to stop, saved at update {step.update}; the same command resumes")
                 raise SystemExit(128 + signal.SIGTERM)
             if state.is_out_of_patience(training.patience):
                 break
-        outputs.log_speed(run, name, state.update, tokens, total_seconds, device)
+        outputs.log_speed(run, display.name, state.update, tokens, total_seconds, device)
         if ranks.is_main:
             summary = outputs.summarise(config, fingerprint, device, sampler, net, state)
             outputs.publish(system.trained, checkpoints, state, summary)

@@ -7,6 +7,7 @@ import typer
 
 from pipeline.commands import project, sentences
 from pipeline.commands.out import check, new_folder
+from pipeline.commands.translate import overridden
 from pipeline.decoding.attending import written
 from pipeline.evaluation import attention_pages
 from pipeline.evaluation.attended import Attended
@@ -16,7 +17,7 @@ from pipeline.terminal import printable
 
 
 def attention(
-    system: Annotated[str, typer.Option(help="Id of a built system: <corpus>-<vocabulary>-<model>-<size>.")],
+    system: Annotated[str, typer.Option(help="Built system: its id, or a part of it that no other one has.")],
     sentence: Annotated[str, typer.Argument(help="The sentence.")],
     out: Annotated[
         Path | None, typer.Option(help="Folder of the page and the pictures; work/attention/<system> without it.")
@@ -27,7 +28,7 @@ def attention(
     project.check_here()
     check(out, "attention")
     chosen = project.parse(system)
-    decoding = project.decoding(chosen, beam, None)
+    decoding = overridden(project.decoding(chosen), beam, None)
     line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
     translator = project.load(chosen)
     [source] = translator.read([line])
@@ -38,8 +39,8 @@ def attention(
     output = written(best.ids, decoding.max_length(len(source.ids)))
     record = translator.attention(1, source, output)
     if not record["weights"]:
-        raise DataError(f"--system: {chosen.model} has no attention to draw, got {system!r}; expected another model")
-    with new_folder(out, Path("work/attention", system), "attention") as (folder, path):
-        page = attention_pages.write(folder, f"{system}: attention", [Attended.of(record)])
+        raise DataError(f"--system: {chosen.model} has no attention to draw, got {chosen.id!r}; expected another model")
+    with new_folder(out, Path("work/attention", chosen.id), "attention") as (folder, path):
+        page = attention_pages.write(folder, f"{chosen.id}: attention", [Attended.of(record)])
     console.print(printable(record["text"]), markup=False, highlight=False)
     print(path / page.name)

@@ -5,14 +5,13 @@ from typing import Annotated
 
 import typer
 
-from pipeline.commands import ctranslate2_export, project
+from pipeline.commands import project
 from pipeline.commands.out import check, new_folder
-
-POSITIONS = 2048  # the longest source or translation that the folder is good for, EOS counted
+from pipeline.packaging import ctranslate2_form
 
 
 def export(
-    system: Annotated[str, typer.Option(help="Id of a built system: <corpus>-<vocabulary>-<model>-<size>.")],
+    system: Annotated[str, typer.Option(help="Built system: its id, or a part of it that no other one has.")],
     quantization: Annotated[
         str, typer.Option(help="Type of the weights: float32, float16, bfloat16, int16, int8, int8_float16, ...")
     ] = "float32",
@@ -23,9 +22,8 @@ def export(
     It reads and writes the pieces of the system's vocabulary (data/vocabulary/), without BOS and EOS, which it adds.
     """
     check(out, "export")
-    translator = project.load(project.parse(system))
-    with new_folder(out, Path("work/export", system), "export") as (folder, path):
-        ctranslate2_export.save(
-            translator.model, translator.vocabulary, folder, quantization=quantization, positions=POSITIONS
-        )
+    named = project.parse(system)
+    translator = project.load(named)
+    with new_folder(out, Path("work/export", named.id), "export") as (folder, path):
+        ctranslate2_form.save(translator.model, translator.vocabulary, folder, quantization=quantization)
     print(path)

@@ -1,33 +1,75 @@
 """The command `nmt`: translate with what was built, and look inside."""
 
 import sys
+from importlib import import_module
+from typing import Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
-from pipeline import cli
-from pipeline.commands.anatomy import anatomy
-from pipeline.commands.attention import attention
-from pipeline.commands.check import check
-from pipeline.commands.copy_task import copy_task
-from pipeline.commands.export import export
-from pipeline.commands.list_all import list_all
-from pipeline.commands.new_corpus import new_corpus
-from pipeline.commands.repro import repro
-from pipeline.commands.translate import translate
+from pipeline import cli, commands
+from pipeline.commands import completion
 from pipeline.files import DataError
 
-commands = typer.Typer(
-    help="Translate with the systems that `dvc repro` built, and look inside them. Run it in the project's folder.",
-    add_completion=False,
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # which keeps the line breaks of docstrings
-)
-for command in (translate, attention, anatomy, export, check, repro):
-    commands.command()(cli.to_the_end(command))
-commands.command(name="copy-task")(cli.to_the_end(copy_task))
-commands.command(name="list")(cli.to_the_end(list_all))
-commands.command(name="new-corpus")(cli.to_the_end(new_corpus))
+# Name of each command -> its function, in the module of the same name, and what `nmt --help` says of it. A command's
+# module is imported only when it runs: each takes its second, and packages that the others may lack.
+COMMANDS = {
+    "translate": ("translate", "Translate a sentence, a file or standard input."),
+    "attention": ("attention", "Translate a sentence and draw the attention weights."),
+    "serve": ("serve", "Serve packaged systems over HTTP, with a page to try them."),
+    "anatomy": ("anatomy", "Draw positions, learning rates, label smoothing and masks."),
+    "export": ("export", "Write a Transformer as a CTranslate2 model."),
+    "check": ("check", "Name every fault of params.yaml and corpora/*.yaml."),
+    "repro": ("repro", "Build every system that params.yaml chooses."),
+    "copy-task": ("copy_task", "Train a model to copy digits."),
+    "dag": ("dag", "Show the stages by kind, and what each depends on."),
+    "search": ("search", "Find the values of a training that are best on validation."),
+    "list": ("list_all", "Show corpora, vocabularies, models, sizes, and built systems."),
+    "new-corpus": ("new_corpus", "Add a corpus of your own."),
+}
+EXTRAS = {"serve": "serve", "search": "search"}  # of the wheel, where it is not `build`
+PLAIN: dict[str, Any] = {
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,  # which keeps the line breaks of docstrings
+}
+
+
+class LazyGroup(TyperGroup):
+    """The commands of `COMMANDS`, each imported when it is asked for."""
+
+    def list_commands(self, _: Any) -> list[str]:
+        """All names, in the order of the help."""
+        return list(COMMANDS)
+
+    def get_command(self, _: Any, name: str) -> Any:
+        """The command of a name."""
+        if name not in COMMANDS:
+            return None
+        function, _help = COMMANDS[name]
+        try:
+            module = import_module(f"{commands.__name__}.{function}")  # the wheel has another name for the package
+        except ModuleNotFoundError as error:
+            raise DataError(
+                f"nmt {name}: needs the package {error.name}, which is not installed; "
+                f"expected nmt-pipeline[{EXTRAS.get(name, 'build')}]"
+            ) from error
+        alone = typer.Typer(add_completion=False, **PLAIN)
+        alone.command(name)(cli.to_the_end(getattr(module, function)))
+        return get_command(alone)
+
+    def format_commands(self, _: Any, formatter: Any) -> None:
+        """Write the list of commands, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_function, text) in COMMANDS.items()])
+
+
+root = typer.Typer(cls=LazyGroup, no_args_is_help=True, **PLAIN)
+
+
+@root.callback()
+def nmt() -> None:
+    """Build translation systems, translate with them, and look inside them."""
 
 
 def app() -> None:
@@ -36,10 +78,13 @@ def app() -> None:
 
 
 def run() -> None:
-    """Run the commands, unless standard output is closed."""
+    """Run the commands, unless standard output is closed, or a shell asks what may be typed next."""
     if sys.stdout is None:
         raise DataError("standard output: is closed; expected a place for what the command prints")
-    commands(prog_name="nmt")
+    if proposed := completion.answer({name: function for name, (function, _help) in COMMANDS.items()}):
+        print(proposed[0])
+        sys.exit(proposed[1])
+    root(prog_name="nmt")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """The project in the working directory: its built systems, and their settings of decoding."""
 
 import contextlib
-import math
 from pathlib import Path
 from typing import Any
 
 from pipeline import catalogue
+from pipeline.commands.naming import matching, shortest
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
@@ -22,21 +22,30 @@ def load(system: System) -> Translator:
     if not is_built(system):
         check_known(system)
         raise DataError(f"--system: not built yet, got {system.id!r}; {recipe(system)}")
-    return Translator.load(system)
+    return Translator.built(system)
 
 
 def parse(text: str) -> System:
-    """The system that `--system` names.
+    """The system that `--system` names: by its id, or by a part of the id that only one built system has.
 
-    Raises: DataError if it is no id, with the nearest id that was built.
+    Raises: DataError if no built system has it, with the nearest id, or if several have, with their ids.
     """
     check_here()
     try:
         return System.parse(text)
     except ValueError as error:
-        raise DataError(
-            f"--system: {error}{nearest(text, built()) or '; expected a system that `dvc repro` builds'}"
-        ) from None
+        ids = built()
+        found = matching(text, ids)
+        if len(found) > 1:
+            names = ", ".join(shortest(name, ids) for name in found)
+            raise DataError(
+                f"--system: must mean one system, got {text!r}, a part of {len(found)}; expected one of {names}"
+            ) from None
+        if not found:
+            raise DataError(
+                f"--system: {error}{nearest(text, ids) or '; expected a system that `dvc repro` builds'}"
+            ) from None
+    return System.parse(found[0])
 
 
 def check_here() -> None:
@@ -94,16 +103,7 @@ def recipe(system: System) -> str:
     return f"name {', '.join(missing)} in `build` of {PATH}, then {command}" if missing else command
 
 
-def decoding(system: System, beam: int | None, length_penalty: float | None) -> Decoding:
-    """Section `decode` for the corpus of a system, with the values of the command line in place of its own.
-
-    If the corpus's file is gone, params.yaml alone counts.
-
-    Raises: DataError if the length penalty is no number.
-    """
-    if length_penalty is not None and not math.isfinite(length_penalty):
-        raise DataError(f"--length-penalty: must be finite, got {length_penalty}; expected 0 or more, such as 0.6")
+def decoding(system: System) -> Decoding:
+    """Section `decode` for the corpus of a system; if the corpus's file is gone, params.yaml alone counts."""
     own = [f"{corpus_file(system.corpus)}:decode"] if corpus_file(system.corpus).exists() else []
-    given = {"beam_size": beam, "length_penalty": length_penalty}
-    changed = {key: value for key, value in given.items() if value is not None}
-    return Decoding.load_all("decode", *own).changed(**changed)
+    return Decoding.load_all("decode", *own)

@@ -5,29 +5,25 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Annotated, NoReturn
 
 import typer
 
-from pipeline import device
-from pipeline.commands import project
+from pipeline import device, events, progress
+from pipeline.commands import dag, outcome, project
+from pipeline.commands.board import Board, Lane
 from pipeline.commands.check import check
 from pipeline.encoding.budget import Training
 from pipeline.files import DataError
-from pipeline.system import AXES, Build, System
+from pipeline.system import Build, System
+from pipeline.terminal import printable
 
 DVC = (sys.executable, "-m", "dvc")
-STAGES = ("train", "average", "decode", "score", "attend")  # of one system, in an order in which they can run
-# Lines that DVC prints after every stage and every command; those of the last command are enough.
-REPEATED = (
-    "Updating lock file",
-    "To track the changes with git",
-    "\tgit add",
-    "To enable auto staging",
-    "\tdvc config core.autostage",
-    "Use `dvc push`",
-)
+STAGES = ("train", "average", "decode", "score", "attend", "package")  # of one system, in an order that works
 
 
 def repro(
@@ -47,12 +43,12 @@ def repro(
     build = Build.load("build")
     if is_up_to_date():
         print("Data and pipelines are up to date.")
-        return
-    number = min(jobs or affordable(build), len(build.systems()))
-    if number > 1:
-        run("repro", *(f"encode@{corpus}-{words}" for corpus in build.corpora for words in build.vocabularies))
-        ParallelBuild(build, number).run()
-    run("repro")
+    else:
+        number = min(jobs or affordable(build), len(build.systems()))
+        with Board(build) as board:
+            Builder(board, build, number).run()
+    for line in outcome.summary(build):
+        print(printable(line))
 
 
 def affordable(build: Build) -> int:
@@ -81,78 +77,109 @@ def is_up_to_date() -> bool:
         return False
 
 
-def run(*arguments: str) -> None:
-    """Run a `dvc` command.
+class Builder:
+    """Builds all that a build chooses: what the systems share, then `number` systems at a time, then the report."""
 
-    Raises: SystemExit with its status if it fails; it has printed why.
-    """
-    if status := subprocess.run([*DVC, *arguments], check=False).returncode:
-        sys.exit(status if status > 0 else 128 - status)
-
-
-class ParallelBuild:
-    """Builds the systems of a build, `number` at a time, each by its own `dvc repro`."""
-
-    def __init__(self, build: Build, number: int) -> None:
-        self.build, self.number = build, number
-        self.environment = {"OMP_NUM_THREADS": str(max(1, cores() // number))} | os.environ
+    def __init__(self, board: Board, build: Build, number: int) -> None:
+        self.board, self.build, self.number = board, build, number
+        self.environment = os.environ | {events.VARIABLE: "1"}
         self.running: set[subprocess.Popen[str]] = set()
         self.failed: list[str] = []
         self.ended = False  # no further system is started
-        self.lock = threading.Lock()  # guards `running`, `failed`, `ended`, and keeps printed lines whole
+        self.asked = False  # by a signal
+        self.lock = threading.Lock()  # guards `running`, `failed`, `ended`
 
     def run(self) -> None:
-        """Build all of them; after a failure or a signal no further system is started.
+        """Build it; after a failure or a signal nothing else is started, and what runs is waited for.
 
-        Raises: DataError naming the systems that failed, once the running ones are done.
+        Raises: DataError naming the systems that failed; SystemExit with DVC's status if it was not a system.
         """
         before = signal.signal(signal.SIGTERM, self.terminate)
+        began = time.monotonic()
         try:
-            with ThreadPoolExecutor(self.number) as pool:
-                try:
-                    list(pool.map(self.build_one, self.build.systems()))
-                except BaseException:
-                    self.ended = True
-                    raise
+            if self.number > 1:
+                shared = [
+                    f"encode@{corpus}-{words}" for corpus in self.build.corpora for words in self.build.vocabularies
+                ]
+                self.run_alone(*shared)
+                self.run_systems()
+            self.run_alone()
         finally:
             signal.signal(signal.SIGTERM, before)
+        number, ran = sum(kind.number for kind in dag.kinds(self.build)), len(self.board.done)
+        rest = f"; {number - ran} were unchanged or came from DVC's cache" if number > ran else ""
+        self.board.say(f"{ran} stages ran in {progress.clock(time.monotonic() - began)}{rest}")
+
+    def run_alone(self, *targets: str) -> None:
+        """One `dvc repro` of these stages, without any of all, while no other runs.
+
+        Raises: SystemExit with its status if it fails.
+        """
+        with self.pool(1) as pool:
+            status = pool.submit(self.dvc, "", "repro", *targets).result()
+        if status:
+            sys.exit(status if status > 0 else 128 - status)
+
+    def run_systems(self) -> None:
+        """All systems.
+
+        Raises: DataError naming those that failed, once the running ones are done.
+        """
+        with self.pool(self.number) as pool:
+            list(pool.map(self.build_one, self.build.systems()))
         if self.failed:
             raise DataError(f"{', '.join(self.failed)}: not built, as said above; `nmt repro` goes on from there")
 
+    @contextmanager
+    def pool(self, number: int) -> Iterator[ThreadPoolExecutor]:
+        """So many threads, which keep reading what DVC says while a signal ends this one."""
+        with ThreadPoolExecutor(number) as pool:
+            try:
+                yield pool
+            except BaseException:
+                self.ended = self.asked = True
+                raise
+
     def build_one(self, system: System) -> None:
-        """Build one system, unless the build is ending; its name is printed before every line."""
-        label = self.label(system)
+        """Build one system, unless the build is ending."""
         # Only these stages: while one runs, DVC lets no other `dvc` check the stages that wrote its inputs.
-        command = [*DVC, "--wait-for-lock", "repro", "--single-item", *(f"{stage}@{system.id}" for stage in STAGES)]
+        stages = [f"{stage}@{system.id}" for stage in STAGES]
+        prefix = f"{outcome.label(self.build, system.id)} | "
+        if self.dvc(prefix, "--wait-for-lock", "repro", "--single-item", *stages):
+            with self.lock:
+                self.ended = True
+                self.failed.append(outcome.label(self.build, system.id))
+
+    def dvc(self, prefix: str, *arguments: str) -> int:
+        """Run a `dvc`, unless the build is ending; its status. The prefix stands before each line that is shown."""
+        lane = Lane(self.board, prefix)
+        threads = {"OMP_NUM_THREADS": str(max(1, cores() // self.number))} if self.number > 1 else {}
         with self.lock:
             if self.ended:
-                return
+                return 0
             process = subprocess.Popen(
-                command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+                [*DVC, *arguments],
+                env=threads | self.environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                encoding="utf-8",
+                errors="replace",
             )
             self.running.add(process)
         if self.ended:  # a signal came before the process was in `running`
             process.terminate()
         assert process.stdout
         for line in process.stdout:
-            if line.strip() and not line.startswith(REPEATED):
-                with self.lock:
-                    print(f"{label} | {line}", end="", flush=True)
+            lane.hear(line)
         status = process.wait()
         with self.lock:
             self.running.remove(process)
-            if status:
-                self.ended = True
-                self.failed.append(system.id)
-
-    def label(self, system: System) -> str:
-        """The parts of a system's id in which the build's systems differ."""
-        choices = [getattr(self.build, section) for section in AXES]
-        return "-".join(name for name, others in zip(system, choices, strict=True) if len(others) > 1) or system.model
+        lane.over(status, asked=self.asked)
+        return status
 
     def terminate(self, *_: object) -> NoReturn:
         """Pass SIGTERM on: unlike a terminal's Ctrl-C, it reaches this process only."""
-        self.ended = True
+        self.ended = self.asked = True
         for process in list(self.running):
             process.terminate()
         sys.exit(128 + signal.SIGTERM)

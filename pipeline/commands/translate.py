@@ -1,7 +1,8 @@
 """`nmt translate`: one line out for each line in."""
 
+import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -9,7 +10,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from pipeline import progress
-from pipeline.commands import project, sentences
+from pipeline.commands import sentences
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Source, Translator
@@ -43,9 +44,14 @@ class Layout(NamedTuple):
 
 
 def translate(
-    system: Annotated[str, typer.Option(help="Id of a built system: <corpus>-<vocabulary>-<model>-<size>.")],
     sentence: Annotated[
         str | None, typer.Argument(help="The sentence; without one and without --file: standard input.")
+    ] = None,
+    system: Annotated[
+        str | None, typer.Option(help="System built here: its id, or a part of it that no other one has.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="Folder of a packaged system, such as models/<system>, here or anywhere.")
     ] = None,
     file: Annotated[Path | None, typer.Option(help="One sentence a line.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam size, instead of decode.beam_size.")] = None,
@@ -63,25 +69,57 @@ def translate(
 ) -> None:
     """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
+    Either --system, in the project's folder, with the settings of params.yaml; or --model, with the packaged ones.
+
     Columns, if there are several, are separated by tabs and come in this order: line number from 1 (--n-best),
     score (--scores, --n-best), translation, pieces of the source, pieces of the translation (--pieces). A score is
     log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
-    project.check_here()
-    chosen = project.parse(system)
-    decoding = project.decoding(chosen, beam, length_penalty)
+    load, settings = chosen(system, model)
+    decoding = overridden(settings, beam, length_penalty)
     if n_best is not None and n_best > decoding.beam_size:
         raise DataError(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
             f"expected fewer or --beam {n_best}"
         )
     given = sentences.lines(sentence, file, TOGETHER)
-    translator = project.load(chosen)
+    translator = load()
     shown = printable if sys.stdout.isatty() else str  # a file gets what was translated, byte for byte
     out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
     for rows in watched(answers(translator, given, decoding, Layout(n_best, scores, pieces)), given):
         out.write("".join(shown(row) + "\n" for row in rows).encode())
         out.flush()
+
+
+def chosen(system: str | None, model: Path | None) -> tuple[Callable[[], Translator], Decoding]:
+    """How to load what --system or --model names, and its settings of the search.
+
+    Raises: DataError if not one of the two is given, or if it is not there.
+    """
+    if (system is None) == (model is None):
+        raise DataError(
+            f"--system, --model: must be one of the two, got {'neither' if system is None else 'both'}; "
+            "expected the id of a system built here, or a packaged folder"
+        )
+    if model is not None:
+        translator = Translator.load(model)
+        return lambda: translator, translator.decoding
+    from pipeline.commands import project  # what the project is made of: seconds, and packages that --model can lack
+
+    assert system is not None
+    named = project.parse(system)
+    return lambda: project.load(named), project.decoding(named)
+
+
+def overridden(decoding: Decoding, beam: int | None, length_penalty: float | None) -> Decoding:
+    """The settings, with the values of the command line in place of their own.
+
+    Raises: DataError if the length penalty is no number.
+    """
+    if length_penalty is not None and not math.isfinite(length_penalty):
+        raise DataError(f"--length-penalty: must be finite, got {length_penalty}; expected 0 or more, such as 0.6")
+    given = {"beam_size": beam, "length_penalty": length_penalty}
+    return decoding.changed(**{key: value for key, value in given.items() if value is not None})
 
 
 def watched(found: Iterator[list[str]], given: sentences.Lines) -> Iterator[list[str]]:

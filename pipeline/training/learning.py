@@ -12,7 +12,9 @@ from pipeline.training.schedules import Schedule
 
 
 class Learning(Section):
-    """`clip` is the maximum norm of the gradient of the mean loss per token; null turns clipping off.
+    """How a model learns.
+
+    `clip` is the maximum norm of the gradient of the mean loss per token; null turns clipping off.
 
     `precision` is that of matrix products; `auto` is bf16 if the machine has instructions for it, else fp32.
     """

@@ -6,10 +6,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from pipeline import files
+from pipeline import files, progress
 from pipeline.device import peak_memory_gib
 from pipeline.encoding.batching import BatchSampler
-from pipeline.progress import console
 from pipeline.tracking.runs import Run
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.loop import resolve_precision
@@ -19,7 +18,7 @@ from pipeline.vocabularies.vocabulary import digest
 
 
 def publish(out: Path, checkpoints: Checkpoints, state: TrainState, summary: dict[str, Any]) -> None:
-    """Write `checkpoints/`, `curves.csv` and `training.json` into the new folder `out`.
+    """Write `checkpoints/`, `curves.csv`, `train_loss.csv` and `training.json` into the new folder `out`.
 
     The state to resume from stays until stage `average`: DVC, killed before it has recorded these outputs, deletes them
     and runs the stage again.
@@ -27,16 +26,17 @@ def publish(out: Path, checkpoints: Checkpoints, state: TrainState, summary: dic
     with files.new_folder(out) as folder:
         checkpoints.publish(folder / "checkpoints", state)
         files.write_table(folder / "curves.csv", state.history)
+        files.write_table(folder / "train_loss.csv", state.whole_curve())
         files.write_json(folder / "training.json", summary)
 
 
-def log_speed(run: Run, system: str, update: int, tokens: int, seconds: float, device: torch.device) -> None:
+def log_speed(run: Run, name: str, update: int, tokens: int, seconds: float, device: torch.device) -> None:
     """Log and print the mean speed of the updates that this process made, if any, and its peak memory."""
     if not tokens:
         return
     speed, peak = tokens / seconds, peak_memory_gib(device)
     run.log(update, mean_tokens_per_second=speed, peak_memory_gib=peak)
-    console.print(f"{system}: {speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
+    progress.say(name, f"{speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
 
 
 def summarise(

@@ -14,11 +14,13 @@ class TrainState(NamedTuple):
     num_positions: int = 0  # all positions computed so far, padding included
     history: tuple[dict[str, float], ...] = ()  # one row per validation, in order
     saved: tuple[int, ...] = ()  # updates whose weights are kept, in order
+    curve: tuple[dict[str, float], ...] = ()  # rows of the training loss, each the mean since the row before
+    loss_sum: float = 0.0  # training losses of the updates since the last of these rows
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "TrainState":
         """The state whose `_asdict` went through JSON."""
-        lists = {key: tuple(values[key]) for key in ("history", "saved")}
+        lists = {key: tuple(values[key]) for key in ("history", "saved", "curve")}
         return cls(**values | lists | {"next": Position(*values["next"])})
 
     @property
@@ -26,15 +28,22 @@ class TrainState(NamedTuple):
         """Number of the last finished update, 0 before the first."""
         return self.next.update - 1
 
-    def after(self, step: Step) -> "TrainState":
-        """The state once `step` is done."""
+    def after(self, step: Step, curve_interval: int) -> "TrainState":
+        """The state once `step` is done; the curve of the training loss gets a row every `curve_interval` updates."""
         update, epoch, offset = step.position
-        after = Position(update + 1, epoch, offset + 1)
-        return self._replace(
-            next=after,
+        state = self._replace(
+            next=Position(update + 1, epoch, offset + 1),
             num_real_positions=self.num_real_positions + step.num_real_positions,
             num_positions=self.num_positions + step.num_positions,
+            loss_sum=self.loss_sum + step.loss,
         )
+        return state._replace(curve=state.whole_curve(), loss_sum=0.0) if update % curve_interval == 0 else state
+
+    def whole_curve(self) -> tuple[dict[str, float], ...]:
+        """The rows of the curve up to the last update, also if that falls between two rows (patience ran out)."""
+        begun = self.update - (int(self.curve[-1]["update"]) if self.curve else 0)
+        row = {"update": self.update, "train_loss": self.loss_sum / max(1, begun)}
+        return (*self.curve, row) if begun else self.curve
 
     def with_validation(self, step: Step, scores: dict[str, float]) -> "TrainState":
         """The state with the scores of one more validation, made after `step`."""

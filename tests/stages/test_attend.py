@@ -75,7 +75,7 @@ def test_a_line_longer_than_in_training_is_shown_in_part_and_named(project, caps
     attend.main(*system.split("-"))
     [fits, cut, _] = files.read_json(project / "data/attend" / system / "test.json")
     assert len(fits["source"]) < len(cut["source"]) == most + 1
-    [source] = Translator.load(System.parse(system)).read([systems.WORDS])
+    [source] = Translator.built(System.parse(system)).read([systems.WORDS])
     assert capsys.readouterr().err == (
         "warning: data/split/toy/test.source.txt line 2: longer than in training, "
         f"got {source.num_pieces} pieces; only the first {most} are shown\n"

@@ -1,6 +1,7 @@
 """`python -m stages.train <corpus> <vocabulary> <model> <size>` on a readable corpus, killed and repeated."""
 
 import csv
+import json
 import shutil
 import signal
 import time
@@ -59,7 +60,7 @@ def test_outs(uninterrupted):
     root, _ = uninterrupted
     found = outs(root)
     names = {f"checkpoints/update_{update:08d}.safetensors" for update in (20, 24)}
-    assert {"checkpoints/checkpoints.json", "curves.csv", "training.json", *names} <= set(found)
+    assert {"checkpoints/checkpoints.json", "curves.csv", "train_loss.csv", "training.json", *names} <= set(found)
     kept = files.read_json(root / "runs" / SYSTEM / "train/checkpoints/checkpoints.json")
     assert kept["last"] == ["update_00000020.safetensors", "update_00000024.safetensors"]
     assert len(kept["best"]) == 1
@@ -77,6 +78,15 @@ def test_curves(uninterrupted):
     losses = [float(row["validation_loss"]) for row in rows]
     assert losses == sorted(losses, reverse=True)
     assert all(0 <= float(row["validation_bleu"]) <= 100 for row in rows)
+
+
+def test_the_curve_of_the_loss_is_the_mean_of_the_logged_losses(uninterrupted):
+    """So short a training has a point for each update."""
+    root, _ = uninterrupted
+    found = files.read_table(root / "runs" / SYSTEM / "train/train_loss.csv")
+    logged = (root / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    losses = [json.loads(line)["train_loss"] for line in logged if '"train_loss"' in line]
+    assert [(int(row["update"]), float(row["train_loss"])) for row in found] == list(enumerate(losses, 1))
 
 
 def test_summary(uninterrupted):
@@ -111,7 +121,9 @@ def test_what_is_said(uninterrupted):
     root, said = uninterrupted
     lines = said.splitlines()
     assert sum(line.startswith("tracking: ") for line in lines) == 1  # the store is dead, said once
-    assert sum(line.startswith("update ") for line in lines) == 3
+    shown = [line for line in lines if line.startswith("transformer_prenorm-tiny  ")]
+    assert sum("  update " in line for line in shown) == 3
+    assert max(map(len, shown)) <= 100
     assert any("target tokens/s without padding, peak memory" in line for line in lines)
     logged = (root / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
     assert sum('"train_loss"' in line for line in logged) == 24
@@ -149,6 +161,16 @@ def test_a_state_cut_in_half_is_said_and_passed_over(tmp_path, uninterrupted, ki
     assert f"warning: {state.relative_to(tmp_path)}: broken (" in said
     assert "resuming at update " in said
     assert outs(tmp_path) == outs(uninterrupted[0])
+
+
+def test_how_often_it_validates_changes_no_weight(tmp_path, prepared, uninterrupted):
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path, "validation_interval: 8", "validation_interval: 4")
+    finish(tmp_path)
+    found, before = outs(tmp_path), outs(uninterrupted[0])
+    last = [f"checkpoints/update_{update:08d}.safetensors" for update in (20, 24)]
+    assert [found[name] for name in (*last, "train_loss.csv")] == [before[name] for name in (*last, "train_loss.csv")]
+    assert found["curves.csv"].count(b"\n") == 1 + 6
 
 
 def test_edited_it_starts_afresh_and_stops_where_validations_bring_nothing(tmp_path, killed):

@@ -9,7 +9,7 @@ def test_a_page_and_pictures(run, project):
     assert (said.status, said.out) == (0, "shown/index.html\n")
     page = (project / "shown/index.html").read_text()
     assert SYSTEM in page
-    translator = Translator.load(System.parse(SYSTEM))
+    translator = Translator.built(System.parse(SYSTEM))
     [source] = translator.read(["le chat noir"])
     for piece in translator.vocabulary.source_pieces(source.ids):
         assert f"<code>{piece}</code>" in page

@@ -14,7 +14,7 @@ def test_a_folder_that_ctranslate2_translates_with(run, project):
     said = run("export", "--system", SYSTEM)
     assert (said.status, said.out, said.err) == (0, f"work/export/{SYSTEM}\n", "")
     line = "une pomme rouge"
-    translator = Translator.load(System.parse(SYSTEM))
+    translator = Translator.built(System.parse(SYSTEM))
     pieces = translator.vocabulary.source_pieces(translator.read([line])[0].ids)
     [found] = ctranslate2.Translator(f"work/export/{SYSTEM}").translate_batch(
         [pieces],

@@ -101,12 +101,12 @@ def test_comments_of_params_stay(folder, run):
     path = Path("params.yaml")
     text = path.read_text(encoding="utf-8")
     text = "# ours\n" + text.replace("  vocabularies:\n", "  # first\n  vocabularies:\n", 1)
-    text = text.replace("report: ", "# last\nreport: ")
+    text = text.replace("report:", "# last\nreport:")
     path.write_text(text, encoding="utf-8")
     assert run("new-corpus", "mine", *SIDES, "--only").status == 0
     after = path.read_text(encoding="utf-8")
     assert after.startswith("# ours\n")
-    assert "# last\nreport: " in after
+    assert "# last\nreport:" in after
     assert read_yaml(path)["build"]["corpora"] == ["mine"]
 
 

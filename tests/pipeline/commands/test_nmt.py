@@ -1,18 +1,20 @@
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from pipeline.commands import nmt
 from tests.toys.systems import SYSTEM
 
 
 def test_every_command_is_there_and_explains_itself(run):
     said = run("--help")
     assert said.status == 0
-    for name in ("translate", "attention", "anatomy", "copy-task"):
-        assert name in said.out
+    for name, (_, text) in nmt.COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(text)}$", said.out, re.MULTILINE)
         helped = run(name, "--help")
         assert (helped.status, helped.err) == (0, "")
         assert "Usage: nmt" in helped.out
@@ -25,7 +27,7 @@ def test_no_command_is_a_question_for_help(run):
 @pytest.mark.parametrize(
     ("arguments", "fault"),
     [
-        (["translate"], "Missing option '--system'"),
+        (["attention", "x"], "Missing option '--system'"),
         (["translate", "--system", SYSTEM, "--beam", "0"], "Invalid value for '--beam'"),
         (["translate", "--system", SYSTEM, "--length-penalty", "-1"], "Invalid value for '--length-penalty'"),
         (["trnslate"], "No such command 'trnslate'"),
@@ -87,11 +89,11 @@ def test_bug_is_a_traceback(run, monkeypatch):
 
 def test_as_a_command(project, project_root):
     environment = os.environ | {"PYTHONPATH": str(project_root)}
-    command = [sys.executable, "-m", "pipeline.commands.nmt", "translate", "--system", "toy", "le chat"]
+    command = [sys.executable, "-m", "pipeline.commands.nmt", "translate", "--system", "tory", "le chat"]
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"error: --system: must be <corpus>-<vocabulary>-<model>-<size>, got 'toy'; expected one of {SYSTEM}\n"
+        f"error: --system: must be <corpus>-<vocabulary>-<model>-<size>, got 'tory'; expected one of {SYSTEM}\n"
     )
 
 
@@ -115,5 +117,19 @@ def test_an_output_that_nobody_gets_is_one_line_at_most(project, project_root, s
     assert (done.returncode, done.stderr) == (1, said)
 
 
+def test_a_missing_package_names_the_extra(fails, monkeypatch):
+    def lacking(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name="dvc")
+
+    monkeypatch.setattr(nmt, "import_module", lacking)
+    assert fails("repro") == ("nmt repro: needs the package dvc, which is not installed; expected nmt-pipeline[build]")
+
+
 def test_the_script_is_declared(project_root: Path):
-    assert 'nmt = "pipeline.commands.nmt:app"' in (project_root / "pyproject.toml").read_text()
+    assert 'nmt = "nmt_pipeline.commands.nmt:app"' in (project_root / "pyproject.toml").read_text()
+
+
+def test_help_imports_no_command(project_root: Path):
+    code = "import sys, pipeline.commands.nmt; print('torch' in sys.modules, 'pipeline.catalogue' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=project_root, capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"

@@ -31,11 +31,26 @@ def test_elsewhere_is_named(project, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "system", ["transformer", "a-b-c", "a-b-c-d-e", "../../etc-b-c-d", "a--c-d", "", SYSTEM + "\n"]
+    "system", ["transformers", "a-b-c", "a-b-c-d-e", "../../etc-b-c-d", "a--c-d", "", SYSTEM + "\n"]
 )
 def test_what_is_no_id_is_named(project, system):
     begin = f"--system: must be <corpus>-<vocabulary>-<model>-<size>, got {system!r}; "
     assert refused(system) in {f"{begin}expected one of {SYSTEM}", f"{begin}nearest is {SYSTEM!r}"}
+
+
+@pytest.mark.parametrize("part", ["transformer", "prenorm-tiny", "bpe_toy-transformer_prenorm-tiny", "toy"])
+def test_a_part_of_the_id_is_enough(project, part):
+    assert here.parse(part).id == SYSTEM
+
+
+def test_a_part_of_several_ids_is_one_line(project):
+    other = SYSTEM.replace("transformer_prenorm", "transformer_postnorm")
+    shutil.copytree(project / "runs" / SYSTEM, project / "runs" / other)
+    assert here.parse("prenorm").id == SYSTEM
+    assert refused("transformer") == (
+        "--system: must mean one system, got 'transformer', a part of 2; "
+        "expected one of transformer_postnorm, transformer_prenorm"
+    )
 
 
 def test_what_is_no_id_where_nothing_is_built(project):
@@ -89,32 +104,20 @@ def test_an_earlier_choice_stays_usable(project):
     here.load(here.parse(SYSTEM))
 
 
-def test_section_decode_with_what_the_command_line_says(project):
-    assert here.decoding(System.parse(SYSTEM), None, None).beam_size == 3
-    found = here.decoding(System.parse(SYSTEM), 7, 0.0)
-    assert (found.beam_size, found.length_penalty, found.max_length_offset) == (7, 0.0, 5)
-
-
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_length_penalty_that_is_no_number_is_named(project, value):
-    with pytest.raises(DataError) as caught:
-        here.decoding(System.parse(SYSTEM), None, value)
-    assert str(caught.value) == f"--length-penalty: must be finite, got {value}; expected 0 or more, such as 0.6"
+def test_section_decode(project):
+    assert here.decoding(System.parse(SYSTEM)).beam_size == 3
 
 
 def test_faults_of_params_yaml_are_named(project):
     text = (project / "params.yaml").read_text()
     (project / "params.yaml").write_text(text.replace("beam_size: 3", "beam_size: 0"))
     with pytest.raises(ParamsError, match=r"^params.yaml: decode.beam_size: should be greater than 0, got 0$"):
-        here.decoding(System.parse(SYSTEM), None, None)
+        here.decoding(System.parse(SYSTEM))
 
 
 def test_a_corpus_may_have_its_own_settings(project):
     (project / "corpora/toy.yaml").write_text("decode: {beam_size: 9, patience: 1.0}\n")
-    found = here.decoding(System.parse(SYSTEM), None, None)
+    found = here.decoding(System.parse(SYSTEM))
     assert (found.beam_size, found.patience, found.length_penalty) == (9, 1.0, 0.6)
-    assert here.decoding(System.parse(SYSTEM), 2, None).beam_size == 2
-    assert here.decoding(System.parse(SYSTEM.replace("toy", "novel", 1)), None, None).beam_size == 3
-    assert (
-        here.decoding(System.parse(SYSTEM.replace("toy", "gone", 1)), None, None).beam_size == 3
-    )  # built once, its file is gone
+    assert here.decoding(System.parse(SYSTEM.replace("toy", "novel", 1))).beam_size == 3
+    assert here.decoding(System.parse(SYSTEM.replace("toy", "gone", 1))).beam_size == 3  # built once, its file is gone

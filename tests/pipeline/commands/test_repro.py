@@ -18,19 +18,29 @@ from pipeline.system import Build
 from pipeline.training.launch import PROCESSES
 
 DVC = """
-import os, signal, sys, time
+import json, os, signal, sys, time
 words = sys.argv[1:]
 with open("called", "a") as file:
     file.write(" ".join(words) + "\\n")
+def event(kind, **values):
+    print("\\x1e" + json.dumps({"kind": kind, "stage": target, **values}), flush=True)
 for target in words:
     if target.startswith("score@"):
-        print(f"Running stage '{target}':\\n\\nUpdating lock file", os.environ.get("OMP_NUM_THREADS"), flush=True)
+        assert os.environ["NMT_EVENTS"]
+        print(f"Running stage '{target}':\\n> python -m stages.score\\n\\nUpdating lock file", flush=True)
+        print("threads", os.environ.get("OMP_NUM_THREADS"), flush=True)
+        event("began")
         open("began-" + target, "w").close()
         if os.environ.get("WAIT"):
             signal.signal(signal.SIGTERM, lambda *_: (open("ended-" + target, "w").close(), sys.exit(1)))
             time.sleep(60)
-        if os.environ.get("FAILS", "none") in target:
-            sys.exit("error: broken")
+        broken = os.environ.get("FAILS", "none") in target
+        event("ended", ok=not broken, seconds=62.4)
+        if broken:
+            print("error: broken", flush=True)
+            sys.exit(f"ERROR: failed to reproduce '{target}': exited with 1")
+if words == ["repro"] and os.environ.get("STATUS"):
+    os.kill(os.getpid(), 9) if os.environ["STATUS"] == "-9" else sys.exit(int(os.environ["STATUS"]))
 """
 MODELS = ("rnn_encdec", "rnnsearch", "transformer_prenorm")
 SYSTEMS = [f"phrasebook_fr_en-bpe_2k-{model}-tiny" for model in MODELS]
@@ -46,6 +56,7 @@ def folder(project_root, tmp_path, monkeypatch):
         rest = rest.replace(f"  - {model}\n", "", 1)
     (tmp_path / "params.yaml").write_text(head + rest, encoding="utf-8")
     shutil.copytree(project_root / "corpora", tmp_path / "corpora")
+    shutil.copy(project_root / "dvc.yaml", tmp_path)
     (tmp_path / "fake_dvc.py").write_text(DVC)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(repro, "DVC", (sys.executable, str(tmp_path / "fake_dvc.py")))
@@ -73,17 +84,27 @@ def test_what_they_share_comes_first_and_the_report_last(folder, run):
     assert sorted(builds) == [lane(system) for system in SYSTEMS]
 
 
-def test_each_line_stands_behind_the_name_of_its_system(folder, run):
+def test_a_stage_is_a_line_and_the_routine_of_dvc_none(folder, run):
+    """What else is said stands behind the name of its system."""
     said = run("repro", "--jobs", "3")
-    lines = [f"{model} | Running stage 'score@{system}':" for model, system in zip(MODELS, SYSTEMS, strict=True)]
-    assert sorted(said.out.splitlines()) == lines
+    lines = said.out.splitlines()
+    width = len("transformer_prenorm-tiny")
+    assert sorted(line for line in lines if line.startswith("score ")) == [
+        f"score       {f'{model}-tiny':{width}}     1:02" for model in MODELS
+    ]
+    assert sorted(line for line in lines if "threads" in line) == [f"{model}-tiny | threads 1" for model in MODELS]
+    assert not [line for line in lines if "Running" in line or "> " in line or "Updating" in line]
+    assert lines[6].startswith("3 stages ran in 0:0")
+    assert lines[6].endswith("; 23 were unchanged or came from DVC's cache")
+    assert lines[7:] == ["", "all runs   make ui"]
+    assert max(map(len, lines)) <= 100
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_the_cores_are_shared_out(folder, run, monkeypatch, jobs):
-    monkeypatch.setattr(repro, "REPEATED", ("Running",))
+def test_the_cores_are_shared_out(folder, run, jobs):
     said = run("repro", "--jobs", str(jobs))
-    assert {line.split()[-1] for line in said.out.splitlines()} == ({"1"} if jobs == 2 else set())
+    threads = {line.split()[-1] for line in said.out.splitlines() if "threads" in line}
+    assert threads == ({"1"} if jobs == 2 else set())
     assert called() == ["repro"] if jobs == 1 else len(called()) == 5
 
 
@@ -94,7 +115,7 @@ def test_the_stages_of_a_system_are_those_of_dvc_yaml_in_their_order(project_roo
 
 def test_where_all_is_built_nothing_is_run(folder, run, monkeypatch):
     monkeypatch.setattr(repro, "is_up_to_date", lambda: True)
-    assert run("repro") == (0, "Data and pipelines are up to date.\n", "")
+    assert run("repro") == (0, "Data and pipelines are up to date.\n\nall runs   make ui\n", "")
     assert not Path("called").exists()
 
 
@@ -126,17 +147,21 @@ def test_what_fails_is_named_and_nothing_else_begins(folder, run, monkeypatch):
     monkeypatch.setenv("FAILS", MODELS[0])
     said = run("repro", "--jobs", "2")
     assert said.status == 1
-    assert f"{MODELS[0]} | error: broken" in said.out.splitlines()
-    assert said.err == f"error: {SYSTEMS[0]}: not built, as said above; `nmt repro` goes on from there\n"
+    lines = said.out.splitlines()
+    where = lines.index(f"{MODELS[0]}-tiny | error: broken")
+    ended = [line for line in lines[where + 1 :] if MODELS[0] in line]
+    assert [line.split() for line in ended] == [
+        ["score", f"{MODELS[0]}-tiny", "failed,", "as", "said", "above"],
+        ["repeat", "it", "with:", "dvc", "repro", f"score@{SYSTEMS[0]}"],
+    ]
+    assert said.err == f"error: {MODELS[0]}-tiny: not built, as said above; `nmt repro` goes on from there\n"
     assert called()[-1] != "repro"
 
 
-@pytest.mark.parametrize(("status", "expected"), [(3, 3), (-9, 137)])
-def test_a_failure_of_dvc_is_passed_on(monkeypatch, status, expected):
-    monkeypatch.setattr(repro.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], status))
-    with pytest.raises(SystemExit) as caught:
-        repro.run("repro")
-    assert caught.value.code == expected
+@pytest.mark.parametrize(("status", "expected"), [("3", 3), ("-9", 137)])
+def test_a_failure_of_dvc_is_passed_on(folder, run, monkeypatch, status, expected):
+    monkeypatch.setenv("STATUS", status)
+    assert run("repro", "--jobs", "1").status == expected
 
 
 def test_sigterm_ends_what_is_under_way(folder):
@@ -187,11 +212,3 @@ def test_a_gpu_and_a_number_of_processes_have_the_machine_for_themselves(folder,
 
 def test_the_cores_of_this_process():
     assert 1 <= repro.cores() <= (os.cpu_count() or 1)
-
-
-def test_what_tells_systems_apart(folder):
-    build = Build.load("build").model_copy(update={"sizes": ["tiny", "small"]})
-    builds = repro.ParallelBuild(build, 2)
-    assert builds.label(build.systems()[0]) == "rnn_encdec-tiny"
-    one = build.model_copy(update={"models": ["rnnsearch"], "sizes": ["tiny"]})
-    assert repro.ParallelBuild(one, 2).label(one.systems()[0]) == "rnnsearch"

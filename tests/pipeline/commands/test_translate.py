@@ -1,3 +1,4 @@
+import contextlib
 import os
 import pty
 import subprocess
@@ -5,11 +6,14 @@ import sys
 
 import pytest
 
+from pipeline.commands.translate import overridden
+from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
+from pipeline.files import DataError
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 from stages.decode import main as decode
-from tests.toys import systems
+from tests.toys import packages, systems
 from tests.toys.systems import SYSTEM
 
 LINES = systems.PARTS["test"]
@@ -30,7 +34,7 @@ def lines(run):
 
 def test_a_sentence(project, lines):
     [line] = lines("le chat noir")
-    translator = Translator.load(System.parse(SYSTEM))
+    translator = Translator.built(System.parse(SYSTEM))
     assert line != ""
     assert lines("--", "le chat noir") == [line]
     assert lines("le chat noir\ndort") == [line, *lines("dort")]
@@ -207,8 +211,12 @@ def test_a_bar_on_the_terminal_leaves_the_pipe_alone(project, project_root):
         COMMAND, cwd=project, env=environment(project_root), input=TEXT.encode(), stdout=subprocess.PIPE, stderr=slave
     )
     os.close(slave)
-    shown = os.read(master, 1 << 16).decode()
+    parts = []
+    with contextlib.suppress(OSError):  # of a terminal whose other end is closed
+        while part := os.read(master, 1 << 16):  # a slow machine draws the bar more often than one call returns
+            parts.append(part)
     os.close(master)
+    shown = b"".join(parts).decode()
     assert done.returncode == 0
     assert done.stdout.count(b"\n") == len(LINES)
     assert b"\x1b" not in done.stdout
@@ -233,3 +241,44 @@ def test_a_person_has_each_answer_at_once(project, project_root):
     assert (len(answers), out) == (2, b"")
     assert answers[0] != answers[1]
     assert err == b"One sentence a line; Ctrl-D ends.\n"
+
+
+def test_a_packaged_system_translates_outside_of_any_project(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = packages.build(tmp_path)
+    built = run("translate", "--system", SYSTEM, "--n-best", "2", given="le chat dort\nune pomme\n")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    said = run("translate", "--model", str(folder), "--n-best", "2", given="le chat dort\nune pomme\n")
+    assert said == built
+    assert said.status == 0
+    assert len(said.out.splitlines()) == 4
+
+
+@pytest.mark.parametrize(("given", "got"), [([], "neither"), (["--system", SYSTEM, "--model", "m"], "both")])
+def test_either_a_system_or_a_folder(fails, project, given, got):
+    assert fails("translate", *given, "x") == (
+        f"--system, --model: must be one of the two, got {got}; "
+        "expected the id of a system built here, or a packaged folder"
+    )
+
+
+def test_a_folder_that_is_none_is_one_line(fails, project):
+    assert fails("translate", "--model", "gone", "x") == (
+        "gone: no such folder; expected a folder that the stage `package` wrote"
+    )
+
+
+def test_settings_of_the_command_line():
+    decoding = Decoding.model_validate(packages.DECODING)
+    found = overridden(decoding, 7, 0.0)
+    assert (found.beam_size, found.length_penalty, found.max_length_offset) == (7, 0.0, 5)
+    assert overridden(decoding, None, None) == decoding
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_length_penalty_that_is_no_number_is_named(value):
+    with pytest.raises(DataError) as caught:
+        overridden(Decoding.model_validate(packages.DECODING), None, value)
+    assert str(caught.value) == f"--length-penalty: must be finite, got {value}; expected 0 or more, such as 0.6"

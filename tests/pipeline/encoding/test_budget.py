@@ -65,3 +65,10 @@ class Holder(Section):
 def test_faults_of_batches_are_named(batches, said):
     [found] = Holder.faults({"batches": batches}, "learning")
     assert found.startswith(f"params.yaml: learning.batches.{said}")
+
+
+@pytest.mark.parametrize(("updates", "interval"), [(24, 1), (60, 1), (61, 2), (600, 10), (4000, 67), (100_000, 1667)])
+def test_the_curve_of_the_loss_has_at_most_sixty_points(updates, interval):
+    training = Training.model_validate(TRAINING | {"updates": updates})
+    assert training.curve_interval == interval
+    assert min(updates, 30) <= updates / interval <= 60

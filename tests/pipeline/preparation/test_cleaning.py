@@ -9,6 +9,7 @@ import pytest
 from pipeline.files import DataError
 from pipeline.preparation import cleaning
 from pipeline.preparation.cleaning import Cleaning, Tally, clean
+from tests.toys import seeds
 
 SECTION = Cleaning(max_characters=40, max_words=6, max_length_ratio=2.0, examples=2)
 FINE = ("le chat dort", "the cat sleeps")
@@ -122,7 +123,7 @@ def test_the_tally_has_every_rule_in_order_and_the_first_examples():
     assert tally.examples["too_long_characters"] == [("x" * 200 + "…", "long")]
 
 
-@pytest.mark.parametrize("seed", random.sample(range(10**6), 3))
+@pytest.mark.parametrize("seed", seeds.fresh(3))
 def test_kept_and_dropped_are_read_whatever_comes(seed, monkeypatch):
     monkeypatch.setattr(cleaning, "BATCH_PAIRS", 64)  # several batches
     draw = random.Random(seed)

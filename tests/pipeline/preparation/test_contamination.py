@@ -11,6 +11,7 @@ from pipeline.preparation.comparison import folded
 from pipeline.preparation.contamination import Leakage, LineSplit, Overlap
 from pipeline.preparation.splits import Splitting
 from pipeline.seeding import generator
+from tests.toys import seeds
 
 TEST = [("Le chat dort.", "The cat sleeps."), ("Oui.", "Yes.")]
 NEWS = [("Il pleut.", "It rains."), ("le chat dort.", "The cat is sleeping.")]
@@ -154,7 +155,7 @@ def is_near(text, held_out):
     return any(letters(one) in runs for one in held_out)
 
 
-@pytest.mark.parametrize("seed", random.sample(range(10**6), 3))
+@pytest.mark.parametrize("seed", seeds.fresh(3))
 def test_no_twin_is_left_and_none_but_twins_are_dropped(seed):
     draw = random.Random(seed)
 
@@ -179,7 +180,7 @@ def brute_force(pairs, drawn):
     return sum(folded(pairs[line][0]) in sources or folded(pairs[line][1]) in targets for line in drawn)
 
 
-@pytest.mark.parametrize("seed", random.sample(range(10**6), 3))
+@pytest.mark.parametrize("seed", seeds.fresh(3))
 def test_the_line_split_counts_what_sets_count(seed):
     draw = random.Random(seed)
     pairs = [(f"Phrase {draw.randrange(400)}", f"Sentence {draw.randrange(400)}") for _ in range(600)]

@@ -45,7 +45,7 @@ def follow(folder, *, kill_after=None, seed=7, **kinds):
     last, seed = SETTINGS.updates, SETTINGS.seed
     for done in train(model, optimizer, updates, learning, width=16, updates=last, seed=seed, ranks=Ranks()):
         steps.append(done)
-        state = state.after(done)
+        state = state.after(done, 2)
         if done.update in LOSSES:
             state = state.with_validation(done, {"validation_loss": LOSSES[done.update]})
         if done.update % SETTINGS.checkpoint_interval == 0 or done.update == SETTINGS.updates:
@@ -245,7 +245,7 @@ def test_publish_copies_what_was_kept_and_says_which(tmp_path, uninterrupted):
 
 def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
     model, _, optimizer, checkpoints = start(tmp_path)
-    checkpoints.save(model, optimizer, TrainState().after(step(1)), keep=True, write=True)
+    checkpoints.save(model, optimizer, TrainState().after(step(1), 2), keep=True, write=True)
     checkpoints.wait()
     before = (tmp_path / "state.safetensors").read_bytes()
 
@@ -253,7 +253,7 @@ def test_a_failed_write_leaves_the_state_before_it(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    checkpoints.save(model, optimizer, TrainState().after(step(2)), keep=True, write=True)
+    checkpoints.save(model, optimizer, TrainState().after(step(2), 2), keep=True, write=True)
     with pytest.raises(OSError, match="No space left") as caught:
         checkpoints.wait()
     assert caught.value.filename == str(tmp_path / "update_00000002.safetensors")
@@ -270,7 +270,7 @@ def test_a_state_is_overdue_after_so_many_minutes(tmp_path, monkeypatch):
     assert not checkpoints.is_overdue()
     now += 1
     assert checkpoints.is_overdue()
-    state = checkpoints.save(model, optimizer, TrainState().after(step(1)), keep=False, write=True)
+    state = checkpoints.save(model, optimizer, TrainState().after(step(1), 2), keep=False, write=True)
     checkpoints.wait()
     assert not checkpoints.is_overdue()
     assert (state.saved, sorted(contents(tmp_path))) == ((), ["state.safetensors"])

@@ -42,7 +42,7 @@ def test_summary(tmp_path, patience, stopped):
 
 def test_speed_is_printed(capsys, monkeypatch):
     monkeypatch.setattr(outputs, "peak_memory_gib", lambda where: 1.5)
-    monkeypatch.setattr(outputs.console, "print", print)
+    monkeypatch.setattr(outputs.progress, "say", print)
     outputs.log_speed(NullRun(), "toy", 4, 24691, 2.0, torch.device("cpu"))
     outputs.log_speed(NullRun(), "toy", 4, 0, 0.0, torch.device("cpu"))  # no update was made
-    assert capsys.readouterr().out == "toy: 12,346 target tokens/s without padding, peak memory 1.50 GiB\n"
+    assert capsys.readouterr().out == "toy 12,346 target tokens/s without padding, peak memory 1.50 GiB\n"

@@ -28,10 +28,38 @@ def test_a_state_goes_through_json():
 
 
 def test_a_state_counts():
-    state = TrainState().after(step(1)).after(step(2, num_real_positions=5, num_positions=20))
+    state = TrainState().after(step(1), 9).after(step(2, num_real_positions=5, num_positions=20), 9)
     assert state.next == Position(update=3, epoch=0, offset=2)
     assert (state.num_real_positions, state.num_positions, state.padding_share()) == (20, 40, 0.5)
     assert TrainState().next == START == Position(1, 0, 0)
+
+
+def losses(state, *values, every):
+    """The state after more updates of these losses."""
+    for loss in values:
+        update = state.next.update
+        made = Step(Position(update, 0, update - 1), loss, 0.5, 9, 0.1, 15, 20)
+        state = state.after(made, every)
+    return state
+
+
+def test_the_curve_of_the_loss_by_hand():
+    state = losses(TrainState(), 1.0, 2.0, 6.0, every=2)
+    assert state.curve == ({"update": 2, "train_loss": 1.5},)
+    assert state.loss_sum == 6.0
+    assert state.whole_curve() == (*state.curve, {"update": 3, "train_loss": 6.0})  # patience ran out here
+    state = losses(state, 2.0, every=2)
+    assert state.curve == state.whole_curve() == ({"update": 2, "train_loss": 1.5}, {"update": 4, "train_loss": 4.0})
+    assert TrainState().whole_curve() == ()
+
+
+@pytest.mark.parametrize("cut", [1, 3, 4, 10])
+def test_the_curve_goes_through_json_at_any_update(cut):
+    values = [1 / number for number in range(1, 12)]
+    whole = losses(TrainState(), *values, every=3)
+    state = losses(TrainState(), *values[:cut], every=3)
+    state = TrainState.from_json(json.loads(json.dumps(state._asdict())))
+    assert losses(state, *values[cut:], every=3) == whole
 
 
 def test_a_validation_is_a_row():

@@ -1,0 +1,70 @@
+"""`nmt dag`: the stages of dvc.yaml by kind, one line each; `dvc dag` draws a box for every system."""
+
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Any, NamedTuple
+
+from pipeline.commands import project
+from pipeline.params import read_yaml
+from pipeline.system import AXES, Build
+
+PATH = Path("dvc.yaml")
+
+
+class Kind(NamedTuple):
+    """All stages of one name."""
+
+    name: str
+    number: int
+    each: str  # of what there is one
+    after: tuple[str, ...]  # the kinds whose outputs it reads
+
+
+def dag() -> None:
+    """Show the stages by kind: how many of each there are, one of what, and the outputs of which stages they read.
+
+    `dvc dag <stage>` draws what one stage depends on; `dvc dag --mermaid` and `--dot` write the whole for other tools.
+    """
+    project.check_here()
+    print("\n".join(lines(kinds(Build.load("build")))))
+
+
+def lines(found: list[Kind]) -> Iterator[str]:
+    """A table for the terminal."""
+    wide = max(len(kind.name) for kind in found)
+    for kind in found:
+        after = f"after {', '.join(kind.after)}" if kind.after else ""
+        yield f"{kind.name:{wide}}  {kind.number:4}  {kind.each:14}  {after}".rstrip()
+    yield f"{'':{wide}}  {sum(kind.number for kind in found):4}  stages"
+
+
+def kinds(build: Build) -> list[Kind]:
+    """The kinds of stages, in an order in which they can run."""
+    written: dict[str, dict[str, Any]] = read_yaml(PATH)["stages"]
+    sections = {axis: section for section, axis in AXES.items()}
+    found = []
+    for name, stage in written.items():
+        axes, count = list(stage.get("matrix", ())), 1
+        for axis in axes:
+            count *= len(getattr(build, sections[axis]))
+        each = {0: "", len(AXES): "a system"}.get(len(axes), f"a {axes[-1]}" if axes else "")
+        after = tuple(other for other in written if other != name and feeds(written[other], stage))
+        found.append(Kind(name, count, each, after))
+    return found
+
+
+def feeds(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    """Whether a stage reads an output of another, as dvc.yaml writes their paths."""
+    deps = [PurePath(path) for path in second.get("deps", ())]
+    return any(is_within(out, dep) or is_within(dep, out) for out in outs(first) for dep in deps)
+
+
+def outs(stage: dict[str, Any]) -> list[PurePath]:
+    """The outputs of a stage; one with settings is a mapping."""
+    found = [*stage.get("outs", ()), *stage.get("metrics", ())]
+    return [PurePath(next(iter(out)) if isinstance(out, dict) else out) for out in found]
+
+
+def is_within(path: PurePath, folder: PurePath) -> bool:
+    """Whether a path is a folder or below it."""
+    return path == folder or folder in path.parents

@@ -1,0 +1,46 @@
+"""`nmt dag`, against what DVC makes of the same dvc.yaml."""
+
+from collections import Counter
+
+import pytest
+from dvc.repo import Repo
+
+from pipeline.commands import dag
+from pipeline.system import Build
+
+
+@pytest.fixture
+def at_root(project_root, monkeypatch):
+    monkeypatch.chdir(project_root)
+
+
+def kind(stage) -> str:
+    return stage.addressing.partition("@")[0]
+
+
+@pytest.mark.usefixtures("at_root")
+def test_kinds_counts_and_order_are_those_of_dvc(project_root):
+    index = Repo(project_root).index
+    edges = {(kind(reader), kind(writer)) for reader, writer in index.graph.edges}
+    found = dag.kinds(Build.load("build"))
+    assert {kind.name: kind.number for kind in found} == Counter(kind(stage) for stage in index.stages)
+    assert {(kind.name, before) for kind in found for before in kind.after} == edges
+    names = [kind.name for kind in found]
+    assert all(names.index(reader) > names.index(writer) for reader, writer in edges)
+
+
+@pytest.mark.usefixtures("at_root")
+def test_it_fits_a_terminal(run):
+    said = run("dag")
+    lines = said.out.splitlines()
+    assert said.status == 0
+    assert lines[0].split() == ["check", "1"]
+    assert lines[3].split(maxsplit=2) == ["clean", "1", "a corpus        after download"]
+    assert next(line for line in lines if line.startswith("train ")).split()[1:4] == ["6", "a", "system"]
+    assert lines[-1].split()[1] == "stages"
+    assert max(map(len, lines)) <= 100
+
+
+def test_elsewhere_is_named(fails, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert fails("dag") == f"{tmp_path}: has no params.yaml; expected the project's folder, which nmt runs in"
