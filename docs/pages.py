@@ -1,6 +1,7 @@
 """Gather the pages of the site in work/docs/: docs/, pages that stand outside it, and the reference of every key.
 
-The site is flat, so links between pages become names of pages. `make docs` runs this, then the generator.
+The pages that stand outside docs/ move into it, so links are renamed; equations become MathML. `make docs` runs this,
+then the generator.
 """
 
 import posixpath
@@ -9,6 +10,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from docs.equations import with_mathml
 from docs.reference import reference
 
 ROOT = Path(__file__).parents[1]
@@ -40,7 +42,8 @@ def with_links(text: str, page: str) -> str:
         name = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
         if name not in OUTSIDE and (not name.startswith("docs/") or not (ROOT / name).is_file()):
             raise ValueError(f"{page}: link to {path}, which the site lacks; expected a page or picture of docs/")
-        return on_site(name) + (f"#{anchor}" if anchor else "")
+        found = posixpath.relpath(on_site(name), posixpath.dirname(on_site(page)) or ".")
+        return found + (f"#{anchor}" if anchor else "")
 
     return LINK.sub(renamed, text)
 
@@ -49,14 +52,15 @@ def gather() -> None:
     """Write work/docs/ anew."""
     shutil.rmtree(SITE, ignore_errors=True)
     SITE.mkdir(parents=True)
-    documents = [path for path in sorted((ROOT / "docs").iterdir()) if path.suffix in (".md", ".png", ".svg")]
+    documents = [path for path in sorted((ROOT / "docs").rglob("*")) if path.suffix in (".md", ".png", ".svg")]
     for path in [*documents, *(ROOT / name for name in OUTSIDE)]:
         name = path.relative_to(ROOT).as_posix()
+        page = SITE / on_site(name)
+        page.parent.mkdir(exist_ok=True)
         if path.suffix == ".md":
-            text = with_links(path.read_text(encoding="utf-8"), name)
-            (SITE / on_site(name)).write_text(text, encoding="utf-8")
+            page.write_text(with_mathml(with_links(path.read_text(encoding="utf-8"), name), name), encoding="utf-8")
         else:
-            shutil.copy(path, SITE / on_site(name))
+            shutil.copy(path, page)
     (SITE / "reference.md").write_text(reference(), encoding="utf-8")
 
 

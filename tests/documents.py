@@ -28,6 +28,8 @@ PLACEHOLDERS = {
     "<folder>": "docs",
     "<experiment>": "main",
     "<name>": "main",
+    "<url>": "s3://bucket/nmt",
+    "<key>": "secret",
 }
 SHELL = ("", "bash", "sh", "shell", "console")  # the languages of a fence that holds commands; `text` holds none
 REDIRECTIONS = ("<", ">", ">>")

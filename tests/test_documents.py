@@ -17,7 +17,7 @@ from contextlib import chdir
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import typer
@@ -30,7 +30,9 @@ from markdown_it import MarkdownIt
 from ruamel.yaml import YAML
 
 from pipeline import catalogue
+from pipeline.commands import completion
 from pipeline.commands import nmt as nmt_commands
+from pipeline.commands.naming import matching
 from tests.documents import Command, read
 
 ROOT = Path(__file__).parents[1]
@@ -38,9 +40,9 @@ NAMES = (
     "README.md",
     "CONTRIBUTING.md",
     "benchmarks/README.md",
-    *(f"docs/{one.name}" for one in sorted(ROOT.glob("docs/*.md"))),
+    *(one.relative_to(ROOT).as_posix() for one in sorted(ROOT.glob("docs/**/*.md"))),
 )
-BUILT = ("data/", "runs/", "report/")  # written by stages; metrics/ stands in git
+BUILT = ("data/", "runs/", "models/", "report/")  # written by stages; metrics/ stands in git
 SECONDS = 900
 
 
@@ -153,13 +155,16 @@ def check_dvc(command: Command, words: list[str], folder: Edited) -> None:
 
 
 def check_nmt(command: Command, words: list[str], folder: Edited) -> None:
-    group = typer.main.get_command(nmt_commands.commands)
+    if words[0] in completion.TOP:  # of which one would write into the reader's shell
+        return
+    group = typer.main.get_command(nmt_commands.root)
     name, one, rest = group.resolve_command(group.make_context("nmt", list(words)), list(words))
     if command.named and not rest:
         return
     given = one.make_context(name, rest).params
     if given.get("system"):
-        assert given["system"] in folder.systems(), f"{given['system']}: not in the build; it has {folder.systems()}"
+        named = len(matching(given["system"], folder.systems())) == 1
+        assert named, f"{given['system']}: not in the build; it has {folder.systems()}"
     if given.get("file"):
         check_path(str(given["file"]), folder)
 
@@ -242,6 +247,15 @@ def check_path(path: str, folder: Edited) -> None:
         assert (ROOT / path).exists(), f"no such file: {path}"
 
 
+def check_curl(command: Command, words: list[str], folder: Edited) -> None:
+    """Of a server of ours, a path that it has."""
+    from pipeline.serving import deepl, inspection, libretranslate, operations
+
+    known = {route.path for one in (deepl, inspection, libretranslate, operations) for route in one.router.routes}
+    [path] = [urlsplit(word).path for word in words if word.startswith("http://localhost:")]
+    assert path in known, f"no route {path}; expected one of {', '.join(sorted(known))}"
+
+
 def check_nothing(command: Command, words: list[str], folder: Edited) -> None:
     """Of a program that is not this project's: what a reader types is plain."""
 
@@ -258,6 +272,7 @@ CHECKS = {
     "torchrun": check_torchrun,
     "bash": check_bash,
     "source": check_source,
+    "curl": check_curl,
     **dict.fromkeys(("cd", "export", "cp", "rm", "mkdir", "ls", "cat", "pre-commit", "ruff"), check_nothing),
 }
 BENCHMARKS = frozenset(path.name for path in ROOT.glob("benchmarks/*.py"))
@@ -351,6 +366,7 @@ def test_a_right_command_passes(tmp_path, edited, text):
         ("```\ngit chekcout main\n```", "no command of git: chekcout"),
         ("```\nuv pip compile pyproject.toml\n```", "not the command in requirements.lock"),
         ("```\nfrobnicate --all\n```", "no check of this program"),
+        ("```\ncurl http://localhost:5050/trans -d q=a\n```", "no route /trans"),
         ("```\ndata/    what's kept\n```", "no shell command"),
         ("```\ndvc repro <stage>\n```", "no value for <stage>"),
         ("```\n#!/bin/bash\nif true; then\n```", "syntax error"),

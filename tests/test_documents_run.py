@@ -114,10 +114,12 @@ def run_nmt(words: list[str], project: Path, built: Path) -> None:
             words[words.index(option) + 1] = value
     if words[1] == "copy-task":
         words += ["--updates", "2"]  # the last one counts; 1: not learnt in so few
-    if words[1] in ("new-corpus", "repro"):
-        words = [*words[:2], "--help"]  # the one reads files of the reader's own, the other builds everything
+    if words[1] in ("new-corpus", "repro", "search", "serve"):  # these build, train or serve for minutes
+        words = [*words[:2], "--help"]
+    if words[1] == "--install-completion":
+        words[1] = "--help"  # it writes into the configuration of the reader's shell
     folder, ends = (
-        (project if words[1] in ("anatomy", "check", "copy-task", "list") else built),
+        (project if words[1] in ("anatomy", "check", "copy-task", "dag", "list") else built),
         ((0, 1) if words[1] == "copy-task" else (0,)),
     )
     run([sys.executable, "-m", "pipeline.commands.nmt", *words[1:]], folder, ends)

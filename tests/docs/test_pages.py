@@ -23,6 +23,9 @@ def test_links_become_names_of_pages():
     said = "[a](corpora.md#mirrors) [b](LICENSE.txt) [c](https://x.org/a.md) [d](#here) ![e](leaderboard.png)"
     assert pages.with_links(text, "README.md") == said
     assert pages.with_links("[a](../README.md#results)", "docs/corpora.md") == "[a](index.md#results)"
+    text = "[a](../../README.md) [b](../systems.md#add-a-model) [c](rnnsearch.md) ![d](rnnsearch.png)"
+    said = "[a](../index.md) [b](../systems.md#add-a-model) [c](rnnsearch.md) ![d](rnnsearch.png)"
+    assert pages.with_links(text, "docs/models/README.md") == said
 
 
 @pytest.mark.parametrize("link", ["nowhere.md", "../pipeline/params.py", "no.png"])
@@ -35,7 +38,11 @@ def test_a_link_to_what_the_site_lacks_is_refused(link):
 def test_all_pages_are_gathered_and_in_the_navigation(tmp_path, monkeypatch):
     monkeypatch.setattr(pages, "SITE", tmp_path / "docs")
     pages.gather()
-    gathered = {path.name for path in (tmp_path / "docs").glob("*.md")}
+    gathered = {path.relative_to(tmp_path / "docs").as_posix() for path in (tmp_path / "docs").rglob("*.md")}
     navigation = listed(YAML(typ="safe").load(ROOT / "mkdocs.yml")["nav"])
     assert sorted(navigation) == sorted(gathered)
-    assert {"index.md", "reference.md", *(path.name for path in ROOT.glob("docs/*.md"))} <= gathered
+    assert {
+        "index.md",
+        "reference.md",
+        *(path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md")),
+    } <= gathered
