@@ -12,7 +12,7 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET ?= 1
 
-.PHONY: help install check test slow gpu faults repro ui bench docs schema clean
+.PHONY: help install check test slow gpu faults repro exps ui bench docs schema wheel clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -41,8 +41,8 @@ check: install ## lint, format and types
 	@ruff format --check .
 	@mypy
 
-test: install ## the test suite
-	@python -m pytest
+test: install ## the test suite, on all cores; tests of one file stay together
+	@python -m pytest --numprocesses auto --dist loadfile
 
 slow: install ## the tests that take minutes
 	@python -m pytest -m slow
@@ -56,9 +56,15 @@ faults: install ## kills, full disks, hostile servers and broken files, and a ta
 repro: install ## build every system that params.yaml chooses
 	@nmt repro
 
-ui: install ## MLflow on http://127.0.0.1:5000
-	@echo "http://127.0.0.1:5000/#/experiments/1?workflowType=machine_learning"
-	@mlflow ui --host 127.0.0.1 --workers 1 --backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"
+exps: install ## experiments of DVC, with the columns in which they differ
+	@dvc exp show --only-changed --hide-workspace --drop 'Created|State|Executor|params.yaml$$|[a-z]+$$|[a-z]+/[^:]*$$'
+
+ui: PORT ?= 5000
+ui: install ## MLflow on http://127.0.0.1:5000; `make ui PORT=5001` takes another port
+	@echo "http://127.0.0.1:$(PORT) in a few seconds; Ctrl-C ends it"
+	@PYTHONWARNINGS=ignore MLFLOW_LOGGING_LEVEL=ERROR MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false \
+		mlflow ui --app-name nmt --host 127.0.0.1 --port $(PORT) --workers 1 --uvicorn-opts "--log-level warning" \
+		--backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}" 2>&1 | grep -v -e "^Registry store URI" -e "^\[MLflow\] Security"
 
 bench: install ## speed and memory, one script a question
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "$$script"; python $$script; done
@@ -70,6 +76,12 @@ docs: install .venv-docs/.installed ## the documents as a site: site/index.html
 schema: install ## JSON schemas of params.yaml and corpora/*.yaml, for editors
 	@python -m docs.schema
 
+wheel: install ## dist/*.whl, which translates and serves packaged systems anywhere
+	@rm -rf build dist
+	@python -m pip wheel --no-build-isolation --no-deps --wheel-dir dist .
+	@rm -rf build
+	@ls dist/*.whl
+
 .venv-docs/.installed: docs/requirements.lock
 	@rm -rf .venv-docs
 	@python -m venv .venv-docs
@@ -77,5 +89,5 @@ schema: install ## JSON schemas of params.yaml and corpora/*.yaml, for editors
 	@touch $@
 
 clean: ## remove the environments and the tools' caches; data, models and DVC's cache stay
-	@rm -rf .venv .venv-docs site .mypy_cache .pytest_cache .ruff_cache dvc_plots *.egg-info
+	@rm -rf .venv .venv-docs site build dist .mypy_cache .pytest_cache .ruff_cache dvc_plots *.egg-info
 	@find pipeline stages tests benchmarks -name __pycache__ -prune -exec rm -rf {} +

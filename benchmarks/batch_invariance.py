@@ -32,7 +32,7 @@ def main(
     sentences: Annotated[int, typer.Option(help="How many of its lines.")] = 1000,
 ) -> None:
     """Print how many translations are the same in every batching, and how far the scores of the others lie apart."""
-    translator, decoding = Translator.load(System.parse(system)), Decoding.load("decode")
+    translator, decoding = Translator.built(System.parse(system)), Decoding.load("decode")
     path, _ = parts.paths(System.parse(system).split, part)
     sources = [source.ids for source in translator.read(list(files.read_lines(path))[:sentences])]
     sound = True

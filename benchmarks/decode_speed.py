@@ -24,13 +24,13 @@ from contestants.turn import HERE, OURS, run
 from safetensors.torch import save_file
 
 from pipeline import files
-from pipeline.commands import ctranslate2_export
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu
 from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PreNorm
+from pipeline.packaging import ctranslate2_form
 from pipeline.system import System
 
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
@@ -51,7 +51,7 @@ def main(
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
 ) -> None:
     """Print a table: medians over the rounds, and the ratio to this project round by round."""
-    translator, decoding = Translator.load(System.parse(system)), Decoding.load("decode")
+    translator, decoding = Translator.built(System.parse(system)), Decoding.load("decode")
     source, target = parts.paths(System.parse(system).split, part)
     sources = [line.ids for line in translator.read(list(files.read_lines(source))[:sentences])]
     references = list(files.read_lines(target))[:sentences]
@@ -83,7 +83,7 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
     for quantization in ("float32", "int8"):
         path = folder / quantization
         path.mkdir()
-        ctranslate2_export.save(model, translator.vocabulary, path, quantization=quantization, positions=POSITIONS)
+        ctranslate2_form.save(model, translator.vocabulary, path, quantization=quantization, positions=POSITIONS)
     return {
         "folder": str(folder),
         "sources": sources,

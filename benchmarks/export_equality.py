@@ -19,12 +19,12 @@ import typer
 from contestants.machine import describe
 
 from pipeline import files, ids
-from pipeline.commands import ctranslate2_export
 from pipeline.corpora import parts
 from pipeline.decoding.search import forbidden
 from pipeline.decoding.translate import Decoding, translate
 from pipeline.decoding.translator import Translator
 from pipeline.models.interface import Model
+from pipeline.packaging import ctranslate2_form
 from pipeline.system import System, corpus_file
 
 TOLERANCE = 1e-4  # of a piece's log-probability
@@ -37,7 +37,7 @@ def main(
 ) -> None:
     """Print the largest difference of a log-probability, and the share of lines that both searches translate alike."""
     chosen = System.parse(system)
-    translator = Translator.load(chosen)
+    translator = Translator.built(chosen)
     decoding = Decoding.load_all("decode", f"{corpus_file(chosen.corpus)}:decode")
     path, _ = parts.paths(chosen.split, part)
     sources = [line for line in translator.vocabulary.encode_source(list(files.read_lines(path))) if line]
@@ -45,10 +45,10 @@ def main(
     ours = translate(model, sources, decoding, torch.device("cpu"))
     longest = max(map(len, sources))
     positions = max(longest, decoding.max_length(longest)) + 1  # EOS, or BOS
-    source_tokens = ctranslate2_export.tokens(pieces.source_pieces(range(pieces.source_size)))
-    target_tokens = ctranslate2_export.tokens(pieces.target_pieces(range(pieces.target_size)))
+    source_tokens = ctranslate2_form.tokens(pieces.source_pieces(range(pieces.source_size)))
+    target_tokens = ctranslate2_form.tokens(pieces.target_pieces(range(pieces.target_size)))
     with tempfile.TemporaryDirectory() as name:
-        ctranslate2_export.save(model, pieces, Path(name), quantization="float32", positions=positions)
+        ctranslate2_form.save(model, pieces, Path(name), quantization="float32", positions=positions)
         theirs = ctranslate2.Translator(name, compute_type="float32")
     given = [[source_tokens[piece] for piece in source] for source in sources]
     written = [[target_tokens[piece] for piece in target] for target in ours]

@@ -77,7 +77,7 @@ def searches(
     system: System, part: str, folder: Path, sentences: int, batch: int, threads: int
 ) -> Iterator[tuple[str, tuple[str, ...], str, dict[str, Any]]]:
     """Each search, likewise."""
-    translator = Translator.load(system)
+    translator = Translator.built(system)
     lines = list(files.read_lines(parts.paths(system.split, part)[0]))[:sentences]
     given = write(translator, folder, [line.ids for line in translator.read(lines)], Decoding.load("decode"))
     for beam_size, task in ((1, "greedy search"), (5, "beam search, 5")):

@@ -3,6 +3,7 @@
 A bug of ours prints a traceback.
 """
 
+import contextlib
 import ctypes
 import errno
 import fcntl
@@ -18,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from pipeline import events
 from pipeline.terminal import printable
 
 PARENT = os.getppid()  # as early as possible: the other imports of a stage may take seconds
@@ -55,12 +57,32 @@ def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) 
         if not writes():
             main(**axes)
             return
-        with held(LOCKS / re.sub(r"[^\w@-]", "_", "@".join(filter(None, (stage, "-".join(axes.values())))))):
+        events.stage = "@".join(filter(None, (stage, "-".join(axes.values()))))
+        with told(), held(LOCKS / re.sub(r"[^\w@-]", "_", events.stage)):
             main(**axes)
 
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command()(to_the_end(alone))
     call(app)
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """A block of which `nmt repro`, if it runs this stage, hears when it begins and ends.
+
+    It shows results of its own, so standard output is for `dvc repro` only; warnings and errors go to standard error.
+    """
+    events.send("began")
+    began, ok = time.monotonic(), False
+    try:
+        with (
+            open(os.devnull, "w", encoding="utf-8") as nowhere,
+            contextlib.redirect_stdout(nowhere if events.are_wanted() else sys.stdout),
+        ):
+            yield
+        ok = True
+    finally:
+        events.send("ended", ok=ok, seconds=time.monotonic() - began)
 
 
 def end_with_parent() -> None:
@@ -189,7 +211,7 @@ def mistake(error: Exception) -> str | None:
     if isinstance(error, UNUSABLE) or getattr(error, "errno", None) in (errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP):
         what = getattr(error, "strerror", None) or str(error)
         return f"{where or 'write'}: {what}; expected a path of your own to read or to write"
-    ours = type(error).__module__.partition(".")[0] == "pipeline"
+    ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
     return str(error) if ours and isinstance(error, ValueError) else None
 
 

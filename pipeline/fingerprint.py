@@ -10,8 +10,10 @@ from pipeline.files import sha256
 from pipeline.params import Section
 
 # These change no result.
-TRACKING = tuple(f"tracking.{name}" for name in ("database", "deadline", "location", "runs", "server", "store"))
-NEUTRAL = tuple(f"pipeline.{name}" for name in ("cli", "progress", "terminal", *TRACKING))
+TRACKED = ("database", "deadline", "location", "notes", "recorded", "registry", "runs", "server", "store", "views")
+TRACKING = tuple(f"tracking.{name}" for name in TRACKED)
+SHOWING = ("cli", "events", "progress", "terminal", "training_display")
+NEUTRAL = tuple(f"pipeline.{name}" for name in (*SHOWING, *TRACKING))
 
 
 def fingerprint(folders: Iterable[Path], sections: Iterable[Section], *names: str) -> str:

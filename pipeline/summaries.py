@@ -116,15 +116,26 @@ class Lowest(Summary):
 
 
 class TrainingForScore(TrainingSummary):
-    """Keys of training.json that become metrics."""
+    """Keys of training.json that become metrics, here or in MLflow."""
 
     best: Lowest
+    num_parameters: Count
 
 
 class Best(Lowest):
     """The validation of the lowest loss."""
 
     update: Count
+
+
+class TrainingForPackage(TrainingSummary):
+    """Keys of training.json that a packaged system tells."""
+
+    params: dict[str, Any]
+    best: Best
+    updates: Count
+    precision: str
+    num_parameters: Count
 
 
 class TrainingForReport(TrainingSummary):
@@ -151,7 +162,9 @@ class DecodeSettings(RootModel[dict[str, str | int | float | bool | None]]):
 class Detail(Summary):
     """How one metric was computed."""
 
+    score: float
     signature: str
+    interval: list[float] | None
 
 
 class Details(RootModel[dict[Part, dict[str, Detail]]]):

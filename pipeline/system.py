@@ -43,6 +43,11 @@ class System(NamedTuple):
         return split_folder(self.corpus)
 
     @property
+    def split_summary(self) -> Path:
+        """How many pairs each part has, and what was dropped."""
+        return Path("data/split", f"{self.corpus}.json")
+
+    @property
     def vocabulary_folder(self) -> Path:
         """The vocabulary, trained on the corpus."""
         return vocabulary_folder(self.corpus, self.vocabulary)
@@ -86,6 +91,11 @@ class System(NamedTuple):
     def attended(self) -> Path:
         """Attention over some sentences of the test parts."""
         return Path("data/attend", self.id)
+
+    @property
+    def packaged(self) -> Path:
+        """All that translation needs, in one folder."""
+        return Path("models", self.id)
 
     @property
     def metrics(self) -> Path:

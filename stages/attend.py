@@ -20,7 +20,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     attending = Reader(READS)(Attending, "attend")
     system = System(corpus, vocabulary, model, size)
     split = system.split
-    translator = Translator.load(system)
+    translator = Translator.built(system)
     with files.new_folder(system.attended) as folder:
         for part in filter(parts.is_test, parts.names(split)):
             path = parts.paths(split, part)[0]

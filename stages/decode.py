@@ -20,7 +20,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """
     decoding = Reader(READS, corpus=corpus)(Decoding, *READS)
     system = System(corpus, vocabulary, model, size)
-    split, translator = system.split, Translator.load(system)
+    split, translator = system.split, Translator.built(system)
     pieces = translator.vocabulary
     with files.new_folder(system.decoded) as folder:
         for part in filter(parts.is_test, parts.names(split)):

@@ -5,12 +5,13 @@ import re
 import runpy
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
-from tests.toys import systems, tiny_project, trainings
+from tests.toys import packages, systems, tiny_project, trainings
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.name for path in ROOT.glob("benchmarks/*.py"))
@@ -108,3 +109,18 @@ def test_decode_speed_on_a_trained_system(trained):
     said = run(trained, "decode_speed.py", tiny_project.SYSTEM, *options)
     names = [line.split(" | ")[1] for line in said.splitlines() if line.startswith("| 2 | ")]
     assert names == ["pipeline", "pipeline, patience 1", "ctranslate2 float32", "ctranslate2 int8"]
+
+
+@pytest.mark.slow
+def test_serving_on_a_toy(tmp_path):
+    """Every answer of the server is the offline one, and none is lost."""
+    with chdir(tmp_path):
+        packages.build(tmp_path)
+    options = ("--clients", "2", "--seconds", "2", "--sentences", "3", "--threads", "1")
+    said = run(tmp_path, "serving.py", *options, "--engine", "ctranslate2", "--engine", "ctranslate2-int8")
+    rows = [line.strip("| ").split(" | ") for line in said.splitlines() if " | sentence | " in line]
+    assert [row[0] for row in rows] == [
+        *("one line at a time, float32", "nmt serve, ctranslate2"),
+        *("one line at a time, int8", "nmt serve, ctranslate2-int8"),
+    ]
+    assert [row[8:10] for row in rows] == [["0", "0"]] * 4

@@ -9,29 +9,32 @@ from pathlib import Path
 
 import pytest
 from dvc.repo import Repo
+from gto.constants import assert_name_is_valid
 from ruamel.yaml import YAML
 
 from pipeline import fingerprint
 
 ROOT = Path(__file__).parents[1]
-TRACKING = (f"tracking/{name}" for name in ("database", "deadline", "location", "runs", "server", "store"))
-NEUTRAL = {f"pipeline/{name}.py" for name in ("cli", "progress", "terminal", *TRACKING)}  # change no result
+TRACKED = ("database", "deadline", "location", "notes", "recorded", "registry", "runs", "server", "store", "views")
+SHOWING = ("cli", "events", "progress", "terminal", "training_display")
+NEUTRAL = {f"pipeline/{name}.py" for name in (*SHOWING, *(f"tracking/{name}" for name in TRACKED))}  # change no result
 ROOMS = {  # a stage that imports every file of one depends on the folder
     f"pipeline/{name}"
     for name in (
         *("corpora", "phrasebook", "preparation", "vocabularies", "encoding"),
-        *("kernels", "layers", "training", "decoding", "evaluation"),
+        *("kernels", "layers", "training", "decoding", "packaging", "evaluation"),
     )
 }
-BOTTOM = {"params", "files", "ids", "seeding", "terminal"}  # import nothing else of ours
+BOTTOM = {"params", "files", "ids", "seeding", "terminal", "events"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
-    "cli": {"terminal"},
-    "progress": {"terminal"},
+    "cli": {"terminal", "events"},
+    "progress": {"terminal", "events"},
+    "training_display": {"progress", "system"},
     "system": {"params"},
     "device": set(),
     "fingerprint": {"params", "files"},
-    "tracking": {"system", "params", "files", "terminal"},
+    "tracking": {"decoding.translator", "system", "params", "files", "terminal"},
     "phrasebook": {"params", "files", "seeding"},
     "corpora": {"phrasebook", "params", "files", "seeding", "progress", "terminal"},
     "preparation": {"corpora.parts", "params", "files", "seeding", "progress", "summaries", "terminal"},
@@ -63,6 +66,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "decoding": {
         *(
             "models.interface",
+            "packaging.package",
             "vocabularies.vocabulary",
             "preparation.seen_words",
             "weights",
@@ -70,8 +74,14 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
             "device",
             "system",
             "encoding.padding",
+            "kernels.dispatch",
         ),
         *("params", "files", "ids", "seeding", "progress"),
+    },
+    "packaging": {"layers", "vocabularies.vocabulary", "summaries", "params", "files", "ids"},
+    "serving": {
+        *("decoding", "packaging.package", "vocabularies.vocabulary", "preparation.normalisation"),
+        *("cli", "params", "files", "ids", "terminal"),
     },
     "evaluation": {"params", "files", "seeding", "system", "progress", "summaries", "terminal"},
     "catalogue": {
@@ -89,7 +99,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     },
     "summaries": {"files"},
     "averaging": {"training.checkpoint_file", "params", "files"},
-    "weights": {"files", "system"},
+    "weights": {"files"},
 }
 BELOW["commands"] = {*BELOW, "commands"}  # like a stage, a command imports anything
 
@@ -120,7 +130,7 @@ def has_code(path: Path) -> bool:
 
 def defines(path: Path) -> bool:
     """Whether a module holds more than constants."""
-    kinds = (ast.FunctionDef, ast.ClassDef)
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return any(isinstance(node, kinds) for node in ast.parse(path.read_text(encoding="utf-8")).body)
 
 
@@ -186,6 +196,13 @@ def test_deps_are_the_imported_modules(stage):
         assert declared == by_room(shared | (own if finds else set()), stage), built.addressing
 
 
+def test_style_sheets_and_scripts_are_deps_of_the_report():
+    """They stand beside the module that reads them, and no import names them."""
+    assets = {name(path) for pattern in ("*.css", "*.js") for path in ROOT.glob(f"pipeline/evaluation/{pattern}")}
+    assert assets
+    assert {dep for dep in WRITTEN["report"]["deps"] if dep.endswith((".css", ".js"))} == assets
+
+
 def by_room(paths: set[str], stage: str) -> set[str]:
     """The same with one folder in place of all the files of a room; `check` has it in place of any of them."""
     for room in {*ROOMS, "pipeline/models"} if stage == "check" else ROOMS:
@@ -217,6 +234,16 @@ def test_check_depends_on_the_whole_files():
 
 def test_neutral_modules_are_neutral_to_a_fingerprint_too():
     assert {f"{module.replace('.', '/')}.py" for module in fingerprint.NEUTRAL} == NEUTRAL
+
+
+def test_every_packaged_system_is_an_artifact():
+    """By the name of its model, which GTO wants without underscores; a new model needs one more."""
+    artifacts = Repo(ROOT).artifacts.read()["dvc.yaml"]
+    for artifact in artifacts:
+        assert_name_is_valid(artifact)
+    assert set(artifacts) == {path.stem.replace("_", "-") for path in MODELS}
+    packaged = {out.def_path for stage in STAGES["package"].values() for out in stage.outs}
+    assert packaged <= {artifact.path for artifact in artifacts.values()}
 
 
 @pytest.mark.parametrize("stage", WRITTEN)
@@ -265,8 +292,10 @@ LIGHT = [p for p in modules(*DATA) if p.stem not in ("batching", "padding")] + [
 ]
 NUMERIC = [
     *modules("pipeline/training", "pipeline/models", "pipeline/decoding", "pipeline/layers", "pipeline/kernels"),
-    ROOT / "pipeline/commands/ctranslate2_export.py",
+    *modules("pipeline/packaging"),
 ]
+ENGINES = ("engines", "torch_engine", "ctranslate2_engine")  # in workers
+SERVER = [path for path in modules("pipeline/serving") if path.stem not in ENGINES]
 
 
 @pytest.mark.parametrize(
@@ -274,9 +303,10 @@ NUMERIC = [
     [
         (LIGHT, {"torch", "mlflow", "dvc", "pandas"}),
         (modules("pipeline/evaluation"), {"torch", "mlflow", "dvc", "datasets"}),
+        (SERVER, {"torch", "mlflow", "dvc", "ctranslate2"}),
         (NUMERIC, {"mlflow", "dvc", "datasets", "pandas", "ctranslate2"}),
     ],
-    ids=["light", "evaluation", "numeric"],
+    ids=["light", "evaluation", "server", "numeric"],
 )
 def test_libraries_stay_out(paths, unwanted):
     """Not by way of another module either: a fresh interpreter imports them all and shows what it has loaded."""

@@ -5,6 +5,7 @@ In copies of this project, with the systems of tests/toys/params.yaml.
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -41,7 +42,7 @@ def built(make) -> Project:
     """A copy in which everything has been built once; tests leave it as they found it."""
     project = make()
     ran = project.repro()
-    assert set(ran) == {*DATA, *of("train", "average", "decode", "score", "attend"), "report"}
+    assert set(ran) == {*DATA, *of("train", "average", "decode", "score", "attend", "package"), "report"}
     assert len(ran) == len(set(ran))
     return project
 
@@ -62,6 +63,7 @@ def test_everything_stands_where_people_look_for_it(built):
             f"data/decode/{system}/test.txt",
             f"data/decode/{system}/compositional.txt",
             f"data/attend/{system}/test.json",
+            f"models/{system}/model.safetensors",
             f"report/attention/{system}/index.html",
         ):
             assert (built.root / path).stat().st_size
@@ -88,19 +90,20 @@ def test_several_systems_at_once_leave_the_same_bytes(built, make):
     said = subprocess.run(command, cwd=project.root, env=environment(), capture_output=True, text=True, timeout=SECONDS)
     assert said.returncode == 0, said.stdout + said.stderr
     assert project.lock() == built.lock()
-    began = [said.stdout.index(f"{system.split('-')[2]} | Running stage 'train@{system}'") for system in BOTH]
-    assert max(began) < said.stdout.index(f"Running stage 'average@{BOTH[0]}'")
+    for stage in ("train", "average", "decode", "score", "attend", "package"):
+        for system in BOTH:
+            assert re.search(rf"^{stage} +{system.split('-')[2]}-tiny ", said.stdout, re.MULTILINE), said.stdout
 
 
 PRENORM, POSTNORM = "models.transformer_prenorm", "models.transformer_postnorm"
 CORPUS = "corpora/toy.yaml"
 TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows from that follows by the outs
-    (f"{CORPUS}:licence", "none", []),
     (f"{CORPUS}:parts.train.seed", 2, ["local@toy", "download@toy"]),
     (f"{CORPUS}:source_language", "en", ["local@toy", "download@toy"]),
     (f"{CORPUS}:clean.max_words", 5, ["clean@toy"]),
     (f"{CORPUS}:split.seed", 2, ["split@toy"]),
     (f"{CORPUS}:decode.beam_size", 1, of("decode")),
+    (f"{CORPUS}:licence", "mine", of("package")),
     ("clean.max_words", 5, ["clean@toy"]),
     ("split.seed", 2, ["split@toy"]),
     ("training.default.seed", 2, of("train")),
@@ -120,10 +123,10 @@ TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows 
     ("attend.sentences", 1, of("attend")),
     ("report.samples", 1, ["report"]),
     ("build.models", ["transformer_prenorm"], ["report"]),
-    ("pipeline/models/transformer_prenorm.py", "# new\n", of("train", "decode", "attend", systems=BOTH[1:])),
-    ("pipeline/layers/attention.py", "# new\n", of("train", "decode", "attend")),
+    ("pipeline/models/transformer_prenorm.py", "# new\n", of("train", "decode", "attend", "package", systems=BOTH[1:])),
+    ("pipeline/layers/attention.py", "# new\n", of("train", "decode", "attend", "package")),
     ("pipeline/averaging.py", "# new\n", of("average")),
-    ("pipeline/decoding/beam.py", "# new\n", of("decode", "attend")),
+    ("pipeline/decoding/beam.py", "# new\n", of("decode", "attend", "package")),
     ("pipeline/evaluation/pages.py", "# new\n", ["report"]),
     ("pipeline/preparation/cleaning.py", "# new\n", ["clean@toy"]),
     ("stages/score.py", "# new\n", of("score")),
@@ -158,7 +161,7 @@ def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
 def test_decoding_otherwise_runs_what_follows_and_nothing_else(copy, name):
     """`check` runs too, writes what it wrote before, and nothing follows from it."""
     copy.edit(name, 0)
-    assert set(copy.repro()) == {"check", *of("decode", "score"), "report"}
+    assert set(copy.repro()) == {"check", *of("decode", "score", "package"), "report"}
 
 
 def test_whole_words_go_from_text_to_the_report(copy):
@@ -168,7 +171,7 @@ def test_whole_words_go_from_text_to_the_report(copy):
         "build", {"corpora": ["toy"], "vocabularies": ["words"], "models": ["transformer_postnorm"], "sizes": ["tiny"]}
     )
     [system] = systems = ("toy-words-transformer_postnorm-tiny",)
-    stages = of("train", "average", "decode", "score", "attend", systems=systems)
+    stages = of("train", "average", "decode", "score", "attend", "package", systems=systems)
     assert set(copy.repro()) == {"check", "vocabulary@toy-words", "encode@toy-words", *stages, "report"}
     known = json.loads((copy.root / f"metrics/{system}.json").read_text())["test"]["sentences_without_unknown"]
     source = (copy.root / "data/split/toy/test.source.txt").read_text(encoding="utf-8").splitlines()

@@ -62,7 +62,9 @@ class GlobalBatch(NamedTuple):
 
 
 class BatchSampler:
-    """Decides which pairs form which micro-batch of which update, epoch by epoch; like torch's, it gives indices only.
+    """Decides which pairs form which micro-batch of which update, epoch by epoch; it gives indices only.
+
+    Unlike torch's class of that name, `updates(epoch)` gives updates, each a list of micro-batches of pair indices.
 
     Each epoch shuffles the pairs (those no longer than `max_length` on either side), cuts them into pools of
     `pool_pairs` and sorts each pool by length. Then, as `learning.batches` says:

@@ -7,9 +7,13 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from pipeline.params import Section
 
+CURVE_POINTS = 60  # of the training loss, whatever the number of updates: a chart shows no more
+
 
 class Training(Section):
-    """Tokens are target tokens, end of sentence included; intervals are in updates, `patience` in validations.
+    """How long a corpus trains, and in what portions.
+
+    Tokens are target tokens, end of sentence included; intervals are in updates, `patience` in validations.
 
     `tokens_per_batch` bounds a micro-batch's padded positions on its longer side, and thereby memory. `patience` 0
     never stops early. `threads` is the number of CPU threads of a process, 0 for one per core; results of different
@@ -39,6 +43,11 @@ class Training(Section):
                 f"got {self.validation_interval}"
             )
         return self
+
+    @property
+    def curve_interval(self) -> int:
+        """Updates of which one point of the curve of the training loss is the mean."""
+        return math.ceil(self.updates / CURVE_POINTS)
 
     @property
     def micro_batches_per_update(self) -> int:

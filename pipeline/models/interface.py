@@ -7,12 +7,13 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
+from pipeline import models
 from pipeline.layers.decoder_state import DecoderState as DecoderState
 from pipeline.layers.linear import prepacking as prepacking
 
 
 class Model(Protocol):
-    """A translation model, which is a torch module.
+    """A translation model, which is a torch module, made by `Model(arch, source_size=..., target_size=...)`.
 
     Sources end with EOS, target inputs begin with BOS, both are padded with PAD at the end.
     """
@@ -60,4 +61,4 @@ class Model(Protocol):
 
 def find(name: str) -> ModuleType:
     """The module of the model called `name`; its `Arch` is a section of params.yaml, its `Model` the network."""
-    return import_module(f"pipeline.models.{name}")
+    return import_module(f"{models.__name__}.{name}")  # the wheel has another name for the package
