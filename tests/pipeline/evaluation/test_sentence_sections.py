@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 from pipeline.evaluation import html_pages, sentence_sections
 from pipeline.evaluation.differences import compare
+from tests.toys import browsers
 
 HOSTILE = '<script>alert(1)</script> "a" & \u202eb </textarea>'
 
@@ -184,9 +184,7 @@ def test_text_of_a_corpus_is_never_markup(hostile, tmp_path, read_page):
 @pytest.fixture(scope="session")
 def browse(tmp_path_factory):
     """A page as a browser without a network has it after its scripts ran, and what it said on the console."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if not browser:
-        pytest.skip("no Chromium to open the page with")
+    browser = browsers.chromium()
     profile = tmp_path_factory.mktemp("profile")
 
     def open_page(path):

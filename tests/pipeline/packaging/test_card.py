@@ -8,20 +8,12 @@ from tests.toys import packages, systems
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    root = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(root)
-        return packages.build(root)
+def text(packaged):
+    return (packaged / package.CARD).read_text()
 
 
-@pytest.fixture(scope="module")
-def text(folder):
-    return (folder / package.CARD).read_text()
-
-
-def test_the_hub_reads_its_metadata(folder):
-    data = ModelCard.load(folder / package.CARD).data
+def test_the_hub_reads_its_metadata(packaged):
+    data = ModelCard.load(packaged / package.CARD).data
     assert data.language == ["fr", "en"]
     assert (data.license, data.license_name) == ("other", "CC0, mine")
     assert data.pipeline_tag == "translation"
@@ -57,8 +49,8 @@ def test_a_score_may_have_no_interval():
     assert "| test | TER | 0.0 |  | `s` |" in list(card.scores(facts))
 
 
-def test_the_python_of_the_card_is_real(text, folder):
+def test_the_python_of_the_card_is_real(text, packaged):
     """But for the name of the package, which is the wheel's."""
     code = text.split("```python\n")[1].split("```")[0]
-    code = code.replace("nmt_pipeline", "pipeline").replace("FOLDER", str(folder)).replace("<a sentence>", "le chat")
+    code = code.replace("nmt_pipeline", "pipeline").replace("FOLDER", str(packaged)).replace("<a sentence>", "le chat")
     exec(code, {})

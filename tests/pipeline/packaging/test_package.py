@@ -8,20 +8,11 @@ import pytest
 from pipeline import files
 from pipeline.files import DataError
 from pipeline.packaging import package
-from tests.toys import packages
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory):
-    root = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(root)
-        return packages.build(root)
 
 
 @pytest.fixture
-def folder(sound, tmp_path):
-    return shutil.copytree(sound, tmp_path / "model")
+def folder(packaged, tmp_path):
+    return shutil.copytree(packaged, tmp_path / "model")
 
 
 def refusal(folder):

@@ -3,20 +3,18 @@
 import contextlib
 import json
 import re
-import shutil
 import sys
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.toys import dictionary, servers
+from tests.toys import browsers, dictionary, servers
 
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here: pip install playwright")
 expect = playwright.expect
 image = pytest.importorskip("PIL.Image", reason="no Pillow here")
 page_picture = pytest.importorskip("docs.page_picture")
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--no-sandbox", "--disable-quic", "--disable-gpu")
 QUESTION, ANSWER = "Où est la gare", "Where is the station"
 BEST = "toy_fr_en-bpe_1k-transformer_postnorm-tiny"
@@ -43,9 +41,7 @@ def server(folders, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if path is None:
-        pytest.skip(f"no browser here: {' or '.join(BROWSERS)} (Debian: apt-get install chromium)")
+    path = browsers.chromium()
     expect.set_options(timeout=WAIT_MILLISECONDS)
     with playwright.sync_playwright() as started:
         one = started.chromium.launch(executable_path=path, args=[*FLAGS])
