@@ -2,6 +2,7 @@
 
 import ipaddress
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; tiny models are no faster in several
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so a shell starts background jobs, and CI may be one
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what the tests start gets Ctrl-C as from a terminal
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

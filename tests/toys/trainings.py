@@ -1,7 +1,6 @@
 """A training of the stage train that takes seconds: what it reads, how it is started, what it leaves."""
 
 import contextlib
-import functools
 import itertools
 import os
 import signal
@@ -74,10 +73,7 @@ def start(folder, *axes: str, **environment: str) -> subprocess.Popen[str]:
     }
     command = [sys.executable, "-m", "stages.train", *(axes or ("toy", "joint", "transformer_prenorm", "tiny"))]
     pipe = subprocess.PIPE
-    # A shell's background job, as CI may be, is started with Ctrl-C ignored.
-    heard = functools.partial(signal.signal, signal.SIGINT, signal.default_int_handler)
-    environ = os.environ | changed
-    return subprocess.Popen(command, cwd=folder, env=environ, stdout=pipe, stderr=pipe, text=True, preexec_fn=heard)
+    return subprocess.Popen(command, cwd=folder, env=os.environ | changed, stdout=pipe, stderr=pipe, text=True)
 
 
 def finish(folder, **environment: str) -> str:

@@ -102,13 +102,15 @@ def test_nothing_is_lost_when_a_worker_is_killed(tmp_path):
 
         with ThreadPoolExecutor(8) as pool:
             asked = [pool.submit(ask, number) for number in range(8)]
-            for killed in (1, 2, 3):
-                time.sleep(0.4)
-                os.kill(server.worker, signal.SIGKILL)
-                servers.wait_for(lambda killed=killed: server.metric("nmt_worker_restarts_total") == killed)
-                servers.wait_for(lambda: server.get("/ready").status_code == 200)
-            time.sleep(0.3)
-            over.set()
+            try:
+                for killed in (1, 2, 3):
+                    time.sleep(0.4)
+                    os.kill(server.worker, signal.SIGKILL)
+                    servers.wait_for(lambda killed=killed: server.metric("nmt_worker_restarts_total") == killed)
+                    servers.wait_for(lambda: server.get("/ready").status_code == 200)
+                time.sleep(0.3)
+            finally:
+                over.set()  # else the pool waits for them for ever
             found = [one.result() for one in asked]
         for number, answers in found:
             assert len(answers) > 3
