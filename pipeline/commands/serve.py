@@ -2,18 +2,20 @@
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from pipeline.files import DataError, read_json
 from pipeline.packaging.package import CONFIG
+from pipeline.serving import security, server
+from pipeline.serving.app import Options
+from pipeline.serving.limits import Limits
 
 MODELS = Path("models")
 ENGINES = ("torch", "ctranslate2", "ctranslate2-int8")
 KEY = "NMT_API_KEY"
 PUBLIC_REQUESTS = 600  # a minute, of each client of a server that anybody may ask
-EXTRA = "expected the packages of `pip install 'nmt-pipeline[serve]'`"
 
 
 def serve(
@@ -32,6 +34,9 @@ def serve(
     cors: Annotated[
         list[str] | None, typer.Option(help="Origin whose pages may ask, such as https://example.org; or *.")
     ] = None,
+    split_sentences: Annotated[
+        bool, typer.Option(help="Split lines into sentences; without, each line is one, as for nmt translate.")
+    ] = True,
     log_text: Annotated[bool, typer.Option("--log-text", help="Log texts and translations.")] = False,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads of each worker; without: all cores.")] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes that each hold all models.")] = 1,
@@ -53,42 +58,30 @@ def serve(
         raise DataError(f"--engine: unknown, got {engine!r}; expected {', '.join(ENGINES)}")
     keys = all_keys(api_key or [], api_key_file)
     folders = [check(folder) for folder in model or found()]
-    security, serving, limits = packages()
     if not (security.is_loopback(host) or keys or public):
         raise DataError(f"--host: must be of this machine without --api-key or --public, got {host!r}")
-    allowed = limits.Limits(
+    limits = Limits(
         characters=max_characters,
         queue=queue,
         timeout_seconds=timeout,
         at_once=per_client,
         requests_per_minute=rate or (PUBLIC_REQUESTS if public else None),
     )
-    options = serving.app.Options(
+    options = Options(
         folders=folders,
         engine=engine,
         host=host,
         port=port,
         keys=keys,
         origins=tuple(cors or ()),
+        split_sentences=split_sentences,
         log_text=log_text,
         threads=threads or max(1, len(os.sched_getaffinity(0)) // workers),
         workers=workers,
         glossary=glossary,
-        limits=allowed,
+        limits=limits,
     )
-    serving.run(options)
-
-
-def packages() -> tuple[Any, Any, Any]:
-    """What serves, which needs packages that translation does not.
-
-    Raises: DataError if one is missing.
-    """
-    try:
-        from pipeline.serving import limits, security, server
-    except ImportError as error:
-        raise DataError(f"nmt serve: no such package, got {error.name}; {EXTRA}") from None
-    return security, server, limits
+    server.run(options)
 
 
 def all_keys(given: list[str], file: Path | None) -> frozenset[str]:

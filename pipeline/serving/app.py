@@ -21,7 +21,7 @@ from pipeline.serving.metrics import Metrics
 from pipeline.serving.page import Page
 from pipeline.serving.security import Guard, Keys
 from pipeline.serving.sentence_queue import SentenceQueue
-from pipeline.serving.service import Service
+from pipeline.serving.service import Service, Splitting
 from pipeline.serving.systems import Systems
 from pipeline.serving.workers import StartError, Workers
 
@@ -42,6 +42,7 @@ class Options:
     threads: int = 1
     workers: int = 1
     glossary: Path | None = None
+    split_sentences: bool = True
     limits: Limits = field(default_factory=Limits)
     command: tuple[str, ...] = (sys.executable, "-P", "-m", worker.__name__)
 
@@ -71,7 +72,9 @@ def create(options: Options, loaded: Callable[[StartError | None, Service], None
             number=options.workers,
             batch_seconds=max(LEAST_BATCH_SECONDS, 2 * limits.timeout_seconds),
         )
-        service = app.state.service = Service(systems, queue, workers, limits, metrics, Keys(options.keys))
+        splitting: Splitting = "sentences" if options.split_sentences else "lines"
+        keys = Keys(options.keys)
+        service = app.state.service = Service(systems, queue, workers, limits, metrics, keys, splitting=splitting)
         metrics.watch(lambda: queue.waiting, lambda: len(workers.running))
 
         def tell(future: "asyncio.Future[None]") -> None:

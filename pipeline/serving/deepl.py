@@ -9,12 +9,11 @@ from pipeline.serving import bodies, languages
 from pipeline.serving.errors import ServingError
 from pipeline.serving.libretranslate import loaded
 from pipeline.serving.requests import admitted, note, service_of, unless_left
-from pipeline.serving.service import Asked
+from pipeline.serving.service import SPLITTING, Asked
 from pipeline.serving.systems import AUTO
 
 router = APIRouter(prefix="/v2")
 UNLIMITED = 10**12  # as DeepL says to accounts without a limit
-SPLIT = ("1", "0", "nonewlines")
 TAGS = ("", "html", "xml")
 LEFT_OUT = ("glossary_id", "style_id", "custom_instructions")  # fields that ask for what no system here can do
 
@@ -56,7 +55,7 @@ def how(fields: bodies.Fields) -> Asked:
         source=code(bodies.optional(fields, "source_lang") or AUTO),
         target=code(bodies.one_text(fields, "target_lang")),
         form="html" if bodies.choice(fields, "tag_handling", TAGS) else "text",
-        whole=bodies.choice(fields, "split_sentences", SPLIT) == "0",
+        splitting=SPLITTING[bodies.choice(fields, "split_sentences", tuple(SPLITTING))],
     )
 
 

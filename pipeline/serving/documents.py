@@ -49,23 +49,23 @@ class Document:
         return project(translation, sentence.marks, sentence.num_words, escape)
 
 
-def split(text: str, form: Form, language: str) -> Document:
+def split(text: str, form: Form, language: str, *, lines: bool = False) -> Document:
     """The sentences of a text in a language; of HTML those of its text, but for what says that it is not translated.
 
-    A line break ends a sentence of a plain text, a block element one of HTML.
+    A line break ends a sentence of a plain text, a block element one of HTML; with `lines`, nothing else does.
     """
     pieces = html_pieces(text) if form == "html" else text_pieces(text)
     found: list[str | Sentence] = []
     for piece in pieces:
-        found += sentences(piece, language) if isinstance(piece, Run) else [piece]
+        found += sentences(piece, None if lines else language) if isinstance(piece, Run) else [piece]
     return Document(found, form)
 
 
-def sentences(run: Run, language: str) -> Iterator[str | Sentence]:
-    """The sentences of a run, and the rest of it between them."""
+def sentences(run: Run, language: str | None) -> Iterator[str | Sentence]:
+    """The sentences of a run in a language, and the rest of it between them; without a language the run is one."""
     raw, text, positions = run.raw, run.text, [mark.position for mark in run.marks]
     begin = done = 0
-    for end in boundaries(text, language):
+    for end in boundaries(text, language) if language else [len(text)]:
         first, last = trimmed(text, begin, end, positions)
         begin = end
         if any(map(str.isalpha, text[first:last])):

@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from pipeline.serving import bodies, languages
 from pipeline.serving.errors import ServingError
 from pipeline.serving.requests import admitted, note, service_of, unless_left
-from pipeline.serving.service import Asked, Form, Service, Translated
+from pipeline.serving.service import SPLITTING, Asked, Form, Service, Translated
 from pipeline.serving.systems import AUTO
 
 router = APIRouter()
@@ -40,6 +40,7 @@ def how(fields: bodies.Fields, service: Service) -> Asked:
         target=bodies.one_text(fields, "target"),
         system=bodies.optional(fields, "system"),
         form="html" if bodies.choice(fields, "format", FORMS) == "html" else "text",
+        splitting=SPLITTING[bodies.choice(fields, "split_sentences", tuple(SPLITTING))],
         alternatives=bodies.count(fields, "alternatives", service.limits.alternatives),
     )
 

@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Literal, NamedTuple, Protocol
 
 from pipeline.serving import documents
@@ -18,6 +19,9 @@ from pipeline.serving.systems import Served, Systems
 from pipeline.serving.workers import Workers
 
 Form = Literal["text", "html"]
+Splitting = Literal["sentences", "lines", "nothing"]  # into what a text is split; of HTML, `lines` are blocks
+# DeepL's field `split_sentences`; where a request does not say, the server's own splitting
+SPLITTING: dict[str, Splitting | None] = {"": None, "1": "sentences", "nonewlines": "sentences", "0": "nothing"}
 INTERACTIVE = 8  # sentences of a request that is a person's; one of more is a document
 LONG_TEXT = 10_000  # characters that are split beside the event loop
 SAMPLE = 300  # characters by which a language is recognised
@@ -61,7 +65,7 @@ class Asked(NamedTuple):
     system: str | None = None
     form: Form = "text"
     alternatives: int = 0
-    whole: bool = False  # each text is one sentence; not with mark-up
+    splitting: Splitting | None = None  # without: as the server does; HTML is split into blocks at least
 
 
 class Split(Protocol):
@@ -89,10 +93,18 @@ class Service:
     """A server's systems, and the way to them."""
 
     def __init__(
-        self, systems: Systems, queue: SentenceQueue, workers: Workers, limits: Limits, metrics: Metrics, keys: Keys
+        self,
+        systems: Systems,
+        queue: SentenceQueue,
+        workers: Workers,
+        limits: Limits,
+        metrics: Metrics,
+        keys: Keys,
+        *,
+        splitting: Splitting = "sentences",
     ) -> None:
         self.systems, self.queue, self.workers, self.limits = systems, queue, workers, limits
-        self.metrics, self.keys, self.clients = metrics, keys, Clients(limits)
+        self.metrics, self.keys, self.clients, self.splitting = metrics, keys, Clients(limits), splitting
         self.characters: dict[str, int] = {}  # that each key has had translated; without keys, everybody
 
     async def translate(self, texts: Sequence[str], asked: Asked) -> list[Translated]:
@@ -203,11 +215,11 @@ class Service:
 
     async def split(self, text: str, asked: Asked, system: Served) -> "Split":
         """A text in sentences."""
-        if asked.whole and asked.form == "text":
+        splitting = asked.splitting or self.splitting
+        if splitting == "nothing" and asked.form == "text":
             return Whole(text)
-        if len(text) > LONG_TEXT:
-            return await asyncio.to_thread(documents.split, text, asked.form, system.source)
-        return documents.split(text, asked.form, system.source)
+        split = partial(documents.split, text, asked.form, system.source, lines=splitting != "sentences")
+        return await asyncio.to_thread(split) if len(text) > LONG_TEXT else split()
 
     async def ask_all(self, tasks: Sequence[Task], lines: Sequence[Sequence[str]]) -> list[list[Any]]:
         """The result of every line of every task; a request that is given up gives up its lines."""

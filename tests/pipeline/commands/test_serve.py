@@ -13,6 +13,7 @@ import pytest
 import requests
 
 from pipeline.commands import serve
+from pipeline.decoding.translator import Translator
 from pipeline.serving import engines
 from tests.toys import packages, servers
 
@@ -89,6 +90,16 @@ def test_alternatives_begin_with_the_same_best(served):
     assert (found["translatedText"], found["alternatives"]) == (best, others)
 
 
+def test_without_splitting_it_gives_the_lines_of_nmt_translate(folders, tmp_path):
+    """Also of lines that hold two sentences, asked for by LibreTranslate's client, one by one and as a text."""
+    lines = [*LINES, "Le chat. Dort !", "Une pomme ? Le chat."]
+    expected = Translator.load(folders[0]).best(lines)
+    with servers.running([*NMT, "--model", folders[0], "--no-split-sentences"], tmp_path / "log") as server:
+        client = libretranslatepy.LibreTranslateAPI(server.address)
+        assert [client.translate(line, "fr", "en") for line in lines] == expected
+        assert client.translate("\n".join(lines), "fr", "en") == "\n".join(expected)
+
+
 def test_it_needs_no_project(folders, tmp_path):
     """No params.yaml, no DVC, no MLflow: from anywhere, and without importing torch in the process that answers."""
     with servers.running([*NMT, "--model", folders[0]], tmp_path / "log", cwd=tmp_path) as server:
@@ -119,7 +130,7 @@ def test_without_the_packages(folders, tmp_path):
     """One line, not a traceback."""
     (tmp_path / "fastapi.py").write_text("raise ModuleNotFoundError(\"No module named 'fastapi'\", name='fastapi')")
     said = refusal(tmp_path, "--model", folders[0], PYTHONPATH=str(tmp_path))
-    assert said == f"nmt serve: no such package, got fastapi; {serve.EXTRA}"
+    assert said == "nmt serve: needs the package fastapi, which is not installed; expected nmt-pipeline[serve]"
 
 
 @pytest.fixture

@@ -51,9 +51,16 @@ def test_html(server):
     assert found.json()["translatedText"].startswith("<p>")
 
 
+def test_a_text_that_is_not_to_be_split(server):
+    fields = TEXT | {"q": "Le chat. Il dort."}
+    assert server.post("/translate", fields | {"split_sentences": "0"}).json()["translatedText"] == "dort. Il chat. Le"
+    assert server.post("/translate", fields | {"split_sentences": "1"}).json()["translatedText"] == "chat. Le dort. Il"
+
+
 @pytest.mark.parametrize(
     ("changes", "status", "error"),
     [
+        ({"split_sentences": "2"}, 422, "split_sentences: unknown, got '2'; expected 1 or nonewlines or 0"),
         ({"q": None}, 422, "q: must be text, got null"),
         ({"source": ""}, 422, "source: is missing; expected the code of a language, such as en"),
         ({"target": None}, 422, "target: is missing; expected the code of a language, such as en"),

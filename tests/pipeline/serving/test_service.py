@@ -78,6 +78,32 @@ def test_texts_are_translated_sentence_by_sentence():
     with_service(test)
 
 
+@pytest.mark.parametrize(
+    ("splitting", "form", "text", "expected"),
+    [
+        (None, "text", "le chat. il dort.\nla", "chat. le dort. il\nla"),
+        ("sentences", "text", "le chat. il dort.\nla", "chat. le dort. il\nla"),
+        ("lines", "text", " le chat. il dort.\nla nuit", " dort. il chat. le\nnuit la"),
+        ("nothing", "text", "le chat.\nil dort.", "dort. il chat. le"),
+        ("lines", "html", "<p>le chat. il dort.</p><p>la nuit</p>", "<p>dort. il chat. le</p><p>nuit la</p>"),
+        ("nothing", "html", "<p>le chat. il dort.</p><p>la nuit</p>", "<p>dort. il chat. le</p><p>nuit la</p>"),
+    ],
+)
+def test_what_a_text_is_split_into(splitting, form, text, expected):
+    """By the request, or by the server where it does not say."""
+
+    async def test(service):
+        asked = FR_EN._replace(form=form, splitting=splitting)
+        [found] = await service.translate([text], asked)
+        assert found.text == expected
+        if splitting:
+            service.splitting = splitting
+            [again] = await service.translate([text], asked._replace(splitting=None))
+            assert again == found
+
+    with_service(test)
+
+
 def test_alternatives_are_of_the_whole_text():
     async def test(service):
         [found] = await service.translate(["the cat. big dog."], FR_EN._replace(alternatives=3))
