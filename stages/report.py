@@ -29,12 +29,11 @@ def main() -> None:
     read = Reader(READS)
     build, report, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
     corpora = [
-        compared(analysed(read_corpus(name, build, scoring), report, scoring), report, scoring)
-        for name in build.corpora
+        compared(analysed(read_corpus(name, build, scoring), report, scoring), scoring) for name in build.corpora
     ]
     out = Path("report")
     with files.new_folder(out) as folder:
-        pages.write(folder, corpora, report)
+        pages.write(folder, corpora, report, resamples=scoring.bootstrap_samples)
         plots.write(folder, corpora)
     for corpus in corpora:
         rich.print(*tables.terminal(corpus), sep="\n")
@@ -49,7 +48,7 @@ def main() -> None:
                     run.image(path, "attention", number)
 
 
-def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusResults:
+def compared(corpus: CorpusResults, scoring: Scoring) -> CorpusResults:
     """The corpus with its systems compared on every test part, if `scoring` asks for BLEU."""
     if "bleu" not in scoring.metrics:
         return corpus
@@ -58,8 +57,8 @@ def compared(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusR
             {system.name: system.translations[part] for system in tables.best_first(corpus.systems, part)},
             [reference for _, reference in texts],
             tokenize=scoring.tokenize,
-            num_samples=report.bootstrap_samples,
-            seed=report.seed,
+            num_samples=scoring.bootstrap_samples,
+            seed=scoring.seed,
         )
         for part, texts in corpus.texts.items()
     }

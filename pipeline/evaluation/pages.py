@@ -1,6 +1,7 @@
 """The report on all chosen systems: one page in Markdown and in HTML, its figures, and the attention pages."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ from pipeline.evaluation.tables import escape
 from pipeline.files import new_file
 from pipeline.params import Section
 
+Blocks = Callable[[CorpusResults], Iterable[Block]]
 TITLE = "Translation report"
 GUIDES = {
     "bleu": "**BLEU** counts the words and groups of words that translation and reference share (higher is better).",
@@ -66,6 +68,8 @@ For each system, the n-grams that its translations have less often (**missed**) 
 references, with the number of times; and its sentences of the lowest and of the highest chrF among those that
 are not word for word the reference.
 """
+SAMPLES = "Chosen by chance, not for their quality; the best system of the test part comes first.\n"
+ATTENTION = "What each system looked at while it translated some sentences of the test parts.\n"
 PARAMETERS = """\
 Parameters of each model and its training. `average` is set by size, `decode` may differ by corpus, `score` is the same
 for all.
@@ -89,8 +93,7 @@ class Report(Section):
     extremes: NonNegativeInt
     ngrams: NonNegativeInt
     frequency_buckets: Annotated[list[NonNegativeInt], Field(min_length=1)]
-    bootstrap_samples: PositiveInt
-    seed: PositiveInt  # sacrebleu takes 0 for none
+    seed: PositiveInt
 
     @field_validator("frequency_buckets")
     @classmethod
@@ -100,8 +103,11 @@ class Report(Section):
         return buckets
 
 
-def write(folder: Path, corpora: list[CorpusResults], report: Report) -> None:
-    """Write `index.md`, `index.html`, their figures and every system's page of attention into `folder`."""
+def write(folder: Path, corpora: list[CorpusResults], report: Report, *, resamples: int) -> None:
+    """Write `index.md`, `index.html`, their figures and every system's page of attention into `folder`.
+
+    `resamples` is how many of each part its intervals are taken from.
+    """
     drawn: dict[str, str] = {}
     for corpus in corpora:
         for name, shown in figures(corpus).items():
@@ -110,7 +116,7 @@ def write(folder: Path, corpora: list[CorpusResults], report: Report) -> None:
         for system in corpus.systems:
             where = folder / "attention" / system.id
             attention_pages.write(where, f"Attention of {system.id}", system.attended, site=folder)
-    blocks = list(page(corpora, report))
+    blocks = list(page(corpora, report, resamples))
     with new_file(folder / "index.md") as file:
         file.write(html_pages.markdown(blocks))
     html_pages.write(folder, TITLE, html_pages.from_blocks(blocks, drawn), scripts=["compare.js"])
@@ -127,7 +133,7 @@ def figures(corpus: CorpusResults) -> dict[str, list[Curves]]:
     }
 
 
-def page(corpora: list[CorpusResults], report: Report) -> Iterator[Block]:
+def page(corpora: list[CorpusResults], report: Report, resamples: int) -> Iterator[Block]:
     """The blocks of the page, each ending with a line end."""
     systems = [system for corpus in corpora for system in corpus.systems]
     yield f"# {TITLE}\n"
@@ -138,55 +144,43 @@ def page(corpora: list[CorpusResults], report: Report) -> Iterator[Block]:
         yield leaderboard.panel(corpus)
     yield "## Leaderboard\n"
     yield from each(corpora, sections.scores)
-    yield "".join(guides(corpora, report))
+    yield "".join(guides(corpora, resamples))
     yield sections.signatures(corpora)
-    yield "## Length\n"
-    yield LENGTH_GUIDE
-    yield from each(corpora, analysis_sections.lengths)
-    yield "## Word order\n"
-    yield ORDER_GUIDE
-    yield from each(corpora, analysis_sections.order)
-    yield "## Rare words\n"
-    yield FREQUENCY_GUIDE
-    yield from each(corpora, analysis_sections.frequencies)
-    yield "## N-grams\n"
-    yield NGRAM_GUIDE
-    yield from each(corpora, analysis_sections.precisions)
-    yield "## Worst and best\n"
-    yield EXTREMES_GUIDE
-    yield sentence_sections.LEGEND
-    yield from each(corpora, lambda corpus: sentence_sections.extremes(corpus, report.extremes))
-    yield "## Side by side\n"
-    yield from each(corpora, lambda corpus: sentence_sections.beside(corpus, report.compared, report.seed))
-    if report.samples:
-        yield "## Samples\n"
-        yield "Chosen by chance, not for their quality; the best system of the test part comes first.\n"
-        yield from each(corpora, lambda corpus: sentence_sections.samples(corpus, report.samples, report.seed))
-    yield "## Attention\n"
-    yield "What each system looked at while it translated some sentences of the test parts.\n"
-    yield from each(corpora, sections.attention)
-    yield "## Curves\n"
-    yield ENDING_GUIDE
-    yield from each(corpora, sections.training)
-    yield "## Data\n"
-    yield from each(corpora, sections.data)
-    yield "## Parameters\n"
-    yield PARAMETERS
-    yield from each(corpora, sections.parameters)
+    for heading, guide, blocks in body(report):
+        yield f"## {heading}\n"
+        yield from guide
+        yield from each(corpora, blocks)
     yield "## Repeat\n"
     yield REPEAT
 
 
-def guides(corpora: list[CorpusResults], report: Report) -> Iterator[str]:
+def body(report: Report) -> Iterator[tuple[str, Sequence[Block], Blocks]]:
+    """The heading of each section, what explains it, and its blocks for a corpus."""
+    yield "Length", [LENGTH_GUIDE], analysis_sections.lengths
+    yield "Word order", [ORDER_GUIDE], analysis_sections.order
+    yield "Rare words", [FREQUENCY_GUIDE], analysis_sections.frequencies
+    yield "N-grams", [NGRAM_GUIDE], analysis_sections.precisions
+    extremes = partial(sentence_sections.extremes, number=report.extremes)
+    yield "Worst and best", [EXTREMES_GUIDE, sentence_sections.LEGEND], extremes
+    yield "Side by side", [], partial(sentence_sections.beside, number=report.compared, seed=report.seed)
+    if report.samples:
+        yield "Samples", [SAMPLES], partial(sentence_sections.samples, number=report.samples, seed=report.seed)
+    yield "Attention", [ATTENTION], sections.attention
+    yield "Curves", [ENDING_GUIDE], sections.training
+    yield "Data", [], sections.data
+    yield "Parameters", [PARAMETERS], sections.parameters
+
+
+def guides(corpora: list[CorpusResults], resamples: int) -> Iterator[str]:
     """Explanations of the leaderboard's columns."""
     yield "".join(f"{GUIDES[metric]}\n" for metric in tables.metrics(s for corpus in corpora for s in corpus.systems))
     if any(corpus.comparisons for corpus in corpora):
-        yield BOOTSTRAP_GUIDE.format(samples=tables.count(report.bootstrap_samples))
+        yield BOOTSTRAP_GUIDE.format(samples=tables.count(resamples))
     if any(map(tables.knows, corpora)):
         yield UNKNOWN_GUIDE
 
 
-def each(corpora: list[CorpusResults], blocks: Callable[[CorpusResults], Iterable[Block]]) -> Iterator[Block]:
+def each(corpora: list[CorpusResults], blocks: Blocks) -> Iterator[Block]:
     """The blocks for each corpus, under its name if there are several."""
     for corpus in corpora:
         if len(corpora) > 1:

@@ -23,7 +23,7 @@ class Scoring(Section):
     metrics: Annotated[list[Metric], Field(min_length=1)]
     tokenize: Literal["13a", "intl", "char", "zh", "none"]  # sacrebleu's, for BLEU
     length_buckets: Annotated[list[PositiveInt], Field(min_length=1)]  # longest source of each bucket, in words
-    bootstrap_samples: PositiveInt  # resamples of a part, from which the 95 % interval of a score is taken
+    bootstrap_samples: PositiveInt  # resamples of a part: for 95 % intervals, and for tests of a difference
     seed: PositiveInt  # of the resamples; sacrebleu takes 0 for none
 
     @field_validator("metrics")

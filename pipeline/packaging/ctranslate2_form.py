@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -27,7 +27,7 @@ class ExportError(ValueError):
     """A model cannot be written for CTranslate2."""
 
 
-def is_supported(model: nn.Module) -> bool:
+def is_supported(model: nn.Module) -> TypeGuard[Transformer]:
     """Whether CTranslate2 can run a model: it has no recurrent decoder."""
     return isinstance(model, Transformer)
 
@@ -54,7 +54,6 @@ def save(
     known = package().specs.model_spec.ACCEPTED_MODEL_TYPES
     if quantization not in known:
         raise ExportError(f"quantization: unknown type, got {quantization!r}{nearest(quantization, known)}")
-    assert isinstance(model, Transformer)
     spec = specification(model, positions)
     spec.register_source_vocabulary(tokens(vocabulary.source_pieces(range(vocabulary.source_size))))
     spec.register_target_vocabulary(tokens(vocabulary.target_pieces(range(vocabulary.target_size))))
