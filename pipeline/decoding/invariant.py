@@ -1,9 +1,11 @@
 """Beam search whose result for a source is the same, to the bit, whatever else is searched with it.
 
 The batches of `translate.py` mix lengths, and sums over padding round otherwise: scores move by 1e-6, and of two
-translations that are worth the same another may win. Here the sources of a batch are equally long, every batch has one
-thread, and the sums of a product for a row do not depend on the other rows: oneDNN's prepacked products are such
-(`kernels/prepacked.py`), and recurrent models get them from `products.py`. Attention has one product for each sentence.
+translations that are worth the same another may win. Here every source is padded to a multiple of `MULTIPLE`
+positions, and only those that are then equally long share a batch, so how far a source is padded depends on itself
+alone. Every batch has one thread, and the sums of a product for a row do not depend on the other rows: oneDNN's
+prepacked products are such (`kernels/prepacked.py`), and recurrent models get them from `products.py`. Attention has
+one product for each sentence.
 """
 
 import math
@@ -24,6 +26,8 @@ from pipeline.decoding.settings import Decoding
 from pipeline.decoding.side_by_side import share_weights
 from pipeline.decoding.translate import n_best_batch
 from pipeline.models.interface import Model, prepacking
+
+MULTIPLE = 16  # positions: more padding, but larger batches, than with 8
 
 
 class InvariantSearch:
@@ -68,7 +72,9 @@ class InvariantSearch:
 
         def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
             given = [sources[index] for index in batch]
-            return n_best_batch(self.local.model, given, self.decoding, self.device, number, unknown=self.unknown)
+            return n_best_batch(
+                self.local.model, given, self.decoding, self.device, number, unknown=self.unknown, multiple=MULTIPLE
+            )
 
         for batch, found in zip(todo, self.pool.map(search_batch, todo), strict=True):
             for index, hypotheses in zip(batch, found, strict=True):
@@ -95,15 +101,15 @@ class InvariantSearch:
         return self.pool.submit(search).result()
 
     def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        """Indices of equally long sources, the longest first, in batches within the budget and for all threads."""
+        """Indices of sources that are padded alike, the longest first, in batches within the budget for all threads."""
         by_length: dict[int, list[int]] = defaultdict(list)
-        for index, length in enumerate(lengths):
-            by_length[length].append(index)
+        for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
+            if lengths[index]:
+                by_length[math.ceil((lengths[index] + 1) / MULTIPLE) * MULTIPLE].append(index)  # with EOS
         for length, indices in sorted(by_length.items(), reverse=True):
-            if length:
-                most = self.decoding.tokens_per_batch // (length + 1) if self.together else 1
-                size = max(1, min(most, math.ceil(len(indices) / self.threads)))
-                yield from (indices[begin : begin + size] for begin in range(0, len(indices), size))
+            most = self.decoding.tokens_per_batch // length if self.together else 1
+            size = max(1, min(most, math.ceil(len(indices) / self.threads)))
+            yield from (indices[begin : begin + size] for begin in range(0, len(indices), size))
 
 
 def has_other_products(model: Model) -> bool:

@@ -94,9 +94,14 @@ def n_best_batch(
     number: int,
     *,
     unknown: bool = False,
+    multiple: int = 1,
 ) -> list[list[Hypothesis]]:
-    """The `number` best translations of each source of a batch; a beam of 1 chooses by log P alone, as greedy does."""
-    source, max_lengths = pad(sources, after=(ids.EOS,)).to(device), [decoding.max_length(len(one)) for one in sources]
+    """The `number` best translations of each source of a batch, padded to a multiple of positions.
+
+    A beam of 1 chooses by log P alone, as greedy search does.
+    """
+    source = pad(sources, after=(ids.EOS,), multiple=multiple).to(device)
+    max_lengths = [decoding.max_length(len(one)) for one in sources]
     size, alpha = decoding.beam_size, decoding.length_penalty
     if size == 1:
         greedily = beam.decode(model, source, max_lengths, beam_size=1, alpha=0.0, unknown=unknown)

@@ -27,10 +27,14 @@ def pad(
     *,
     before: Sequence[int] = (),
     after: Sequence[int] = (),
+    multiple: int = 1,
 ) -> Tensor:
-    """One row a sentence, between the pieces `before` and `after`, padded with PAD: (B, longest) int64."""
-    extra = len(before) + len(after)
-    table = np.full((len(sentences), max(map(len, sentences)) + extra), ids.PAD, dtype=np.int64)
+    """One row a sentence, between the pieces `before` and `after`, padded with PAD: (B, S) int64.
+
+    S is the length of the longest, or the next multiple.
+    """
+    longest = max(map(len, sentences)) + len(before) + len(after)
+    table = np.full((len(sentences), -(-longest // multiple) * multiple), ids.PAD, dtype=np.int64)
     for row, sentence in zip(table, sentences, strict=True):
         end = len(before) + len(sentence)
         row[: len(before)] = before

@@ -45,32 +45,15 @@ class CTranslate2Engine(LineEngine):
         )
 
     def search(self, sources: Sequence[Sequence[int]], number: int) -> list[list[Found]]:
-        """The best translation of each source, as CTranslate2 finds it when asked for one; then others by our score.
-
-        Asked for several it searches on, and may find a better one. That takes twice as long, so the best is always
-        that of the short search, and `number` does not change it.
-        """
-        best = self.run(sources, 1)
-        if number == 1:
-            return best
-        every = self.run(sources, self.decoding.beam_size)
-        return [
-            [*first, *(one for one in found if one.ids != first[0].ids)][:number]
-            for first, found in zip(best, every, strict=True)
-        ]
-
-    def run(self, sources: Sequence[Sequence[int]], number: int) -> list[list[Found]]:
-        """The translations of each source that a search for so many finds, ranked by our score."""
+        """The `number` best translations of each source, ranked by our score."""
         by_length: dict[int, list[int]] = defaultdict(list)
         for index, source in enumerate(sources):
             by_length[len(source)].append(index)
         results: list[list[Found]] = [[] for _ in sources]
-        started = {
-            length: self.start([sources[index] for index in indices], number) for length, indices in by_length.items()
-        }
+        started = {length: self.start([sources[index] for index in by_length[length]]) for length in by_length}
         for length, pending in started.items():
             for index, result in zip(by_length[length], pending, strict=True):
-                results[index] = self.ranked(result.result(), self.max_length(length))
+                results[index] = self.ranked(result.result(), self.max_length(length))[:number]
         return results
 
     def constrained(self, part: Part, number: int) -> list[Found]:
@@ -78,12 +61,15 @@ class CTranslate2Engine(LineEngine):
         found: list[Found] = self.torch_engine.constrained(part, number)
         return found
 
-    def start(self, sources: Sequence[Sequence[int]], number: int) -> Any:
-        """Begin the search of equally long sources, which ends once so many translations are finished."""
+    def start(self, sources: Sequence[Sequence[int]]) -> Any:
+        """Begin the search of equally long sources.
+
+        All `beam_size` finished hypotheses are asked for: CTranslate2's best is another if fewer are.
+        """
         return self.translator.translate_batch(
             [[self.source_tokens[piece] for piece in source] for source in sources],
             beam_size=self.decoding.beam_size,
-            num_hypotheses=number,
+            num_hypotheses=self.decoding.beam_size,
             length_penalty=self.decoding.length_penalty,
             return_scores=True,
             max_batch_size=self.batch,

@@ -19,7 +19,7 @@ DECODING = Decoding(
 def test_results_depend_on_no_other_source(name, threads):
     """To the bit, of every model there is; and they are those of ordinary batches but for rounding."""
     model, draw = networks.build(name), random.Random(1)
-    sources = [draw.choices(range(4, 13), k=1 + number % 6) for number in range(40)] + [[]]
+    sources = [draw.choices(range(4, 13), k=1 + 3 * number % 22) for number in range(40)] + [[]]
     searcher = InvariantSearch(model, DECODING, CPU, unknown=False, threads=threads)
     alone = [searcher.search([source], 2)[0] for source in sources]
     order = draw.sample(range(len(sources)), 25)
@@ -32,14 +32,15 @@ def test_results_depend_on_no_other_source(name, threads):
         assert [one.score for one in ours] == pytest.approx([one.score for one in theirs], abs=1e-5)
 
 
-def test_batches_are_equally_long_and_within_the_budget():
+def test_batches_are_padded_alike_and_within_the_budget():
     searcher = InvariantSearch(networks.build("rnnsearch"), DECODING, CPU, unknown=False, threads=2)
-    lengths = [3, 0, 9, 3, 3, 9, 90, *[5] * 30]
+    lengths = [3, 0, 19, 15, 3, 16, 90, *[5] * 30]
     batches = list(searcher.batches(lengths))
     assert sorted(index for batch in batches for index in batch) == [
         index for index, length in enumerate(lengths) if length
     ]
     for batch in batches:
-        [length] = {lengths[index] for index in batch}
-        assert len(batch) == 1 or len(batch) * (length + 1) <= DECODING.tokens_per_batch
-    assert [len(batch) for batch in batches if lengths[batch[0]] in (3, 9)] == [1, 1, 2, 1]  # one for each thread
+        [length] = {16 * -(-(lengths[index] + 1) // 16) for index in batch}
+        assert len(batch) == 1 or len(batch) * length <= DECODING.tokens_per_batch
+    assert [len(batch) for batch in batches][:4] == [1, 1, 1, 3]  # the two of 32 positions: one for each thread
+    assert [lengths[index] for index in batches[3]] == [3, 3, 5]
