@@ -42,7 +42,7 @@ check: install ## lint, format and types
 	@mypy
 
 test: install ## the test suite, on all cores; tests of one file stay together
-	@python -m pytest --numprocesses auto --dist loadfile
+	@python -m pytest --numprocesses auto --dist loadfile --max-worker-restart 0
 
 slow: install ## the tests that take minutes
 	@python -m pytest -m slow
