@@ -193,7 +193,7 @@ def test_without_bleu_nothing_is_compared(project, monkeypatch):
     scoring = Scoring.load("score")
     corpus = read_corpus("toy_fr_en", Build.load("build"), scoring)
     assert compared(corpus, scoring.model_copy(update={"metrics": ["chrf"]})) == corpus
-    assert set(compared(corpus, report, scoring).comparisons) == {"test", "compositional"}
+    assert set(compared(corpus, scoring).comparisons) == {"test", "compositional"}
 
 
 def test_the_terminal_shows_every_score_in_eighty_columns(reported):
