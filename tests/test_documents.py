@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -213,8 +214,10 @@ def check_uv(command: Command, words: list[str], folder: Edited) -> None:
 
 
 def check_sacrebleu(command: Command, words: list[str], folder: Edited) -> None:
+    pipes = signal.getsignal(signal.SIGPIPE)
     from sacrebleu import sacrebleu
 
+    signal.signal(signal.SIGPIPE, pipes)  # the import sets it so that a reader who has gone kills all of the tests
     before, sys.argv = sys.argv, ["sacrebleu", *words]
     try:
         references = sacrebleu.parse_args().refs

@@ -166,6 +166,7 @@ def test_a_worker_outlives_no_server_and_no_signal_of_its_group():
         await asyncio.sleep(0.2)
         assert process.returncode is None
         process.stdin.close()
+        assert await asyncio.wait_for(process.stdout.read(), 10) == b""
         assert await asyncio.wait_for(process.wait(), 10) == 0
 
     asyncio.run(run())
