@@ -33,6 +33,7 @@ from pipeline import files
 from pipeline.packaging import package
 from pipeline.serving import documents, engines
 
+TEXTS = ("sentence", "document")
 DOCUMENT = 100  # lines
 START_SECONDS = 120.0
 NMT = "from pipeline.commands.nmt import app; app()"
@@ -56,6 +57,10 @@ def main(
     engine: Annotated[
         list[str], typer.Option(help="Engine of nmt serve; repeatable.", default_factory=lambda: ["ctranslate2"])
     ],
+    text: Annotated[
+        list[str],
+        typer.Option(help="What is asked for: sentence, document; repeatable.", default_factory=lambda: [*TEXTS]),
+    ],
     model: Annotated[Path | None, typer.Option(help="Folder of a packaged Transformer; without: the first.")] = None,
     lines: Annotated[Path | None, typer.Option(help="Sentences; without: the test part of its corpus.")] = None,
     seconds: Annotated[float, typer.Option(help="Of each round.")] = 120.0,
@@ -69,12 +74,13 @@ def main(
     single = [line for line in files.read_lines(source) if line.strip()][:sentences]
     begins = range(0, 10 * DOCUMENT, 37)
     long = ["\n".join(itertools.islice(itertools.cycle(single), at, at + DOCUMENT)) for at in begins]
+    asked = {what: texts for what, texts in zip(TEXTS, (single, long), strict=True) if what in text}
     print(f"{describe()}; {threads} threads; {config.system}; {seconds:g} s a round\n")
     print("| server | texts | clients | sentences/s | of plain | p50 ms | p99 ms | answers | wrong | failed | MiB |")
     print("| :--- | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | :--- |")
     pair = {"source": config.source_language, "target": config.target_language}
     for kind in engine:
-        expected = [offline(folder, kind, texts, threads) for texts in (single, long)]
+        expected = {what: offline(folder, kind, texts, threads) for what, texts in asked.items()}
         compute_type = "int8" if kind.endswith("int8") else "float32"
         plain = [sys.executable, str(HERE / "plain_server.py"), str(folder), compute_type, str(threads)]
         serve = [
@@ -92,10 +98,10 @@ def main(
         speeds: dict[tuple[str, int], float] = {}
         for name, command in ((f"{PLAIN}, {compute_type}", plain), (f"nmt serve, {kind}", [*serve, "--port"])):
             with running(command) as (process, port):
-                for what, texts, known in zip(("sentence", "document"), (single, long), expected, strict=True):
+                for what, texts in asked.items():
                     for number in clients:
                         before = resident(process)
-                        answers = known if command is not plain else None
+                        answers = expected[what] if command is not plain else None
                         load = asyncio.run(ask(port, texts, answers, pair, number, seconds))
                         memory = f"{before:.0f} to {resident(process):.0f}"
                         speed = load.sentences / load.seconds
