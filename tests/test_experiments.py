@@ -246,6 +246,7 @@ def test_an_edit_of_a_file_of_ones_own_runs_its_download_again(built):
     assert built.ran("repro") == set()
 
 
+@pytest.mark.slow
 def test_a_temporary_experiment_runs_elsewhere_and_is_applied(built):
     ran = built.ran("exp", "run", "--temp", "--name", "elsewhere", "-S", "attend.sentences=2")
     assert {f"attend@{SYSTEM}", "report"} <= ran
@@ -256,6 +257,7 @@ def test_a_temporary_experiment_runs_elsewhere_and_is_applied(built):
     assert built.said("status") == "Data and pipelines are up to date.\n"
 
 
+@pytest.mark.slow
 def test_a_grid_is_queued_and_runs_elsewhere(built):
     """One command, an experiment a value; each in a copy, so that the workspace may be edited meanwhile."""
     queued = built.said("exp", "run", "--queue", "--name", "grid", "-S", "score.tokenize=none,char,intl")

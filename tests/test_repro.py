@@ -157,7 +157,9 @@ def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
         assert Repo().status() == {}
 
 
-@pytest.mark.parametrize("name", ["decode.max_length_offset", f"{CORPUS}:decode.max_length_offset"])
+@pytest.mark.parametrize(
+    "name", ["decode.max_length_offset", pytest.param(f"{CORPUS}:decode.max_length_offset", marks=pytest.mark.slow)]
+)
 def test_decoding_otherwise_runs_what_follows_and_nothing_else(copy, name):
     """`check` runs too, writes what it wrote before, and nothing follows from it."""
     copy.edit(name, 0)

@@ -208,7 +208,8 @@ def test_a_value_stands_in_for_that_of_params_yaml(project):
 
 
 def test_every_trial_is_a_run_of_mlflow(project, search, monkeypatch):
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "sqlite:///mlflow.db")
+    # Absolute: MLflow keeps a store of each address for as long as the process lives, whatever folder it was in.
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project}/mlflow.db")
     monkeypatch.setattr(module.runs, "deadline", Deadline())
     search("-S", f"{TINY}.dropout=0.1,0.1", *SHORT, trials=1)
     store = sqlite3.connect(project / "mlflow.db")

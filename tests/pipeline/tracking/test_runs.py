@@ -495,7 +495,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 def copies(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """A project whose artifacts have absolute names, as MLflow gives them; a copy of it that logged another page."""
     one, two = tmp_path / "one", tmp_path / "two"
-    shutil.copytree(Path(store.removeprefix("sqlite:///")).parent, one)
+    shutil.copytree(Path(store.removeprefix("sqlite:///")).parent, one, ignore=shutil.ignore_patterns("*-journal"))
     report(one, "original", monkeypatch)
     with sqlite3.connect(one / "mlflow.db", isolation_level=None) as connection:  # as it was before it was relative
         connection.execute(f"UPDATE runs SET artifact_uri = '{one}/' || artifact_uri")

@@ -81,6 +81,7 @@ def test_a_training_goes_on_by_other_processes(tmp_path, prepared, alone):
     alike(alone, tmp_path)
 
 
+@pytest.mark.slow
 def test_two_processes_stop_where_one_does(tmp_path, prepared):
     """A rate so high that the loss soon rises."""
     found = []
