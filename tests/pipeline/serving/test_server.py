@@ -88,6 +88,13 @@ def test_many_clients_get_their_own_answers(server):
     assert sentences > 4 * batches  # they went together
 
 
+def test_an_answer_does_not_wait_for_an_acknowledgement():
+    with server_module.listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_nothing_is_lost_when_a_worker_is_killed(tmp_path):
     with servers.stand_in(tmp_path / "log") as server:
         over = threading.Event()
