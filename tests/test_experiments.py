@@ -273,6 +273,7 @@ def test_a_grid_is_queued_and_runs_elsewhere(built):
     assert all(name in shown for name in ("first", "elsewhere", "grid-1", "grid-2", "grid-3"))
 
 
+@pytest.mark.slow
 def test_a_value_of_a_grid_is_looked_at_kept_and_removed(built):
     """The rest of the tour in docs/experiments.md."""
     before = (built.root / "params.yaml").read_bytes()
