@@ -5,7 +5,8 @@
 The clients of a round ask without a pause, each over a connection of its own, for single sentences or for documents of
 100 lines. When the time is over, what is under way may take as long again; what is unanswered then, has failed. Every
 answer of `nmt serve` is compared with the offline one, which the same engine gives without a server. The plain server
-has all threads for one line at a time. Clients, servers and whatever else runs share the machine's cores.
+translates one line at a time, with one thread and with all; it is asked by the most clients only, since more make it no
+quicker. Clients, servers and whatever else runs share the machine's cores.
 """
 
 import asyncio
@@ -37,7 +38,14 @@ TEXTS = ("sentence", "document")
 DOCUMENT = 100  # lines
 START_SECONDS = 120.0
 NMT = "from pipeline.commands.nmt import app; app()"
-PLAIN = "one line at a time"
+
+
+class Server(NamedTuple):
+    """A server to be asked."""
+
+    name: str
+    command: list[str]  # but for the port
+    is_plain: bool
 
 
 class Load(NamedTuple):
@@ -67,7 +75,9 @@ def main(
     threads: Annotated[int, typer.Option(min=1, help="Of each server.")] = len(os.sched_getaffinity(0)),
     sentences: Annotated[int, typer.Option(min=1, help="How many lines of the file.")] = 1000,
 ) -> None:
-    """Print a table; the ratio is to the plain server with weights of the same type (fp32, int8)."""
+    """Print a table; the ratio is to the quicker plain server with weights of the same type (fp32, int8)."""
+    if unknown := sorted(set(text) - set(TEXTS)):
+        raise typer.BadParameter(f"--text: unknown, got {unknown[0]!r}; expected {' or '.join(TEXTS)}")
     folder = model or first()
     config = package.read(folder)
     source = lines or Path("data/split", config.corpus, "test.source.txt")
@@ -81,33 +91,31 @@ def main(
     pair = {"source": config.source_language, "target": config.target_language}
     for kind in engine:
         expected = {what: offline(folder, kind, texts, threads) for what, texts in asked.items()}
-        compute_type = "int8" if kind.endswith("int8") else "float32"
-        plain = [sys.executable, str(HERE / "plain_server.py"), str(folder), compute_type, str(threads)]
-        serve = [
-            sys.executable,
-            "-c",
-            NMT,
-            "serve",
-            "--model",
-            str(folder),
-            "--engine",
-            kind,
-            "--threads",
-            str(threads),
-        ]
-        speeds: dict[tuple[str, int], float] = {}
-        for name, command in ((f"{PLAIN}, {compute_type}", plain), (f"nmt serve, {kind}", [*serve, "--port"])):
-            with running(command) as (process, port):
+        best = dict.fromkeys(asked, 0.0)
+        for server in servers(folder, kind, threads):
+            with running(server.command) as (process, port):
                 for what, texts in asked.items():
-                    for number in clients:
+                    for number in [max(clients)] if server.is_plain else clients:
                         before = resident(process)
-                        answers = expected[what] if command is not plain else None
+                        answers = None if server.is_plain else expected[what]
                         load = asyncio.run(ask(port, texts, answers, pair, number, seconds))
-                        memory = f"{before:.0f} to {resident(process):.0f}"
                         speed = load.sentences / load.seconds
-                        base = speeds.setdefault((what, number), speed)
-                        ratio = speed / base if base else math.nan
-                        print(row(name, what, number, load, ratio, memory), flush=True)
+                        if server.is_plain:
+                            best[what] = max(best[what], speed)
+                        ratio = speed / best[what] if best[what] else math.nan
+                        memory = f"{before:.0f} to {resident(process):.0f}"
+                        print(row(server.name, what, number, load, ratio, memory), flush=True)
+
+
+def servers(folder: Path, kind: str, threads: int) -> Iterator[Server]:
+    """The plain servers with the weights of an engine, then `nmt serve` with it."""
+    compute_type = "int8" if kind.endswith("int8") else "float32"
+    for number in sorted({1, threads}):
+        name = f"one line at a time, {compute_type}, {number} thread{'s' if number > 1 else ''}"
+        command = [sys.executable, str(HERE / "plain_server.py"), str(folder), compute_type, str(number)]
+        yield Server(name, command, is_plain=True)
+    given = ["--model", str(folder), "--engine", kind, "--threads", str(threads), "--port"]
+    yield Server(f"nmt serve, {kind}", [sys.executable, "-c", NMT, "serve", *given], is_plain=False)
 
 
 def first() -> Path:

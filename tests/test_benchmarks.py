@@ -120,7 +120,7 @@ def test_serving_on_a_toy(tmp_path):
     said = run(tmp_path, "serving.py", *options, "--engine", "ctranslate2", "--engine", "ctranslate2-int8")
     rows = [line.strip("| ").split(" | ") for line in said.splitlines() if " | sentence | " in line]
     assert [row[0] for row in rows] == [
-        *("one line at a time, float32", "nmt serve, ctranslate2"),
-        *("one line at a time, int8", "nmt serve, ctranslate2-int8"),
+        *("one line at a time, float32, 1 thread", "nmt serve, ctranslate2"),
+        *("one line at a time, int8, 1 thread", "nmt serve, ctranslate2-int8"),
     ]
     assert [row[8:10] for row in rows] == [["0", "0"]] * 4

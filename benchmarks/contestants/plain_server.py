@@ -1,4 +1,4 @@
-"""The plainest server of CTranslate2: FastAPI, and a loop that translates one line at a time, with all threads.
+"""The plainest server of CTranslate2: FastAPI, and a loop that translates one line at a time.
 
 python benchmarks/contestants/plain_server.py models/<system> float32 2 8000
 """

@@ -74,7 +74,7 @@ def serve(
         port=port,
         keys=keys,
         origins=tuple(cors or ()),
-        split_sentences=split_sentences,
+        splitting="sentences" if split_sentences else "lines",
         log_text=log_text,
         threads=threads or max(1, len(os.sched_getaffinity(0)) // workers),
         workers=workers,

@@ -42,7 +42,7 @@ class Options:
     threads: int = 1
     workers: int = 1
     glossary: Path | None = None
-    split_sentences: bool = True
+    splitting: Splitting = "sentences"
     limits: Limits = field(default_factory=Limits)
     command: tuple[str, ...] = (sys.executable, "-P", "-m", worker.__name__)
 
@@ -72,9 +72,9 @@ def create(options: Options, loaded: Callable[[StartError | None, Service], None
             number=options.workers,
             batch_seconds=max(LEAST_BATCH_SECONDS, 2 * limits.timeout_seconds),
         )
-        splitting: Splitting = "sentences" if options.split_sentences else "lines"
-        keys = Keys(options.keys)
-        service = app.state.service = Service(systems, queue, workers, limits, metrics, keys, splitting=splitting)
+        service = app.state.service = Service(
+            systems, queue, workers, limits, metrics, Keys(options.keys), splitting=options.splitting
+        )
         metrics.watch(lambda: queue.waiting, lambda: len(workers.running))
 
         def tell(future: "asyncio.Future[None]") -> None:
