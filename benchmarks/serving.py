@@ -37,6 +37,7 @@ from pipeline.serving import documents, engines
 TEXTS = ("sentence", "document")
 DOCUMENT = 100  # lines
 START_SECONDS = 120.0
+GRACE_SECONDS = 10.0  # to end
 NMT = "from pipeline.commands.nmt import app; app()"
 
 
@@ -152,7 +153,11 @@ def running(command: list[str]) -> Iterator[tuple[psutil.Process, int]]:
         yield psutil.Process(process.pid), port
     finally:
         process.terminate()
-        process.wait()
+        try:
+            process.wait(GRACE_SECONDS)
+        except subprocess.TimeoutExpired:  # a plain server first answers all that wait
+            process.kill()
+            process.wait()
 
 
 def is_ready(port: int) -> bool:

@@ -30,6 +30,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     """Train to the last update or until patience runs out, then write the outputs; every rank runs this."""
     console.quiet = not ranks.is_main
     system, training, learning = config.system, config.training, config.learning
+    ranks.be_exact(training.exact)
     device = setup.prepare_device(training)
     fingerprint = setup.checked_fingerprint(config, device, ranks)
     vocabulary, encoded, validator = setup.open_data(config)

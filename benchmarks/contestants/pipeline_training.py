@@ -33,6 +33,7 @@ training = Training(
     checkpoint_interval=1,
     last_checkpoints=1,
     best_checkpoints=0,
+    exact=True,
     threads=0,
     seed=given.seed,
 )

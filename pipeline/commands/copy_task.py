@@ -141,6 +141,7 @@ def training_of(updates: int, batch_size: int, length: int, seed: int) -> Traini
         checkpoint_interval=updates,
         last_checkpoints=1,
         best_checkpoints=0,
+        exact=True,
         threads=0,
         seed=seed,
     )

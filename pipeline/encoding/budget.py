@@ -17,7 +17,8 @@ class Training(Section):
 
     `tokens_per_batch` bounds a micro-batch's padded positions on its longer side, and thereby memory. `patience` 0
     never stops early. `threads` is the number of CPU threads of a process, 0 for one per core; results of different
-    numbers differ by rounding.
+    numbers differ by rounding. With `exact`, 1, 2, 4, 8 ... processes give the same weights, to the byte; without, any
+    number of processes may train, and the number shows in the rounding.
     """
 
     updates: PositiveInt
@@ -32,6 +33,7 @@ class Training(Section):
     last_checkpoints: PositiveInt
     best_checkpoints: NonNegativeInt
     threads: Annotated[int, Field(ge=0, le=1024)]
+    exact: bool
     seed: int
 
     @model_validator(mode="after")

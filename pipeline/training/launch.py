@@ -13,11 +13,9 @@ from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.elastic.rendezvous import RendezvousError
 
-PROCESSES = "TRAIN_PROCESSES"  # an environment variable, not a parameter: results differ only by rounding
+from pipeline.training.ranks import ProcessesError
 
-
-class ProcessesError(ValueError):
-    """TRAIN_PROCESSES is not a number of processes that this machine can start."""
+PROCESSES = "TRAIN_PROCESSES"  # an environment variable, not a parameter: results are the same (see `training.exact`)
 
 
 class RendezvousTimeoutError(ValueError):

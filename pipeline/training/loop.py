@@ -2,8 +2,9 @@
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import NamedTuple, NoReturn
 
 import torch
@@ -13,6 +14,7 @@ from pipeline.device import has_bf16
 from pipeline.encoding.batching import Batch, GlobalBatch, Position
 from pipeline.models.interface import Model
 from pipeline.seeding import seed_for
+from pipeline.training.gradients import nothing, taken, tree_sum
 from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
 from pipeline.training.ranks import Ranks
@@ -68,26 +70,26 @@ def train(
 ) -> Iterator[Step]:
     """Update `model` in place, once per global batch; yields after each so that the caller may log, save or stop.
 
-    The gradient is that of the mean loss over all target tokens of the update; how they are split into micro-batches
-    and over ranks changes only the rounding. Dropout is seeded with (seed, update, micro-batch). The schedule of the
-    learning rate reads `width` (of the model) and `updates` (the number of the last one).
+    The gradient is that of the mean loss over all target tokens of the update. How they are split into micro-batches
+    changes only the rounding; over how many ranks, nothing if `ranks` are exact. Dropout is seeded with (seed, update,
+    micro-batch). The schedule of the learning rate reads `width` (of the model) and `updates` (the number of the last).
     Raises: DivergedError naming the update and its micro-batches if loss or gradient is not finite.
     """
-    device = next(model.parameters()).device
+    weights = list(model.parameters())
     for position, micro_batches, tokens, num_real_positions, num_positions in batches:
         update = position.update
         model.train()
-        losses = {}
-        for index, batch in micro_batches.items():
-            torch.manual_seed(seed_for(seed, "dropout", update, index))
-            losses[index] = forward_backward(model, batch.to(device), learning, tokens)
-        total = sum(losses.values(), torch.zeros((), device=device))
-        ranks.all_reduce(total, model.parameters())
+        seeds = partial(seed_for, seed, "dropout", update)
+        losses, sums = loss_and_gradients(model, micro_batches, learning, tokens, seeds)
+        ranks.all_reduce(sums)
+        total, *gradients = sums
+        for weight, gradient in zip(weights, gradients, strict=True):
+            weight.grad = gradient
         rate = learning.schedule.rate(update, width=width, updates=updates)
         for group in optimizer.param_groups:
             group["lr"] = rate
         max_norm = math.inf if learning.clip is None else learning.clip
-        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(model.parameters(), max_norm))).tolist()  # one sync
+        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(weights, max_norm))).tolist()  # one sync
         if not math.isfinite(loss + norm):  # the same on every rank
             parts = ranks.all_gather([(part.item(), micro_batches[index]) for index, part in losses.items()])
             raise_diverged(update, parts, {"loss": loss, "gradient norm": norm})
@@ -102,6 +104,23 @@ def timed(steps: Iterable[Step]) -> Iterator[tuple[Step, float]]:
     for step in steps:
         yield step, time.perf_counter() - began
         began = time.perf_counter()
+
+
+def loss_and_gradients(
+    model: Model, micro_batches: Mapping[int, Batch], learning: Learning, tokens: int, seeds: Callable[[int], int]
+) -> tuple[dict[int, Tensor], list[Tensor]]:
+    """The loss of each of these micro-batches, and the sums of their losses and, weight by weight, their gradients.
+
+    `seeds` gives the seed of a micro-batch's dropout. The weights keep no gradient.
+    """
+    weights, losses = list(model.parameters()), {}
+
+    def compute(index: int) -> list[Tensor]:
+        torch.manual_seed(seeds(index))
+        losses[index] = forward_backward(model, micro_batches[index].to(weights[0].device), learning, tokens)
+        return [losses[index].clone(), *taken(weights)]
+
+    return losses, tree_sum(list(micro_batches), compute) if micro_batches else nothing(weights)
 
 
 def forward_backward(model: Model, batch: Batch, learning: Learning, tokens: int) -> Tensor:

@@ -11,13 +11,17 @@ from datetime import timedelta
 from typing import Any, TypeVar
 
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, distributed
 from torch.distributed.rendezvous import rendezvous
 
 T = TypeVar("T")
 
 TIMEOUT = timedelta(hours=2)  # of a collective: the others wait while rank 0 writes a checkpoint
 GRACE_SECONDS = 5.0  # for the first rank that failed to report why, before the others exit
+
+
+class ProcessesError(ValueError):
+    """TRAIN_PROCESSES is not a number of processes that can train here, or so."""
 
 
 class LostRankError(ValueError):
@@ -39,6 +43,7 @@ class Ranks:
         self.rank, self.size = rank, size
         self.interrupted = False  # this process was asked to stop
         self.should_stop = False  # any process was; set by a collective, so on all ranks at once
+        self.exact = False  # see `be_exact`
 
     @property
     def is_main(self) -> bool:
@@ -50,26 +55,55 @@ class Ranks:
         """The slice of a list of micro-batches that this rank computes."""
         return slice(self.rank, None, self.size)
 
-    def all_reduce(self, loss: Tensor, weights: Iterable[nn.Parameter]) -> None:
-        """Sum the loss and every gradient over all ranks, in place, and update `should_stop`.
+    def be_exact(self, exact: bool) -> None:
+        """Choose whether `all_reduce` rounds as one process alone would.
 
-        The order of summation depends on the number of ranks, and so does the rounding.
+        Raises: ProcessesError if their number is no power of two.
+        """
+        if exact and self.size & (self.size - 1):
+            raise ProcessesError(
+                f"training.exact: must be false for this number of processes, got {self.size}; "
+                "expected 1, 2, 4, 8 ..., by the environment variable TRAIN_PROCESSES"
+            )
+        self.exact = exact
+
+    def all_reduce(self, tensors: Sequence[Tensor]) -> None:
+        """Sum every tensor over all ranks, in place, and update `should_stop`; all are fp32, on one device.
+
+        If `exact`, by `pairwise`, else in an order of the backend's choice, which shows in the rounding.
         """
         if self.size == 1:
             self.should_stop = self.interrupted
             return
-        weights = list(weights)
-        for weight in weights:
-            if weight.grad is None:  # this rank had no micro-batch
-                weight.grad = torch.zeros_like(weight)
-        tensors = [loss, *(weight.grad for weight in weights if weight.grad is not None)]
-        flag = torch.full((1,), float(self.interrupted), device=loss.device)
+        flag = torch.full((1,), float(self.interrupted), device=tensors[0].device)
         flat = torch.cat([flag, *(tensor.reshape(-1) for tensor in tensors)])
         with collective_errors():
-            distributed.all_reduce(flat)
+            if self.exact:
+                self.pairwise(flat)
+            else:
+                distributed.all_reduce(flat)
         for tensor, total in zip(tensors, torch.split(flat[1:], [tensor.numel() for tensor in tensors]), strict=True):
             tensor.copy_(total.view_as(tensor))
         self.should_stop = bool(flat[0].item() > 0)
+
+    def pairwise(self, flat: Tensor) -> None:
+        """Sum a tensor over all ranks, a power of two, in place, by the same tree as `gradients.tree_sum`.
+
+        In round 1 rank r adds the sum of rank r + size / 2, in round 2 that of r + size / 4 and so on; and the other
+        way round, so that all ranks have the sum at once.
+        """
+        received = torch.empty_like(flat)
+        distance = self.size // 2
+        while distance:
+            peer = self.rank ^ distance
+            exchange = [
+                distributed.P2POp(distributed.isend, flat, peer),
+                distributed.P2POp(distributed.irecv, received, peer),
+            ]
+            for request in distributed.batch_isend_irecv(exchange):
+                request.wait()
+            flat += received
+            distance //= 2
 
     def all_gather(self, results: Sequence[T]) -> list[T]:
         """The results of all ranks for their shards of a list, in the list's order; updates `should_stop`."""

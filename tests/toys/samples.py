@@ -21,6 +21,7 @@ TRAINING: dict[str, Any] = {
     "checkpoint_interval": 2,
     "last_checkpoints": 2,
     "best_checkpoints": 1,
+    "exact": True,
     "threads": 0,
     "seed": 1,
 }
