@@ -38,6 +38,7 @@ class Job(NamedTuple):
     updates: int  # that are
     seed: int
     parts: int = 1  # micro-batches of an update, which processes share out; the peers know of one
+    exact: bool = True  # whether any number of processes gives the same bytes, as only ours can
     norm: str = "pre"  # or post, of the layers; eole knows pre only
     peak_rate: float = 0.0  # after `warm_up_rate` updates, then falling to 0 at the last; 0: no matter, a small one
     warm_up_rate: int = 0

@@ -33,7 +33,7 @@ training = Training(
     checkpoint_interval=1,
     last_checkpoints=1,
     best_checkpoints=0,
-    exact=True,
+    exact=given.exact,
     threads=0,
     seed=given.seed,
 )
@@ -55,6 +55,7 @@ model = network(given, given.dropout)
 encoded = Encoded.open(Path(given.data))
 sampler = BatchSampler(encoded, training, learning.batches)
 with process_group() as ranks:
+    ranks.be_exact(given.exact)
     steps = train(
         model,
         learning.optimizer.build(model),

@@ -89,21 +89,22 @@ class Ranks:
     def pairwise(self, flat: Tensor) -> None:
         """Sum a tensor over all ranks, a power of two, in place, by the same tree as `gradients.tree_sum`.
 
-        In round 1 rank r adds the sum of rank r + size / 2, in round 2 that of r + size / 4 and so on; and the other
-        way round, so that all ranks have the sum at once.
+        Source: Rabenseifner 2004, recursive halving and doubling. In round 1 ranks r and r + size / 2 each add the
+        other's half of the tensor to their own, in round 2 r and r + size / 4 do so with the halves of these, and so on
+        until every rank has the sum of its share; the same rounds backwards give every share to all ranks. A process
+        sends as much as in a ring.
         """
-        received = torch.empty_like(flat)
-        distance = self.size // 2
+        part, rounds, distance = flat, [], self.size // 2
         while distance:
-            peer = self.rank ^ distance
-            exchange = [
-                distributed.P2POp(distributed.isend, flat, peer),
-                distributed.P2POp(distributed.irecv, received, peer),
-            ]
-            for request in distributed.batch_isend_irecv(exchange):
-                request.wait()
-            flat += received
-            distance //= 2
+            halves = part.tensor_split(2)
+            own, other = reversed(halves) if self.rank & distance else halves
+            received = torch.empty_like(own)
+            exchange(other, received, self.rank ^ distance)
+            own += received
+            rounds.append((own, other, self.rank ^ distance))
+            part, distance = own, distance // 2
+        for own, other, peer in reversed(rounds):
+            exchange(own, other, peer)
 
     def all_gather(self, results: Sequence[T]) -> list[T]:
         """The results of all ranks for their shards of a list, in the list's order; updates `should_stop`."""
@@ -148,6 +149,16 @@ class Ranks:
         if any(other != first for other in others):
             others_text = ", ".join(f"{got!r} on rank {rank}" for rank, got in enumerate(values) if got != first)
             raise RankMismatchError(f"{what}: got {others_text} and {first!r} on rank 0; expected {expected}")
+
+
+def exchange(sent: Tensor, received: Tensor, peer: int) -> None:
+    """Send a tensor to a rank and fill another with what that rank sends."""
+    operations = [
+        distributed.P2POp(distributed.isend, sent, peer),
+        distributed.P2POp(distributed.irecv, received, peer),
+    ]
+    for request in distributed.batch_isend_irecv(operations):
+        request.wait()
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def without_speed(rows):
     return [{name: value for name, value in row.items() if name not in ("tokens_per_second", "time")} for row in rows]
 
 
-@pytest.mark.parametrize("processes", ["2", "4", "8"])
+@pytest.mark.parametrize("processes", ["2", "4", pytest.param("8", marks=pytest.mark.slow)])
 def test_any_power_of_two_of_processes_trains_the_same_model(tmp_path, prepared, alone, processes):
     """Whether each has work or, as here the last four of eight, none."""
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
