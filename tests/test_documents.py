@@ -163,9 +163,9 @@ def check_nmt(command: Command, words: list[str], folder: Edited) -> None:
     if command.named and not rest:
         return
     given = one.make_context(name, rest).params
-    if given.get("system"):
-        named = len(matching(given["system"], folder.systems())) == 1
-        assert named, f"{given['system']}: not in the build; it has {folder.systems()}"
+    systems = given.get("system") or []
+    for system in [systems] if isinstance(systems, str) else systems:
+        assert len(matching(system, folder.systems())) == 1, f"{system}: not in the build; it has {folder.systems()}"
     if given.get("file"):
         check_path(str(given["file"]), folder)
 

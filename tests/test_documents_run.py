@@ -4,6 +4,7 @@ What builds is run by DVC on its whole graph, each stage's command replaced by o
 `--dry` of DVC 3.67 wants the outputs of earlier stages to be there. What installs or serves is `make -n`.
 """
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -16,7 +17,8 @@ from ruamel.yaml import YAML
 
 from tests.documents import Command, read
 from tests.test_documents import NAMES, PROGRAMS, ROOT
-from tests.toys.systems import SYSTEM, lay_out
+from tests.toys import packages
+from tests.toys.systems import SYSTEM
 
 pytestmark = pytest.mark.slow
 SECONDS = 1800
@@ -72,9 +74,10 @@ def paths(stage: dict, *kinds: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Path:
-    """A folder with a tiny Transformer, built."""
+    """A folder with a tiny Transformer, built and packaged."""
     root = tmp_path_factory.mktemp("built")
-    assert lay_out(root) == SYSTEM
+    with contextlib.chdir(root):
+        assert packages.build(root).name == SYSTEM
     return root
 
 
@@ -109,9 +112,13 @@ def expand(word: str, folder: Path) -> list[str]:
 def run_nmt(words: list[str], project: Path, built: Path) -> None:
     """Each command on the tiny system, trainings of two updates; what needs all of params.yaml, in the project."""
     words = list(words)
+    while words.count("--system") > 1:  # only one is built
+        last = len(words) - 1 - words[::-1].index("--system")
+        del words[last : last + 2]
     for option, value in (("--system", SYSTEM), ("--file", "data/split/toy/test.source.txt")):
         if option in words:
             words[words.index(option) + 1] = value
+    words = [f"models/{SYSTEM}" if word.startswith("models/") else word for word in words]
     if words[1] == "copy-task":
         words += ["--updates", "2"]  # the last one counts; 1: not learnt in so few
     if words[1] in ("new-corpus", "repro", "search", "serve"):  # these build, train or serve for minutes

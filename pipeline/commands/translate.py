@@ -48,10 +48,14 @@ def translate(
         str | None, typer.Argument(help="The sentence; without one and without --file: standard input.")
     ] = None,
     system: Annotated[
-        str | None, typer.Option(help="System built here: its id, or a part of it that no other one has.")
+        list[str] | None,
+        typer.Option(help="System built here: its id, or a part of it that no other one has. Several: an ensemble."),
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="Folder of a packaged system, such as models/<system>, here or anywhere.")
+        list[Path] | None,
+        typer.Option(
+            help="Folder of a packaged system, such as models/<system>, here or anywhere. Several: an ensemble."
+        ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="One sentence a line.")] = None,
     beam: Annotated[int | None, typer.Option(min=1, help="Beam size, instead of decode.beam_size.")] = None,
@@ -70,12 +74,14 @@ def translate(
     """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
     Either --system, in the project's folder, with the settings of params.yaml; or --model, with the packaged ones.
+    Given several times, these systems choose each piece together, by the mean of their probabilities; the settings are
+    those of the first.
 
     Columns, if there are several, are separated by tabs and come in this order: line number from 1 (--n-best),
     score (--scores, --n-best), translation, pieces of the source, pieces of the translation (--pieces). A score is
     log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
-    load, settings = chosen(system, model)
+    load, settings = chosen(system or [], model or [])
     decoding = overridden(settings, beam, length_penalty)
     if n_best is not None and n_best > decoding.beam_size:
         raise DataError(
@@ -91,24 +97,49 @@ def translate(
         out.flush()
 
 
-def chosen(system: str | None, model: Path | None) -> tuple[Callable[[], Translator], Decoding]:
-    """How to load what --system or --model names, and its settings of the search.
+def chosen(systems: list[str], folders: list[Path]) -> tuple[Callable[[], Translator], Decoding]:
+    """How to load what --system or --model names, an ensemble of several, and the first one's settings of the search.
 
-    Raises: DataError if not one of the two is given, or if it is not there.
+    Raises: DataError if not one of the two options is given, if one is not there, or if one is named twice.
     """
-    if (system is None) == (model is None):
+    if bool(systems) == bool(folders):
         raise DataError(
-            f"--system, --model: must be one of the two, got {'neither' if system is None else 'both'}; "
+            f"--system, --model: must be one of the two, got {'both' if systems else 'neither'}; "
             "expected the id of a system built here, or a packaged folder"
         )
-    if model is not None:
-        translator = Translator.load(model)
-        return lambda: translator, translator.decoding
+    if folders:
+        check_different("--model", [str(folder.resolve()) for folder in folders])
+        packaged = [Translator.load(folder) for folder in folders]
+        return lambda: together("--model", packaged), packaged[0].decoding
     from pipeline.commands import project  # what the project is made of: seconds, and packages that --model can lack
 
-    assert system is not None
-    named = project.parse(system)
-    return lambda: project.load(named), project.decoding(named)
+    named = [project.parse(system) for system in systems]
+    check_different("--system", [system.id for system in named])
+    return lambda: together("--system", [project.load(system) for system in named]), project.decoding(named[0])
+
+
+def check_different(option: str, names: list[str]) -> None:
+    """Check that no system is named twice.
+
+    Raises: DataError naming the first that is.
+    """
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise DataError(f"{option}: must name different systems, got {twice} {names.count(twice)} times")
+
+
+def together(option: str, translators: list[Translator]) -> Translator:
+    """The only one, or an ensemble.
+
+    Raises: DataError if they do not share a vocabulary.
+    """
+    if not translators[1:]:
+        return translators[0]
+    if len({translator.vocabulary_digest for translator in translators}) > 1:
+        raise DataError(
+            f"{option}: an ensemble must share one vocabulary, got different ones; "
+            "expected systems of the same corpus and vocabulary, trained on the same data"
+        )
+    return Translator.ensemble(translators)
 
 
 def overridden(decoding: Decoding, beam: int | None, length_penalty: float | None) -> Decoding:

@@ -1,5 +1,6 @@
 """A built system, ready to translate text: its network, its vocabulary, the words that training saw."""
 
+import copy
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -8,6 +9,7 @@ import torch
 
 from pipeline import device, files, ids, summaries, weights
 from pipeline.decoding import attending
+from pipeline.decoding.ensemble import Ensemble
 from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.side_by_side import MAX_SEARCHES
@@ -41,10 +43,14 @@ class Source(NamedTuple):
 
 
 class Translator:
-    """Translates lines of text with one network; `max_pieces` (without EOS) is the longest source it was trained on."""
+    """Translates lines of text with one network, or with an ensemble that takes the place of one.
+
+    `max_pieces` (without EOS) is the longest source that it was trained on.
+    """
 
     config: Config  # of a packaged system, and so are the settings of the search
     decoding: Decoding
+    vocabulary_digest: str  # of what was loaded from files
 
     def __init__(
         self,
@@ -121,7 +127,20 @@ class Translator:
         net = found.Model(sizes, source_size=pieces.source_size, target_size=pieces.target_size)
         weights.load(net, path, expected)
         where, words = device.prepared(), SeenWords.load(vocabulary)
-        return cls(net.to(where).eval(), sizes, pieces, words, max_pieces=max_pieces, where=where)
+        translator = cls(net.to(where).eval(), sizes, pieces, words, max_pieces=max_pieces, where=where)
+        translator.vocabulary_digest = digest(vocabulary)
+        return translator
+
+    @classmethod
+    def ensemble(cls, members: Sequence[Self]) -> Self:
+        """All of these, which share a vocabulary, as one that translates; it has the settings of the first.
+
+        It shows no attention.
+        """
+        found = copy.copy(members[0])
+        found.model = Ensemble(member.model for member in members).eval()
+        found.max_pieces = min(member.max_pieces for member in members)
+        return found
 
     def best(self, lines: Sequence[str]) -> list[str]:
         """The best translation of each line, by the packaged settings; `nmt translate --model` writes the same."""

@@ -1,6 +1,7 @@
 import contextlib
 import os
 import pty
+import shutil
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ from pipeline.commands.translate import overridden
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
+from pipeline.packaging import package
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 from stages.decode import main as decode
@@ -254,6 +256,54 @@ def test_a_packaged_system_translates_outside_of_any_project(run, tmp_path, monk
     assert said == built
     assert said.status == 0
     assert len(said.out.splitlines()) == 4
+
+
+def test_several_systems_translate_together(run, project):
+    other = systems.lay_out(project, "rnn_encdec")
+    [alone, another] = (run("translate", "--system", name, "--scores", given=TEXT).out for name in (SYSTEM, other))
+    said = run("translate", "--system", SYSTEM, "--system", other, "--scores", given=TEXT)
+    assert said.status == 0, said.err
+    assert said.out.count("\n") == len(LINES)
+    assert said.out not in (alone, another)
+    both = Translator.ensemble([Translator.built(System.parse(name)) for name in (SYSTEM, other)])
+    decoding = Decoding.load_all("decode", "corpora/toy.yaml:decode")
+    found = both.search(both.read(LINES), decoding)
+    expected = [f"{one.score:.4f}\t{both.text(one.ids)}" for [one] in found]
+    assert said.out.split("\n")[:-1] == expected
+
+
+def test_several_packages_translate_together(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folders = [packages.build(tmp_path, model) for model in ("transformer_prenorm", "rnn_encdec")]
+    options = [option for folder in folders for option in ("--model", str(folder))]
+    expected = run(
+        "translate", *(option for folder in folders for option in ("--system", folder.name)), "--scores", given=TEXT
+    )
+    assert expected.status == 0, expected.err
+    assert run("translate", *options, "--scores", given=TEXT) == expected
+
+
+def test_a_system_is_named_once(run, project):
+    said = run("translate", "--system", SYSTEM, "--system", "prenorm", "x")
+    assert said.status == 1
+    assert said.err == f"error: --system: must name different systems, got {SYSTEM} 2 times\n"
+
+
+def test_an_ensemble_shares_a_vocabulary(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = packages.build(tmp_path)
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    text = (copy / "vocabulary/vocabulary.json").read_text()
+    (copy / "vocabulary/vocabulary.json").write_text(text + "\n")
+    (copy / "checksums.json").unlink()
+    package.seal(copy)
+    said = run("translate", "--model", str(folder), "--model", str(copy), "x")
+    assert (said.status, said.out) == (1, "")
+    assert said.err == (
+        "error: --model: an ensemble must share one vocabulary, got different ones; "
+        "expected systems of the same corpus and vocabulary, trained on the same data\n"
+    )
 
 
 @pytest.mark.parametrize(("given", "got"), [([], "neither"), (["--system", SYSTEM, "--model", "m"], "both")])

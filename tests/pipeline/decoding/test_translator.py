@@ -188,3 +188,18 @@ def test_a_network_of_an_earlier_version_is_named(project):
     name = f"runs/{systems.SYSTEM}/train/training.json"
     assert str(caught.value).startswith(f"{name}: arch.heads: is missing; {name}: arch.hats: unknown key;")
     assert str(caught.value).endswith(f"; expected what {BUILD}")
+
+
+def test_an_ensemble_reads_no_more_than_any_member(project, translator):
+    systems.lay_out(project, "rnn_encdec")
+    other = Translator.built(System.parse("toy-bpe_toy-rnn_encdec-tiny"))
+    other.max_pieces = translator.max_pieces - 2
+    both = Translator.ensemble([translator, other])
+    [source] = both.read([" ".join(["une pomme rouge"] * 9)])
+    assert len(source.ids) == other.max_pieces
+    assert [len(list(member.parameters())) for member in both.model.members] == [
+        len(list(translator.model.parameters())),
+        len(list(other.model.parameters())),
+    ]
+    assert not both.model.training
+    assert translator.max_pieces == systems.MAX_LENGTH - 1  # the member itself is as before
