@@ -4,7 +4,6 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
-from pipeline import catalogue
 from pipeline.commands.naming import matching, shortest
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
@@ -77,6 +76,8 @@ def check_known(system: System) -> None:
 
     Raises: DataError with the nearest name of the first that it does not have.
     """
+    from pipeline import catalogue  # every stage's sections: most of a second, which a system that is there spares
+
     whole = read_yaml(PATH)
     sizes = set(mapping(mapping(whole, "models"), system.model)) - {DEFAULT}
     known = [catalogue.corpus_names(), mapping(whole, "vocabularies"), mapping(whole, "models"), sizes]
