@@ -20,10 +20,18 @@ from pipeline.terminal import printable
 TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
 
 
+class Sampling(NamedTuple):
+    """How random translations are drawn."""
+
+    number: int  # a line
+    seed: int
+    temperature: float
+
+
 class Layout(NamedTuple):
     """The columns of the output."""
 
-    n_best: int | None
+    number: int | None  # of translations a line, which are then numbered and scored
     scores: bool
     pieces: bool
 
@@ -31,8 +39,8 @@ class Layout(NamedTuple):
         """The lines of one source; with several columns, tabs within one become spaces."""
         for hypothesis in found:
             columns = [
-                *([str(number)] if self.n_best else []),
-                *([f"{hypothesis.score:.4f}"] if self.n_best or self.scores else []),
+                *([str(number)] if self.number else []),
+                *([f"{hypothesis.score:.4f}"] if self.number or self.scores else []),
                 translator.text(hypothesis.ids),
             ]
             if self.pieces:
@@ -63,6 +71,12 @@ def translate(
         int | None,
         typer.Option(min=1, help="So many translations a line: line number, score, translation, tabs between."),
     ] = None,
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many random translations a line, drawn piece by piece; columns as with --n-best."),
+    ] = None,
+    temperature: Annotated[float, typer.Option(help="Of --sample: less than 1 favours likely pieces.")] = 1.0,
+    seed: Annotated[int, typer.Option(help="Of --sample: the same gives the same translations.")] = 1,
     scores: Annotated[bool, typer.Option("--scores", help="The score and a tab before each translation.")] = False,
     pieces: Annotated[
         bool, typer.Option("--pieces", help="Two more columns: the pieces read, the pieces written.")
@@ -77,9 +91,10 @@ def translate(
     Given several times, these systems choose each piece together, by the mean of their probabilities; the settings are
     those of the first.
 
-    Columns, if there are several, are separated by tabs and come in this order: line number from 1 (--n-best),
-    score (--scores, --n-best), translation, pieces of the source, pieces of the translation (--pieces). A score is
-    log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
+    Columns, if there are several, are separated by tabs and come in this order: line number from 1 (--n-best,
+    --sample), score (--scores, --n-best, --sample), translation, pieces of the source, pieces of the translation
+    (--pieces). A score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard
+    error.
     """
     load, settings = chosen(system or [], model or [])
     decoding = overridden(settings, beam, length_penalty)
@@ -88,11 +103,15 @@ def translate(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
             f"expected fewer or --beam {n_best}"
         )
+    if sample is not None:
+        check_sampling(temperature, {"--n-best": n_best, "--beam": beam})
     given = sentences.lines(sentence, file, TOGETHER)
     translator = load()
     shown = printable if sys.stdout.isatty() else str  # a file gets what was translated, byte for byte
     out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
-    for rows in watched(answers(translator, given, decoding, Layout(n_best, scores, pieces)), given):
+    drawn = None if sample is None else Sampling(sample, seed, temperature)
+    layout = Layout(n_best or sample, scores, pieces)
+    for rows in watched(answers(translator, given, decoding, layout, drawn), given):
         out.write("".join(shown(row) + "\n" for row in rows).encode())
         out.flush()
 
@@ -116,6 +135,17 @@ def chosen(systems: list[str], folders: list[Path]) -> tuple[Callable[[], Transl
     named = [project.parse(system) for system in systems]
     check_different("--system", [system.id for system in named])
     return lambda: together("--system", [project.load(system) for system in named]), project.decoding(named[0])
+
+
+def check_sampling(temperature: float, others: dict[str, int | None]) -> None:
+    """Check the options of a random translation.
+
+    Raises: DataError if the temperature is not positive, or if an option of the beam search is given too.
+    """
+    if not (math.isfinite(temperature) and temperature > 0):
+        raise DataError(f"--temperature: must be positive and finite, got {temperature}; expected a number such as 0.7")
+    if given := next((option for option, value in others.items() if value is not None), None):
+        raise DataError(f"--sample: must stand without {given}, got both; expected one of the two")
 
 
 def check_different(option: str, names: list[str]) -> None:
@@ -160,12 +190,18 @@ def watched(found: Iterator[list[str]], given: sentences.Lines) -> Iterator[list
     return progress.track(found, "translate", total=given.total, unit="lines")
 
 
-def answers(translator: Translator, given: sentences.Lines, decoding: Decoding, layout: Layout) -> Iterator[list[str]]:
-    """The output lines of each input line."""
+def answers(
+    translator: Translator, given: sentences.Lines, decoding: Decoding, layout: Layout, drawn: Sampling | None
+) -> Iterator[list[str]]:
+    """The output lines of each input line: its best translations, or random ones."""
     numbered = enumerate(given.lines, 1)
     while block := list(islice(numbered, given.together)):
         sources = translator.read([line for _, line in block])
-        found = translator.search(sources, decoding, layout.n_best or 1)
+        if drawn:
+            seed, temperature, first = drawn.seed, drawn.temperature, block[0][0]
+            found = translator.sample(sources, decoding, drawn.number, seed=seed, temperature=temperature, first=first)
+        else:
+            found = translator.search(sources, decoding, layout.number or 1)
         for (number, line), source, hypotheses in zip(block, sources, found, strict=True):
             sentences.warn(translator, source, line, f"{given.origin} line {number}")
             yield list(layout.rows(translator, number, source, hypotheses))

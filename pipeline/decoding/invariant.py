@@ -12,20 +12,25 @@ import math
 import queue
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Self
+from typing import Self, TypeVar
 
+import numpy as np
 import torch
 from torch import nn
 
-from pipeline.decoding import constrained
+from pipeline import ids
+from pipeline.decoding import constrained, sampling
 from pipeline.decoding.products import RowwiseProducts
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.side_by_side import share_weights
-from pipeline.decoding.translate import n_best_batch
+from pipeline.decoding.translate import n_best_batch, penalised
+from pipeline.encoding.padding import pad
 from pipeline.models.interface import Model, prepacking
+
+R = TypeVar("R")
 
 MULTIPLE = 16  # positions: more padding, but larger batches, than with 8
 
@@ -67,8 +72,6 @@ class InvariantSearch:
 
     def search(self, sources: Sequence[Sequence[int]], number: int) -> list[list[Hypothesis]]:
         """The `number` best translations of each source, the best first; an empty one for an empty source."""
-        results = [[Hypothesis([], 0.0)] for _ in sources]
-        todo = list(self.batches([len(source) for source in sources]))
 
         def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
             given = [sources[index] for index in batch]
@@ -76,10 +79,39 @@ class InvariantSearch:
                 self.local.model, given, self.decoding, self.device, number, unknown=self.unknown, multiple=MULTIPLE
             )
 
-        for batch, found in zip(todo, self.pool.map(search_batch, todo), strict=True):
-            for index, hypotheses in zip(batch, found, strict=True):
-                results[index] = hypotheses
-        return results
+        found = self.by_batch(search_batch, [len(source) for source in sources])
+        return [found.get(index, [Hypothesis([], 0.0)]) for index in range(len(sources))]
+
+    def sample(
+        self, sources: Sequence[Sequence[int]], uniform: Sequence[np.ndarray], temperature: float
+    ) -> list[Hypothesis]:
+        """A random translation of each source by its own numbers, with its score; an empty one for an empty source.
+
+        See `sampling.decode`.
+        """
+
+        def sample_batch(batch: list[int]) -> list[Hypothesis]:
+            source = pad([sources[index] for index in batch], after=(ids.EOS,), multiple=MULTIPLE).to(self.device)
+            drawn = sampling.decode(
+                self.local.model,
+                source,
+                [uniform[index] for index in batch],
+                temperature=temperature,
+                unknown=self.unknown,
+            )
+            limits = [len(uniform[index]) for index in batch]
+            return [
+                penalised(one, limit, self.decoding.length_penalty) for one, limit in zip(drawn, limits, strict=True)
+            ]
+
+        found = self.by_batch(sample_batch, [len(source) for source in sources])
+        return [found.get(index, Hypothesis([], 0.0)) for index in range(len(sources))]
+
+    def by_batch(self, function: Callable[[list[int]], list[R]], lengths: Sequence[int]) -> dict[int, R]:
+        """What `function` gives for the sources of each batch, by the index of the source; the threads share them."""
+        todo = list(self.batches(lengths))
+        pairs = zip(todo, self.pool.map(function, todo), strict=True)
+        return {index: one for batch, found in pairs for index, one in zip(batch, found, strict=True)}
 
     def constrained(
         self, source: Sequence[int], terms: Sequence[Sequence[int]], number: int, continuing: Sequence[int]

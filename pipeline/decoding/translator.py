@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import torch
 
 from pipeline import device, files, ids, summaries, weights
-from pipeline.decoding import attending
+from pipeline.decoding import attending, sampling
 from pipeline.decoding.ensemble import Ensemble
 from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.search import Hypothesis
@@ -162,6 +162,24 @@ class Translator:
         unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)
         with InvariantSearch(self.model, decoding, self.where, unknown=unknown, threads=threads) as searcher:
             return searcher.search([source.ids for source in sources], number)
+
+    def sample(
+        self, sources: Sequence[Source], decoding: Decoding, number: int, *, seed: int, temperature: float, first: int
+    ) -> list[list[Hypothesis]]:
+        """`number` random translations of each source, in the order in which they are drawn, with their scores.
+
+        The k-th of a source depends on it, on `seed` and on its line number alone; `first` is that of the first source.
+        """
+        repeated = [source.ids for source in sources for _ in range(number)]
+        uniform = [
+            sampling.draws(seed, line, k, decoding.max_length(len(source.ids)))
+            for line, source in enumerate(sources, first)
+            for k in range(number)
+        ]
+        unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)
+        with InvariantSearch(self.model, decoding, self.where, unknown=unknown, threads=threads) as searcher:
+            found = searcher.sample(repeated, uniform, temperature)
+        return [found[begin : begin + number] for begin in range(0, len(found), number)]
 
     def translate(self, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool) -> list[str]:
         """The best translation of each line, read whole; with `unknown` it may hold unknown words.

@@ -258,6 +258,41 @@ def test_a_packaged_system_translates_outside_of_any_project(run, tmp_path, monk
     assert len(said.out.splitlines()) == 4
 
 
+def test_samples_depend_on_seed_line_number_and_line_alone(run, project):
+    def sample(*more, given=TEXT):
+        said = run("translate", "--system", SYSTEM, "--sample", "3", *more, given=given)
+        assert said.status == 0, said.err
+        return [row.split("\t") for row in said.out.split("\n")[:-1]]
+
+    rows = sample()
+    assert [int(number) for number, _, _ in rows] == [1 + index // 3 for index in range(3 * len(LINES))]
+    assert len({text for _, _, text in rows[:3]}) > 1
+    assert rows == sample("--seed", "1")
+    assert rows != sample("--seed", "2")
+    assert rows[:3] == sample(given=LINES[0] + "\n")
+    assert rows[6:9] == sample(given="x\n\n" + LINES[2] + "\n")[6:9]
+    assert ["2", "0.0000", ""] in rows
+    best = run("translate", "--system", SYSTEM, "--beam", "1", "le chat noir").out
+    assert sample("--temperature", "0.0001", given="le chat noir")[0][2] + "\n" == best
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--temperature", "0"], "--temperature: must be positive and finite, got 0.0; expected a number such as 0.7"),
+        (
+            ["--temperature", "nan"],
+            "--temperature: must be positive and finite, got nan; expected a number such as 0.7",
+        ),
+        (["--n-best", "2"], "--sample: must stand without --n-best, got both; expected one of the two"),
+        (["--beam", "2"], "--sample: must stand without --beam, got both; expected one of the two"),
+    ],
+)
+def test_options_that_do_not_fit_samples(run, project, options, said):
+    found = run("translate", "--system", SYSTEM, "--sample", "2", *options, "le chat")
+    assert (found.status, found.out, found.err) == (1, "", f"error: {said}\n")
+
+
 def test_several_systems_translate_together(run, project):
     other = systems.lay_out(project, "rnn_encdec")
     [alone, another] = (run("translate", "--system", name, "--scores", given=TEXT).out for name in (SYSTEM, other))

@@ -1,0 +1,71 @@
+"""Random translations: each piece is drawn with the probability that the model gives it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from pipeline import ids
+from pipeline.decoding.search import Hypothesis, choose_pieces, forbidden
+from pipeline.models import interface
+from pipeline.seeding import generator
+
+
+def draws(seed: int, line: int, sample: int, length: int) -> np.ndarray:
+    """The random numbers of one translation, one a piece, in [0, 1): a function of the arguments alone.
+
+    They are multiples of 2^-32, so that a product with a sum of probabilities is less than this sum.
+    """
+    return generator(seed, "sample", line, sample).integers(2**32, size=length) / 2**32
+
+
+@torch.inference_mode()
+def decode(
+    model: interface.Model,
+    source: Tensor,
+    uniform: Sequence[np.ndarray],
+    *,
+    temperature: float,
+    unknown: bool = False,
+) -> list[Hypothesis]:
+    """One translation of each sentence and its log P in nats, at temperature 1; with `unknown` it may hold UNK.
+
+    Step t of row b takes the first piece at which the sum of the probabilities exceeds `uniform[b][t]`. A sentence ends
+    at its EOS, or without one after as many pieces, EOS counted, as there are numbers. Probabilities are those of
+    logits / temperature: less than 1 favours likely pieces. The caller has put the model into `eval()`.
+
+    Shapes: source (B, S), each row ending with EOS and padded with PAD; `uniform` holds B arrays.
+    """
+    limits = torch.tensor([len(own) for own in uniform])
+    drawn = torch.zeros(len(uniform), int(limits.max()), dtype=torch.float64)
+    for row, own in enumerate(uniform):
+        drawn[row, : len(own)] = torch.from_numpy(own)
+    device, never = source.device, forbidden(unknown=unknown)
+    limits, drawn = limits.to(device), drawn.to(device)
+    sentence = (limits > 0).nonzero().flatten()  # (N,) the sentence of each row
+    written = torch.full((len(source), drawn.shape[1]), ids.EOS, device=device)
+    total = torch.zeros(len(source), dtype=torch.float64, device=device)
+    if not len(sentence):
+        return [Hypothesis([], 0.0) for _ in uniform]
+    with interface.prepacking(model):
+        state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
+        while len(sentence):
+            hidden, state = model.step(state, tokens)
+            numbers = drawn[sentence, length]
+
+            def draw(logits: Tensor, rows: slice, numbers: Tensor = numbers) -> tuple[Tensor, Tensor]:
+                log_p = torch.log_softmax(logits, dim=1).double()
+                sums = torch.softmax(log_p / temperature, dim=1).cumsum(dim=1)
+                pieces = torch.searchsorted(sums, (numbers[rows] * sums[:, -1])[:, None], right=True)
+                return pieces[:, 0], log_p.gather(1, pieces)[:, 0]
+
+            tokens, log_p = choose_pieces(model, hidden, draw, never)
+            written[sentence, length] = tokens
+            total[sentence] += log_p
+            length += 1
+            alive = ((tokens != ids.EOS) & (length < limits[sentence])).nonzero().flatten()
+            if len(alive) < len(sentence):
+                state, tokens, sentence = state.select(alive, alive), tokens[alive], sentence[alive]
+    pieces = [line[: line.index(ids.EOS)] if ids.EOS in line else line for line in written.tolist()]
+    return [Hypothesis(line, log_p) for line, log_p in zip(pieces, total.tolist(), strict=True)]
