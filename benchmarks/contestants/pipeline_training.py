@@ -44,6 +44,7 @@ learning = Learning.model_validate(
         "schedule": {"kind": "linear", "peak_rate": given.peak_rate or SMALL_RATE, "warmup": given.warm_up_rate or 1},
         "label_smoothing": given.label_smoothing,
         "smoothing_spread": "all",
+        "r_drop": 0.0,
         "clip": 1.0,
         "precision": given.precision,
     }

@@ -121,6 +121,7 @@ def learning_of(peak_rate: float, batch_size: int) -> Learning:
             "schedule": {"kind": "inverse_sqrt", "peak_rate": peak_rate, "warmup": WARMUP},
             "label_smoothing": 0.0,
             "smoothing_spread": "all",
+            "r_drop": 0.0,
             "clip": 1.0,
             "precision": "fp32",
         }

@@ -34,6 +34,12 @@ class Batch(NamedTuple):
         """A copy in pinned memory, from which a GPU reads without the CPU."""
         return self.map(Tensor.pin_memory)
 
+    def twice(self) -> "Batch":
+        """The batch and a copy of it behind: (2 B, S) and so on; `pairs` are those of one copy."""
+        source, target_input, target_output = (torch.cat((one, one)) for one in self[:3])
+        non_padding = torch.cat((self.non_padding, self.non_padding + self.target_output.numel()))
+        return Batch(source, target_input, target_output, non_padding, self.pairs)
+
     def map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
         """The batch with `function` applied to each tensor."""
         source, target_input, target_output, non_padding, pairs = self

@@ -1,6 +1,6 @@
 """Where a layer's arithmetic is chosen: our kernel if it is quicker on this device and dtype, torch's own otherwise.
 
-All kernels but that of cross-entropy are for CPUs. Beside each is its twin in plain torch, `plain_...`, and a test that
+All kernels but those of the losses are for CPUs. Beside each is its twin in plain torch, `plain_...`, and a test that
 the two agree in values and gradients. Code outside this room imports this module alone.
 """
 
@@ -15,6 +15,7 @@ from pipeline.kernels.cross_entropy import SmoothedCrossEntropy
 from pipeline.kernels.dropout import MaskedDropout, draw_mask
 from pipeline.kernels.linear import Bf16Linear
 from pipeline.kernels.prepacked import can_prepack, prepacked_linear
+from pipeline.kernels.r_drop import RDropLoss
 
 LinearMap = Callable[[Tensor], Tensor]
 
@@ -73,3 +74,11 @@ def cross_entropy(logits: Tensor, targets: Tensor, gold: float, other: float, pa
     Shapes: logits (N, V), targets (N,) -> scalar, fp32.
     """
     return SmoothedCrossEntropy.apply(logits, targets, gold, other, padding)
+
+
+def r_drop(logits: Tensor, targets: Tensor, gold: float, other: float, padding: float, weight: float) -> Tensor:
+    """Cross-entropy of two passes with different dropout, and the divergence between them; see `RDropLoss`.
+
+    Shapes: logits (2, N, V), targets (N,) -> scalar, fp32.
+    """
+    return RDropLoss.apply(logits, targets, gold, other, padding, weight)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, PositiveFloat
+from pydantic import Field, NonNegativeFloat, PositiveFloat
 
 from pipeline.encoding.budget import Batches
 from pipeline.params import Section
@@ -16,6 +16,9 @@ class Learning(Section):
 
     `clip` is the maximum norm of the gradient of the mean loss per token; null turns clipping off.
 
+    `r_drop` is the weight of the divergence between two passes of each sentence, which differ in dropout (R-Drop, see
+    `r_drop_loss`). With 0 there is one pass; two take about twice the time and memory.
+
     `precision` is that of matrix products; `auto` is bf16 if the machine has instructions for it, else fp32.
     """
 
@@ -24,5 +27,6 @@ class Learning(Section):
     schedule: Schedule
     label_smoothing: Annotated[float, Field(ge=0, lt=1)]
     smoothing_spread: Spread
+    r_drop: NonNegativeFloat
     clip: PositiveFloat | None
     precision: Literal["auto", "fp32", "bf16"]

@@ -16,7 +16,7 @@ from pipeline.models.interface import Model
 from pipeline.seeding import seed_for
 from pipeline.training.gradients import nothing, taken, tree_sum
 from pipeline.training.learning import Learning
-from pipeline.training.loss import smoothed_cross_entropy
+from pipeline.training.loss import r_drop_loss, smoothed_cross_entropy
 from pipeline.training.ranks import Ranks
 
 # Target positions projected to logits at a time. On a CPU, 8,000 logits for each are 16 MB of bf16. A GPU needs larger
@@ -127,22 +127,33 @@ def forward_backward(model: Model, batch: Batch, learning: Learning, tokens: int
     """The micro-batch's summed training loss in nats, divided by `tokens`; its gradient is added to the weights' own.
 
     Logits are computed in blocks, each taken back to the projection's input before the next: all of them at once would
-    need more memory than everything else together.
+    need more memory than everything else together. With R-Drop every sentence passes twice (C = 2, else 1).
     """
-    device, smoothing, spread = batch.source.device, learning.label_smoothing, learning.smoothing_spread
+    device, copies = batch.source.device, 2 if learning.r_drop else 1
     with autocast(learning.precision, device):
-        hidden, targets = unpadded_hidden(model, batch)
-    rows = LOGIT_ROWS[device.type]
-    parts = [part.requires_grad_() for part in torch.split(hidden.detach(), rows)]
+        hidden, targets = unpadded_hidden(model, batch.twice() if learning.r_drop else batch)
+    rows, targets = LOGIT_ROWS[device.type] // copies, targets[: len(targets) // copies]
+    passes = hidden.detach().view(copies, len(targets), -1)  # (C, N, D)
+    parts = [part.requires_grad_() for part in torch.split(passes, rows, dim=1)]
     loss = torch.zeros((), device=device)
     for part, gold in zip(parts, torch.split(targets, rows), strict=True):
         with autocast(learning.precision, device):
-            logits = model.logits(part)
-        block_loss = smoothed_cross_entropy(logits, gold, smoothing=smoothing, spread=spread) / tokens
+            logits = model.logits(part.flatten(0, 1))
+        block_loss = training_loss(logits, gold, learning) / tokens
         torch.autograd.backward(block_loss)
         loss += block_loss.detach()
-    torch.autograd.backward(hidden, torch.cat([part.grad for part in parts if part.grad is not None]))
+    gradient = torch.cat([part.grad for part in parts if part.grad is not None], dim=1)
+    torch.autograd.backward(hidden, gradient.flatten(0, 1))
     return loss
+
+
+def training_loss(logits: Tensor, targets: Tensor, learning: Learning) -> Tensor:
+    """The loss that a section chooses, summed over tokens: (C N, V), (N,) -> scalar."""
+    smoothing, spread = learning.label_smoothing, learning.smoothing_spread
+    if not learning.r_drop:
+        return smoothed_cross_entropy(logits, targets, smoothing=smoothing, spread=spread)
+    passes = logits.view(2, len(targets), -1)
+    return r_drop_loss(passes, targets, smoothing=smoothing, spread=spread, weight=learning.r_drop)
 
 
 def unpadded_hidden(model: Model, batch: Batch) -> tuple[Tensor, Tensor]:

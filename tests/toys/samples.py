@@ -31,6 +31,7 @@ LEARNING: dict[str, Any] = {
     "schedule": {"kind": "constant", "learning_rate": 1e-3},
     "label_smoothing": 0.1,
     "smoothing_spread": "all",
+    "r_drop": 0.0,
     "clip": 1.0,
     "precision": "fp32",
 }

@@ -25,6 +25,7 @@ LEARNING = Learning.model_validate(
         "schedule": {"kind": "constant", "learning_rate": 1e-3},
         "label_smoothing": 0.1,
         "smoothing_spread": "others",
+        "r_drop": 0.0,
         "clip": 1.0,
         "precision": "fp32",
     }
@@ -55,18 +56,20 @@ def network(request):
     return networks.build(name, **rates, **changed).to(META)
 
 
-def test_an_update(network, monkeypatch):
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+def test_an_update(network, r_drop, monkeypatch):
     monkeypatch.setitem(loop.LOGIT_ROWS, "meta", 8)
     monkeypatch.setattr(loop, "autocast", lambda precision, device: nullcontext())  # torch has none for `meta`
-    optimizer = LEARNING.optimizer.build(network)
+    learning = LEARNING.model_copy(update={"r_drop": r_drop})
+    optimizer = learning.optimizer.build(network)
     gold = networks.TARGET.roll(-1, dims=1)
     pairs = Batch(networks.SOURCE, networks.TARGET, gold, torch.arange(gold.numel()), pairs=None)
     network.train()
     with OneDevice():
-        _, (loss, *gradients) = loop.loss_and_gradients(network, {0: pairs, 1: pairs}, LEARNING, 9, lambda index: index)
+        _, (loss, *gradients) = loop.loss_and_gradients(network, {0: pairs, 1: pairs}, learning, 9, lambda index: index)
         for weight, gradient in zip(network.parameters(), gradients, strict=True):
             weight.grad = gradient
-        norm = torch.nn.utils.clip_grad_norm_(network.parameters(), LEARNING.clip)
+        norm = torch.nn.utils.clip_grad_norm_(network.parameters(), learning.clip)
         optimizer.step()
     assert {one.device for one in (loss, norm, *gradients)} == {META}
 

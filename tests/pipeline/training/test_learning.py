@@ -15,6 +15,7 @@ def faults(tmp_path, **lines):
         "schedule": "{kind: constant, learning_rate: 1e-3}",
         "label_smoothing": "0.1",
         "smoothing_spread": "others",
+        "r_drop": "0.0",
         "clip": "1.0",
         "precision": "bf16",
     }
@@ -31,6 +32,7 @@ def test_faults_are_named(tmp_path):
         "schedule": "{kind: noamm, factor: 1.0, warmup: 4000}",
         "label_smoothing": "1.0",
         "smoothing_spread": "other",
+        "r_drop": "-1.0",
         "clip": "0.0",
         "precision": "fp16",
     }
@@ -42,6 +44,7 @@ def test_faults_are_named(tmp_path):
         "schedule.kind: unknown choice, got 'noamm'; nearest is 'noam'",
         "label_smoothing: should be less than 1, got 1.0",
         "smoothing_spread: should be 'all' or 'others', got 'other'",
+        "r_drop: should be greater than or equal to 0, got -1.0",
         "clip: should be greater than 0, got 0.0",
         "precision: should be 'auto', 'fp32' or 'bf16', got 'fp16'",
     ]

@@ -105,6 +105,50 @@ def test_rows_scored_at_a_time_change_nothing(name, precision, rows, monkeypatch
         assert (weight.grad - other.grad).norm() <= near * other.grad.norm() + 1e-6, which
 
 
+@pytest.mark.parametrize("rows", [2, 10, 4096])
+@pytest.mark.parametrize(("name", "precision"), [("transformer_prenorm", "bf16"), ("transformer_postnorm", "fp32")])
+def test_r_drop_is_two_passes_and_their_divergence(name, precision, rows, monkeypatch):
+    """Loss and gradient are those of two plain passes with their own masks, by torch's losses."""
+    rates = {key: 0.2 for key in networks.arch(name) if "dropout" in key}
+    model, plain = networks.build(name, **rates).train(), networks.build(name, **rates).train()
+    given, learning = batch(*range(8)), samples.learning(precision=precision, r_drop=3.0)
+    monkeypatch.setitem(loop.LOGIT_ROWS, "cpu", rows)
+    torch.manual_seed(5)
+    found = loop.forward_backward(model, given, learning, 7)
+    torch.manual_seed(5)
+    source, target = (torch.cat((side, side)) for side in (given.source, given.target_input))
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        logits = plain.logits(plain.hidden(source, target))
+    real = given.target_output != ids.PAD
+    first, second = (one[real].float() for one in logits.chunk(2))
+    assert not torch.equal(first, second)
+    gold = given.target_output[real]
+    entropies = [
+        nn.functional.cross_entropy(one, gold, label_smoothing=0.1, reduction="sum") for one in (first, second)
+    ]
+    p, q = first.log_softmax(dim=1), second.log_softmax(dim=1)
+    divergence = nn.functional.kl_div(p, q, log_target=True, reduction="sum")
+    divergence = divergence + nn.functional.kl_div(q, p, log_target=True, reduction="sum")
+    expected = (sum(entropies) / 2 + 3.0 / 4 * divergence) / 7
+    expected.backward()
+    near = 0.05 if precision == "bf16" else 1e-4
+    assert found.item() == pytest.approx(expected.item(), rel=near)
+    for (which, weight), other in zip(model.named_parameters(), plain.parameters(), strict=True):
+        assert (weight.grad - other.grad).norm() <= near * other.grad.norm() + 1e-6, which
+
+
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_r_drop_without_dropout_is_one_pass(name):
+    once, twice, given = networks.build(name), networks.build(name), batch(*range(8))
+    losses = [
+        loop.forward_backward(model.train(), given, samples.learning(r_drop=weight), 7)
+        for model, weight in ((once, 0.0), (twice, 5.0))
+    ]
+    assert losses[0].item() == pytest.approx(losses[1].item(), rel=1e-5)
+    for weight, other in zip(once.parameters(), twice.parameters(), strict=True):
+        torch.testing.assert_close(weight.grad, other.grad, rtol=1e-3, atol=1e-5)
+
+
 FIRST = "micro-batch 0 (training pairs 0)"
 
 

@@ -1,0 +1,73 @@
+"""The loss of R-Drop and its gradient, computed together, in blocks that fit the processor's cache."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from pipeline import ids
+from pipeline.kernels.cross_entropy import plain_cross_entropy
+
+BLOCK_ROWS = 64  # of each pass, computed at a time on a CPU
+
+
+class RDropLoss(torch.autograd.Function):
+    """Half the cross-entropy of both passes, plus weight / 4 times (KL(P1 || P2) + KL(P2 || P1)), summed over the rows.
+
+    The gradient is saved in the precision of the logits: there is no other copy of them.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits: Tensor, targets: Tensor, gold: float, other: float, padding: float, weight: float
+    ) -> Tensor:
+        gradient = torch.empty_like(logits)
+        total = torch.zeros((), device=logits.device)
+        size = BLOCK_ROWS if logits.device.type == "cpu" else len(targets)
+        for begin in range(0, len(targets), size):
+            rows = slice(begin, begin + size)
+            total += block_loss(
+                logits[:, rows], targets[rows, None], (gold, other, padding), weight / 4, gradient[:, rows]
+            )
+        ctx.save_for_backward(gradient)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        """The saved gradient, scaled in place; safe, as torch refuses a second backward through the same graph."""
+        (gradient,) = ctx.saved_tensors
+        return gradient.mul_(grads[0]), None, None, None, None, None
+
+
+def plain_r_drop(logits: Tensor, targets: Tensor, gold: float, other: float, padding: float, weight: float) -> Tensor:
+    """The twin of `RDropLoss`."""
+    log_p = logits.float().log_softmax(dim=2)
+    divergence = ((log_p[0].exp() - log_p[1].exp()) * (log_p[0] - log_p[1])).sum()
+    entropies = [plain_cross_entropy(one, targets, gold, other, padding) for one in logits]
+    return (entropies[0] + entropies[1]) / 2 + weight / 4 * divergence
+
+
+def block_loss(
+    logits: Tensor, targets: Tensor, q: tuple[float, float, float], share: float, gradient: Tensor
+) -> Tensor:
+    """The loss of a block of rows; writes its gradient: (2, N, V), (N, 1), (2, N, V) -> scalar.
+
+    With d = log p1 - log p2, both divergences together are the sum of (p1 - p2) d. Their gradient by the logits of the
+    first pass is p1 (d - sum p1 d) + p1 - p2; of the second the same with the passes exchanged.
+    """
+    gold, other, padding = q
+    log_p = logits.float().log_softmax(dim=2)
+    p = log_p.exp()
+    loss = (other - gold) * (log_p[0].gather(1, targets).sum() + log_p[1].gather(1, targets).sum())
+    if other:
+        loss -= other * log_p.sum() + (padding - other) * log_p[:, :, ids.PAD].sum()
+    d, difference = log_p[0] - log_p[1], p[0] - p[1]
+    divergence = torch.dot(d.flatten(), difference.flatten())
+    for one, sign, out in ((p[0], 1.0, gradient[0]), (p[1], -1.0, gradient[1])):
+        mean = torch.linalg.vecdot(one, d, dim=1)[:, None]  # (N, 1)
+        found = (d - mean).mul_(sign * share).add_(0.5).mul_(one).add_(difference, alpha=sign * share)
+        if other:
+            found -= other / 2
+            found[:, ids.PAD] += (other - padding) / 2
+        out.copy_(found.scatter_add_(1, targets, found.new_full(targets.shape, (other - gold) / 2)))
+    return loss / 2 + share * divergence
