@@ -91,10 +91,9 @@ def translate(
     Given several times, these systems choose each piece together, by the mean of their probabilities; the settings are
     those of the first.
 
-    Columns, if there are several, are separated by tabs and come in this order: line number from 1 (--n-best,
-    --sample), score (--scores, --n-best, --sample), translation, pieces of the source, pieces of the translation
-    (--pieces). A score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard
-    error.
+    Several columns are separated by tabs and come in this order: line number from 1 (--n-best, --sample), score
+    (--scores, --n-best, --sample), translation, pieces of the source, pieces of the translation (--pieces). A score is
+    log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
     load, settings = chosen(system or [], model or [])
     decoding = overridden(settings, beam, length_penalty)
