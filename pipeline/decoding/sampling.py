@@ -56,7 +56,8 @@ def decode(
 
             def draw(logits: Tensor, rows: slice, numbers: Tensor = numbers) -> tuple[Tensor, Tensor]:
                 log_p = torch.log_softmax(logits, dim=1).double()
-                sums = torch.softmax(log_p / temperature, dim=1).cumsum(dim=1)
+                likeliest = log_p.amax(dim=1, keepdim=True)  # subtracted, so that no temperature overflows
+                sums = torch.softmax((log_p - likeliest) / temperature, dim=1).cumsum(dim=1)
                 pieces = torch.searchsorted(sums, (numbers[rows] * sums[:, -1])[:, None], right=True)
                 return pieces[:, 0], log_p.gather(1, pieces)[:, 0]
 

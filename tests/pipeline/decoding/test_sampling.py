@@ -62,10 +62,11 @@ def test_what_no_search_writes_is_never_drawn(drawn, padded, unknown):
     assert (ids.UNK in pieces) == unknown
 
 
-def test_a_cold_sample_is_greedy():
+@pytest.mark.parametrize("temperature", [1e-4, 5e-324])
+def test_a_cold_sample_is_greedy(temperature):
     network = networks.build("transformer_prenorm")
     limits = [6, 5, 4]
-    found = sampling.decode(network, networks.SOURCE, [uniform(1, limit) for limit in limits], temperature=1e-4)
+    found = sampling.decode(network, networks.SOURCE, [uniform(1, limit) for limit in limits], temperature=temperature)
     assert [one.ids for one in found] == greedy.decode(network, networks.SOURCE, limits)
 
 
