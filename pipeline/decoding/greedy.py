@@ -1,6 +1,6 @@
 """Greedy search: the likeliest piece at every step."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -21,17 +21,36 @@ def decode(
 
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
     """
+    never = forbidden(unknown=unknown)
+
+    def likeliest(hidden: Tensor, *_: object) -> Tensor:
+        [pieces] = choose_pieces(model, hidden, argmax, never)
+        return pieces
+
+    return piece_by_piece(model, source, max_lengths, likeliest)
+
+
+def piece_by_piece(
+    model: interface.Model,
+    source: Tensor,
+    max_lengths: Tensor | Sequence[int],
+    choose: Callable[[Tensor, Tensor, int], Tensor],
+) -> list[list[int]]:
+    """One translation of each sentence; see `decode` for where it ends.
+
+    `choose(hidden, sentence, length)` gives the next piece of each row: what the output projection reads (N, D), the
+    sentence of each row (N,), and how many pieces each already has -> (N,).
+    """
     limits = torch.as_tensor(max_lengths, device=source.device)
     sentence = (limits > 0).nonzero().flatten()  # (N,) the sentence of each row
     if len(sentence) == 0:
         return [[] for _ in range(len(source))]
-    never = forbidden(unknown=unknown)
     written = torch.full((len(source), int(limits.max())), ids.EOS, device=source.device)
     with interface.prepacking(model):
         state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
         while len(sentence):
             hidden, state = model.step(state, tokens)
-            [tokens] = choose_pieces(model, hidden, argmax, never)
+            tokens = choose(hidden, sentence, length)
             written[sentence, length] = tokens
             length += 1
             alive = ((tokens != ids.EOS) & (length < limits[sentence])).nonzero().flatten()

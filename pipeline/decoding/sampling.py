@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline import ids
+from pipeline.decoding.greedy import piece_by_piece
 from pipeline.decoding.search import Hypothesis, choose_pieces, forbidden
 from pipeline.models import interface
 from pipeline.seeding import generator
@@ -37,36 +37,26 @@ def decode(
 
     Shapes: source (B, S), each row ending with EOS and padded with PAD; `uniform` holds B arrays.
     """
-    limits = torch.tensor([len(own) for own in uniform])
-    drawn = torch.zeros(len(uniform), int(limits.max()), dtype=torch.float64)
+    device, never = source.device, forbidden(unknown=unknown)
+    limits = [len(own) for own in uniform]
+    drawn = torch.zeros(len(uniform), max(limits), dtype=torch.float64)
     for row, own in enumerate(uniform):
         drawn[row, : len(own)] = torch.from_numpy(own)
-    device, never = source.device, forbidden(unknown=unknown)
-    limits, drawn = limits.to(device), drawn.to(device)
-    sentence = (limits > 0).nonzero().flatten()  # (N,) the sentence of each row
-    written = torch.full((len(source), drawn.shape[1]), ids.EOS, device=device)
-    total = torch.zeros(len(source), dtype=torch.float64, device=device)
-    if not len(sentence):
-        return [Hypothesis([], 0.0) for _ in uniform]
-    with interface.prepacking(model):
-        state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
-        while len(sentence):
-            hidden, state = model.step(state, tokens)
-            numbers = drawn[sentence, length]
+    drawn, total = drawn.to(device), torch.zeros(len(source), dtype=torch.float64, device=device)
 
-            def draw(logits: Tensor, rows: slice, numbers: Tensor = numbers) -> tuple[Tensor, Tensor]:
-                log_p = torch.log_softmax(logits, dim=1).double()
-                likeliest = log_p.amax(dim=1, keepdim=True)  # subtracted, so that no temperature overflows
-                sums = torch.softmax((log_p - likeliest) / temperature, dim=1).cumsum(dim=1)
-                pieces = torch.searchsorted(sums, (numbers[rows] * sums[:, -1])[:, None], right=True)
-                return pieces[:, 0], log_p.gather(1, pieces)[:, 0]
+    def draw(hidden: Tensor, sentence: Tensor, length: int) -> Tensor:
+        numbers = drawn[sentence, length]
 
-            tokens, log_p = choose_pieces(model, hidden, draw, never)
-            written[sentence, length] = tokens
-            total[sentence] += log_p
-            length += 1
-            alive = ((tokens != ids.EOS) & (length < limits[sentence])).nonzero().flatten()
-            if len(alive) < len(sentence):
-                state, tokens, sentence = state.select(alive, alive), tokens[alive], sentence[alive]
-    pieces = [line[: line.index(ids.EOS)] if ids.EOS in line else line for line in written.tolist()]
-    return [Hypothesis(line, log_p) for line, log_p in zip(pieces, total.tolist(), strict=True)]
+        def chooser(logits: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
+            log_p = torch.log_softmax(logits, dim=1).double()
+            likeliest = log_p.amax(dim=1, keepdim=True)  # subtracted, so that no temperature overflows
+            sums = torch.softmax((log_p - likeliest) / temperature, dim=1).cumsum(dim=1)
+            pieces = torch.searchsorted(sums, (numbers[rows] * sums[:, -1])[:, None], right=True)
+            return pieces[:, 0], log_p.gather(1, pieces)[:, 0]
+
+        pieces, log_p = choose_pieces(model, hidden, chooser, never)
+        total[sentence] += log_p
+        return pieces
+
+    found = piece_by_piece(model, source, limits, draw)
+    return [Hypothesis(pieces, log_p) for pieces, log_p in zip(found, total.tolist(), strict=True)]

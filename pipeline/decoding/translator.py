@@ -159,8 +159,7 @@ class Translator:
 
     def search(self, sources: Sequence[Source], decoding: Decoding, number: int = 1) -> list[list[Hypothesis]]:
         """The `number` best translations of each source, the best first; the same whatever the other sources are."""
-        unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)
-        with InvariantSearch(self.model, decoding, self.where, unknown=unknown, threads=threads) as searcher:
+        with self.searcher(decoding) as searcher:
             return searcher.search([source.ids for source in sources], number)
 
     def sample(
@@ -176,10 +175,14 @@ class Translator:
             for line, source in enumerate(sources, first)
             for k in range(number)
         ]
-        unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)
-        with InvariantSearch(self.model, decoding, self.where, unknown=unknown, threads=threads) as searcher:
+        with self.searcher(decoding) as searcher:
             found = searcher.sample(repeated, uniform, temperature)
         return [found[begin : begin + number] for begin in range(0, len(found), number)]
+
+    def searcher(self, decoding: Decoding) -> InvariantSearch:
+        """A search in which no source changes what another gives, on all threads, up to `MAX_SEARCHES`."""
+        unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)
+        return InvariantSearch(self.model, decoding, self.where, unknown=unknown, threads=threads)
 
     def translate(self, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool) -> list[str]:
         """The best translation of each line, read whole; with `unknown` it may hold unknown words.
