@@ -14,6 +14,8 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from functools import partial
 from typing import Self, TypeVar
 
 import numpy as np
@@ -31,6 +33,7 @@ from pipeline.encoding.padding import pad
 from pipeline.models.interface import Model, prepacking
 
 R = TypeVar("R")
+T = TypeVar("T")
 
 MULTIPLE = 16  # positions: more padding, but larger batches, than with 8
 
@@ -66,9 +69,16 @@ class InvariantSearch:
         self.local.model = self.networks.get()
         self.local.prepacking = prepacking(self.local.model)
         self.local.prepacking.__enter__()  # for as long as the thread lives: each matrix is rearranged once
-        if self.has_others:
-            self.local.products = RowwiseProducts()
-            self.local.products.__enter__()
+        self.local.products = RowwiseProducts() if self.has_others else nullcontext()
+
+    def computed(self, function: Callable[[T], R], given: T) -> R:
+        """What `function` gives, with this thread's products.
+
+        A thread that ended with the mode still entered would have to release a Python object after its last Python
+        instruction; while the program ends, too, that aborts it.
+        """
+        with self.local.products:
+            return function(given)
 
     def search(self, sources: Sequence[Sequence[int]], number: int) -> list[list[Hypothesis]]:
         """The `number` best translations of each source, the best first; an empty one for an empty source."""
@@ -110,7 +120,7 @@ class InvariantSearch:
     def by_batch(self, function: Callable[[list[int]], list[R]], lengths: Sequence[int]) -> dict[int, R]:
         """What `function` gives for the sources of each batch, by the index of the source; the threads share them."""
         todo = list(self.batches(lengths))
-        pairs = zip(todo, self.pool.map(function, todo), strict=True)
+        pairs = zip(todo, self.pool.map(partial(self.computed, function), todo), strict=True)
         return {index: one for batch, found in pairs for index, one in zip(batch, found, strict=True)}
 
     def constrained(
@@ -118,11 +128,11 @@ class InvariantSearch:
     ) -> list[Hypothesis]:
         """The `number` best translations of a source that hold all terms; see `constrained.decode`."""
 
-        def search() -> list[Hypothesis]:
+        def search(required: Sequence[Sequence[int]]) -> list[Hypothesis]:
             return constrained.decode(
                 self.local.model,
                 source,
-                terms,
+                required,
                 self.decoding,
                 self.device,
                 number,
@@ -130,7 +140,7 @@ class InvariantSearch:
                 unknown=self.unknown,
             )
 
-        return self.pool.submit(search).result()
+        return self.pool.submit(self.computed, search, terms).result()
 
     def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
         """Indices of sources that are padded alike, the longest first, in batches within the budget for all threads."""

@@ -44,3 +44,12 @@ def test_batches_are_padded_alike_and_within_the_budget():
         assert len(batch) == 1 or len(batch) * length <= DECODING.tokens_per_batch
     assert [len(batch) for batch in batches][:4] == [1, 1, 1, 3]  # the two of 32 positions: one for each thread
     assert [lengths[index] for index in batches[3]] == [3, 3, 5]
+
+
+def test_no_thread_keeps_a_mode_of_torch():
+    """It would release a Python object after its last instruction, and abort a program that ends at that moment."""
+    with InvariantSearch(networks.build("rnnsearch"), DECODING, CPU, unknown=False) as searcher:
+        assert searcher.has_others
+        searcher.search([[4, 5], [6] * 20], 1)
+        searcher.constrained([4, 5], [[7]], 1, [])
+        assert searcher.pool.submit(torch._C._len_torch_function_stack).result() == 0
