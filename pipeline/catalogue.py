@@ -21,7 +21,7 @@ from pipeline.models import interface
 from pipeline.params import DEFAULT, PATH, Node, ParamsError, Section, fields, nearest, partial, read_yaml
 from pipeline.preparation.cleaning import Cleaning
 from pipeline.preparation.splits import Decontamination, Splitting, check_shares
-from pipeline.system import Build, Name, corpus_file
+from pipeline.system import AXES, Build, Distillation, Name, corpus_file
 from pipeline.training.learning import Learning
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.words import Words
@@ -48,6 +48,7 @@ class Params(Section):
     build: Build
     clean: Cleaning
     split: Decontamination
+    distill: Distillation
     training: dict[Name, CorpusTraining]  # type: ignore[valid-type]
     vocabularies: dict[Name, Annotated[Subwords | Words, Field(discriminator="kind")]]
     average: dict[Name, Averaging]
@@ -80,7 +81,10 @@ def check() -> None:
         except ParamsError as error:
             found.append(str(error))
     project = Project(params, corpora)
-    kinds: tuple[Faults, ...] = shape_faults, merged_faults, choice_faults, share_faults, local_faults, average_faults
+    kinds: tuple[Faults, ...] = (
+        *(shape_faults, merged_faults, choice_faults, teacher_faults),
+        *(share_faults, local_faults, average_faults),
+    )
     found += [line for faults in kinds for line in faults(project)]
     if found:
         raise ParamsError("\n".join(dict.fromkeys(found)))
@@ -209,6 +213,27 @@ def choice_faults(project: Project) -> Iterator[str]:
                 yield f"{PATH}: build.sizes: unknown size of {model}, got {name!r}{nearest(name, map(str, known))}"
             elif (mapping(sizes_of, model, DEFAULT) | mapping(known, name)).get("tied_embeddings") == "all":
                 yield from tie_faults(f"{model} {name}", build.vocabularies, vocabularies)
+
+
+def teacher_faults(project: Project) -> Iterator[str]:
+    """Teachers and taught corpora that `build` does not choose, and teachers that would wait for themselves."""
+    build, node = chosen(project), project.params.get("distill")
+    if not build or any(Distillation.faults(node, "distill")):
+        return
+    teachers = Distillation.model_validate(node).teachers
+    for taught, teacher in teachers.items():
+        where = f"{PATH}: distill.teachers.{taught}"
+        if taught not in build.corpora:
+            yield f"{where}: not in build.corpora, got {taught!r}{nearest(taught, build.corpora)}"
+        for section, axis in AXES.items():
+            name, chosen_names = getattr(teacher, axis), getattr(build, section)
+            if name not in chosen_names:
+                yield f"{where}.{axis}: not in build.{section}, got {name!r}{nearest(name, chosen_names)}"
+        line = [taught]
+        while line[-1] in teachers and len(line) <= len(teachers):
+            line.append(teachers[line[-1]].corpus)
+        if taught in line[1:]:
+            yield f"{where}: its teacher is trained on {taught!r} in the end; expected a teacher from another corpus"
 
 
 def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any]) -> Iterator[str]:

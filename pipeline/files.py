@@ -364,8 +364,9 @@ def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
 
 def not_parallel(source: Path, target: Path) -> DataError:
     """The error for two files that should have the same number of lines."""
+    other = target.name if target.parent == source.parent else target
     return DataError(
-        f"{source} has {count_lines(source)} lines, {target.name} {count_lines(target)}: the two files must be parallel"
+        f"{source} has {count_lines(source)} lines, {other} {count_lines(target)}: the two files must be parallel"
     )
 
 

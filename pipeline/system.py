@@ -118,6 +118,16 @@ def split_folder(corpus: str) -> Path:
     return Path("data/split", corpus)
 
 
+def targets_folder(corpus: str) -> Path:
+    """Which target sentences a corpus is trained on: its own, and those of a teacher if it has one."""
+    return Path("data/targets", corpus)
+
+
+def distilled_folder(corpus: str) -> Path:
+    """A teacher's translations of the training part of a corpus."""
+    return targets_folder(corpus) / "distilled"
+
+
 def vocabulary_folder(corpus: str, vocabulary: str) -> Path:
     """A vocabulary trained on a corpus."""
     return Path("data/vocabulary", f"{corpus}-{vocabulary}")
@@ -151,3 +161,26 @@ class Build(Section):
         """Every system chosen, in the order of the lists."""
         lists = self.corpora, self.vocabularies, self.models, self.sizes
         return [System(*names) for names in itertools.product(*lists)]
+
+
+class Teacher(Section):
+    """A system whose translations other systems are trained on."""
+
+    corpus: Name
+    vocabulary: Name
+    model: Name
+    size: Name
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        return System(self.corpus, self.vocabulary, self.model, self.size)
+
+
+class Distillation(Section):
+    """Section `distill`: corpora whose training part gets its target sentences from a teacher.
+
+    Source: Kim and Rush 2016, sequence-level knowledge distillation.
+    """
+
+    teachers: dict[Name, Teacher]

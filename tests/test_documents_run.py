@@ -57,7 +57,7 @@ def replace_commands(path: Path) -> None:
     """Have every stage of a dvc.yaml write its outputs, and do nothing else."""
     yaml = YAML()
     document = yaml.load(path)
-    stages = document["stages"].values()
+    stages = [stage.get("do", stage) for stage in document["stages"].values()]
     read = {dep for stage in stages for dep in paths(stage, "deps")}
     for stage in stages:
         outs = paths(stage, "outs", "metrics", "plots")

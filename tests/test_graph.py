@@ -1,8 +1,10 @@
 """dvc.yaml tells the truth: deps and params are exactly what a stage imports and reads; and imports point down."""
 
 import ast
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,7 @@ from gto.constants import assert_name_is_valid
 from ruamel.yaml import YAML
 
 from pipeline import fingerprint
+from pipeline.system import System
 
 ROOT = Path(__file__).parents[1]
 TRACKED = ("database", "deadline", "location", "notes", "recorded", "registry", "runs", "server", "store", "views")
@@ -153,23 +156,44 @@ def modules(*folders: str) -> list[Path]:
     return sorted(p for folder in folders for p in ROOT.glob(f"{folder}/**/*.py") if has_code(p))
 
 
-def instances() -> dict[str, dict[str, object]]:
+def instances(root: Path) -> dict[str, dict[str, object]]:
     """Stage name -> {item of its matrix, or "": the stage}."""
     found = defaultdict(dict)
-    for stage in Repo(ROOT).index.stages:
-        stage_name, _, item = stage.addressing.partition("@")
+    for stage in Repo(root).index.stages:
+        stage_name, _, item = stage.name.partition("@")
         found[stage_name][item] = stage
     return found
 
 
-STAGES = instances()
+def with_teacher() -> dict[str, dict[str, object]]:
+    """The same of a project in which a corpus has a teacher; a fresh project has none."""
+    yaml = YAML()
+    params = yaml.load(ROOT / "params.yaml")
+    lists = {"vocabulary": "vocabularies", "model": "models", "size": "sizes"}
+    teacher = {axis: params["build"][key][0] for axis, key in lists.items()}
+    params["build"]["corpora"] = [TEACHER, TAUGHT]
+    params["distill"]["teachers"] = {TAUGHT: {"corpus": TEACHER, **teacher}}
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(ROOT / "dvc.yaml", folder)
+        shutil.copytree(ROOT / "corpora", Path(folder, "corpora"))
+        yaml.dump(params, Path(folder, "params.yaml"))
+        Repo.init(folder, no_scm=True).close()
+        return instances(Path(folder))
+
+
 WRITTEN = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
+TEACHER, TAUGHT = "multi30k_de_en", "multi30k_en_de"
+TAUGHT_STAGES = with_teacher()
+STAGES = {**instances(ROOT), "distill": TAUGHT_STAGES["distill"]}
 AXES = {stage: list(about.get("matrix", ())) for stage, about in WRITTEN.items()}
 MODELS = {p for p in ROOT.glob("pipeline/models/*.py") if p.stem not in ("__init__", "interface")}  # chosen or not
 
 
 def axes(stage: str, item: str) -> dict[str, str]:
-    """The value of each axis in the instance `item` of a stage."""
+    """The value of each axis in the instance `item` of a stage; of `distill`, the taught corpus and the teacher's."""
+    if stage == "distill":
+        [teacher] = [dep.def_path for dep in STAGES[stage][item].deps if str(dep.def_path).endswith("/average")]
+        return {**System.parse(teacher.split("/")[1])._asdict(), "corpus": item}
     return dict(zip(AXES[stage], item.split("-"), strict=True)) if item else {}
 
 
@@ -194,6 +218,16 @@ def test_deps_are_the_imported_modules(stage):
         rooms = {*ROOMS, "pipeline/models"}
         declared = {dep.def_path for dep in built.deps if str(dep.def_path).endswith(".py") or dep.def_path in rooms}
         assert declared == by_room(shared | (own if finds else set()), stage), built.addressing
+
+
+def test_a_teacher_is_built_before_the_corpus_that_it_teaches_is_encoded():
+    """Both are in one graph, by what they read and write; the teacher's own corpus waits for nobody."""
+    teacher = next(dep for dep in TAUGHT_STAGES["distill"][TAUGHT].deps if str(dep.def_path).endswith("/average"))
+    assert teacher.def_path in {out.def_path for stage in TAUGHT_STAGES["average"].values() for out in stage.outs}
+    [translations] = [out.def_path for out in TAUGHT_STAGES["distill"][TAUGHT].outs]
+    for item, stage in TAUGHT_STAGES["encode"].items():
+        waits = any(str(translations).startswith(f"{dep.def_path}/") for dep in stage.deps)
+        assert waits == item.startswith(f"{TAUGHT}-")
 
 
 def test_style_sheets_and_scripts_are_deps_of_the_report():
@@ -248,8 +282,8 @@ def test_every_packaged_system_is_an_artifact():
 
 @pytest.mark.parametrize("stage", WRITTEN)
 def test_command_is_the_stage_with_its_axes(stage):
-    words = [f"${{item.{axis}}}" for axis in AXES[stage]]
-    assert WRITTEN[stage]["cmd"] == " ".join([f"python -m stages.{stage}", *words])
+    words = ["${key}"] if "foreach" in WRITTEN[stage] else [f"${{item.{axis}}}" for axis in AXES[stage]]
+    assert WRITTEN[stage].get("do", WRITTEN[stage])["cmd"] == " ".join([f"python -m stages.{stage}", *words])
 
 
 def test_one_name_for_one_stage():

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from dvc.repo import Repo
+from ruamel.yaml import YAML
 
 from pipeline import fingerprint
 from tests.toys import dvc_project
@@ -181,6 +182,34 @@ def test_whole_words_go_from_text_to_the_report(copy):
     table = (copy.root / "report/index.md").read_text(encoding="utf-8")
     assert "| BLEU, no unknown |" in table
     assert f"| {known} |" in table
+
+
+def test_a_corpus_with_a_teacher(copy):
+    """The teacher, the translations and what is encoded follow one another; without it all is as it was.
+
+    `encode` reads all of section `distill`; of a corpus that it does not name it writes the same, and nothing follows.
+    """
+    shutil.copyfile(copy.root / CORPUS, copy.root / "corpora/taught.yaml")
+    copy.edit("build.corpora", ["toy", "taught"])
+    copy.edit("training.taught", YAML(typ="safe").load(copy.root / "params.yaml")["training"]["toy"])
+    teacher = dict(zip(("corpus", "vocabulary", "model", "size"), BOTH[1].split("-"), strict=True))
+    copy.edit("distill.teachers", {"taught": teacher})
+    own = [f"{stage}@taught" for stage in ("local", "download", "clean", "split", "distill")]
+    words = ["encode@toy-bpe", *(f"{stage}@taught-bpe" for stage in ("vocabulary", "encode"))]
+    assert set(copy.repro("encode@taught-bpe")) == {"check", *own, *words}
+    assert copy.repro("encode@taught-bpe") == []
+    target = Path("data/targets/taught/distilled/train.target.txt")
+    encoded = [copy.root / f"data/encode/{corpus}-bpe/train" for corpus in ("toy", "taught")]
+    [toy, taught] = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in encoded]
+    assert {name for name in toy if toy[name] != taught[name]} == {name for name in toy if "target" in name}
+    assert len((copy.root / target).read_text(encoding="utf-8").splitlines()) > 100
+
+    copy.edit("average.tiny.checkpoints", 1)  # another teacher, whose translations may be the same
+    assert set(copy.repro("distill@taught")) == {"check", f"average@{BOTH[1]}", "distill@taught"}
+
+    copy.edit("distill.teachers", {})
+    assert set(copy.repro("encode@taught-bpe")) == {"check", "encode@taught-bpe"}
+    assert {path.name: path.read_bytes() for path in encoded[1].iterdir()} == toy
 
 
 def test_misspelt_name_is_answered_before_dvc_stumbles(copy):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pipeline.commands import project
 from pipeline.params import read_yaml
-from pipeline.system import AXES, Build
+from pipeline.system import AXES, Build, Distillation
 
 PATH = Path("dvc.yaml")
 
@@ -34,13 +34,18 @@ def lines(found: list[Kind]) -> Iterator[str]:
     wide = max(len(kind.name) for kind in found)
     for kind in found:
         after = f"after {', '.join(kind.after)}" if kind.after else ""
-        yield f"{kind.name:{wide}}  {kind.number:4}  {kind.each:14}  {after}".rstrip()
+        yield f"{kind.name:{wide}}  {kind.number:4}  {kind.each:15}  {after}".rstrip()
     yield f"{'':{wide}}  {sum(kind.number for kind in found):4}  stages"
 
 
 def kinds(build: Build) -> list[Kind]:
-    """The kinds of stages, in an order in which they can run."""
-    written: dict[str, dict[str, Any]] = read_yaml(PATH)["stages"]
+    """The kinds of stages, in an order in which they can run; but what builds a teacher runs before `distill`."""
+    teachers = Distillation.load("distill").teachers
+    written: dict[str, dict[str, Any]] = {
+        name: per_taught_corpus(stage["do"]) if "foreach" in stage else stage
+        for name, stage in read_yaml(PATH)["stages"].items()
+        if "foreach" not in stage or teachers
+    }
     sections = {axis: section for section, axis in AXES.items()}
     found = []
     for name, stage in written.items():
@@ -48,9 +53,21 @@ def kinds(build: Build) -> list[Kind]:
         for axis in axes:
             count *= len(getattr(build, sections[axis]))
         each = {0: "", len(AXES): "a system"}.get(len(axes), f"a {axes[-1]}" if axes else "")
+        if stage.get("teachers"):
+            count, each = len(teachers), "a taught corpus"
         after = tuple(other for other in written if other != name and feeds(written[other], stage))
         found.append(Kind(name, count, each, after))
     return found
+
+
+def per_taught_corpus(stage: dict[str, Any]) -> dict[str, Any]:
+    """The stage of each taught corpus, its paths written as in the stages of a matrix: for it `key` is that corpus."""
+    teacher = "-".join(f"${{item.{axis}}}" for axis in AXES.values())
+
+    def as_in_matrix(path: str) -> str:
+        return path.replace("${key}", "${item.corpus}").replace(teacher, "${key}")
+
+    return {"teachers": True, **{kind: [as_in_matrix(path) for path in stage[kind]] for kind in ("deps", "outs")}}
 
 
 def feeds(first: dict[str, Any], second: dict[str, Any]) -> bool:

@@ -47,6 +47,7 @@ LEFT_EMPTY = object()
 PRENORM = "models.transformer_prenorm.tiny"
 PHRASEBOOK = "corpora/phrasebook_fr_en.yaml:"
 TRAINING = "training.phrasebook_fr_en"
+TEACHER = {"corpus": "multi30k_de_en", "vocabulary": "bpe_2k", "model": "rnnsearch", "size": "tiny"}
 WORD = {"kind": "word", "words": 30000, "sentences": 1000, "seed": 1}
 
 
@@ -68,8 +69,8 @@ def test_models_are_all_that_there_are():
         (
             "zzz",
             1,
-            "zzz: unknown key; expected one of attend, average, build, clean, decode, models, report, score, split, "
-            "training, vocabularies",
+            "zzz: unknown key; expected one of attend, average, build, clean, decode, distill, models, report, score, "
+            "split, training, vocabularies",
         ),
         (f"{PHRASEBOOK}cleen", {}, f"{PHRASEBOOK}cleen: unknown key; nearest is 'clean'"),
         (f"{PHRASEBOOK}training", {}, f"{PHRASEBOOK}training: unknown key; it belongs in params.yaml"),
@@ -151,6 +152,23 @@ def test_models_are_all_that_there_are():
             1,
             f"average.tiny.checkpoints: must not exceed {TRAINING}.last_checkpoints 1, got 2",
         ),
+        (
+            "distill.teachers",
+            {"phrasebook_fr": TEACHER},
+            "distill.teachers.phrasebook_fr: not in build.corpora, got 'phrasebook_fr'; nearest is 'phrasebook_fr_en'",
+        ),
+        (
+            "distill.teachers",
+            {"phrasebook_fr_en": TEACHER | {"model": "rnn_search"}},
+            "distill.teachers.phrasebook_fr_en.model: not in build.models, got 'rnn_search'; nearest is 'rnnsearch'",
+        ),
+        (
+            "distill.teachers",
+            {"phrasebook_fr_en": TEACHER | {"corpus": "phrasebook_fr_en"}},
+            "distill.teachers.phrasebook_fr_en: its teacher is trained on 'phrasebook_fr_en' in the end; "
+            "expected a teacher from another corpus",
+        ),
+        ("distill.teachers", {"phrasebook_fr_en": {}}, "distill.teachers.phrasebook_fr_en.corpus: is missing"),
         (
             "training.default",
             None,

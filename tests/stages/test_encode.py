@@ -25,6 +25,7 @@ def project(tmp_path):
         files.write_lines(tmp_path / f"data/split/toy/{part}.source.txt", source)
         files.write_lines(tmp_path / f"data/split/toy/{part}.target.txt", target)
     files.write_json(tmp_path / "data/split/toy/languages.json", {})
+    files.write_lines(tmp_path / "params.yaml", ["distill: {teachers: {}}"])
     train = tmp_path / "data/split/toy"
     with files.new_folder(tmp_path / "data/vocabulary/toy-separate") as folder:
         subwords.train(TOY, train / "train.source.txt", train / "train.target.txt", folder, where="toy")
@@ -66,6 +67,35 @@ def test_the_counts_stand_beside_the_ids(project, run):
         "source_unknown": 1,
         "target_unknown": 0,
     }
+
+
+def test_the_training_part_of_a_corpus_with_a_teacher_has_the_teachers_translations(project, run):
+    """And those alone; without the teacher, what is left of it does not count."""
+    translations = [f"the {line}" for line in TARGET]
+    files.write_lines(project / "data/targets/toy/distilled/train.target.txt", translations)
+    teacher = "{corpus: toy, vocabulary: separate, model: rnnsearch, size: tiny}"
+    files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {teacher}}}}}"])
+    assert run("toy", "separate").returncode == 0
+    out, loaded = project / "data/encode/toy-separate", Vocabulary.load(project / "data/vocabulary/toy-separate")
+
+    def targets(part: str) -> list[list[int]]:
+        return [row.tolist() for row in Encoded.open(out / part).target]
+
+    assert targets("train") == loaded.encode_target(translations)
+    assert targets("test") == loaded.encode_target(TEST[1])
+    files.write_lines(project / "params.yaml", ["distill: {teachers: {}}"])
+    assert run("toy", "separate").returncode == 0
+    assert targets("train") == loaded.encode_target(TARGET)
+
+
+def test_translations_that_are_not_one_for_each_source_are_refused(project, run):
+    files.write_lines(project / "data/targets/toy/distilled/train.target.txt", TARGET[1:])
+    teacher = "{corpus: toy, vocabulary: separate, model: rnnsearch, size: tiny}"
+    files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {teacher}}}}}"])
+    done = run("toy", "separate")
+    assert done.returncode == 1
+    assert "data/targets/toy/distilled/train.target.txt" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_invalid_utf8_is_one_line_and_leaves_nothing(project, run):

@@ -83,6 +83,8 @@ def test_carved_parts_are_apart_and_counted(tmp_path):
     assert all(overlap["exact_source"] == 0 for overlap in metric["leakage"].values())
     assert metric["line_split"]["held_out"] == 40 - metric["pairs"]["train"] - sum(metric["dropped"]["train"].values())
     assert metric["line_split"]["share"] == round(metric["line_split"]["seen"] / metric["line_split"]["held_out"], 6)
+    targets = json.loads((tmp_path / "data/targets/toy/corpus.json").read_text())
+    assert targets == {"pairs": len(outcome(tmp_path)[0]["train"])}
     languages = json.loads((tmp_path / "data/split/toy/languages.json").read_text())
     assert languages == {"source_language": "fr", "target_language": "en"}
 

@@ -1,9 +1,11 @@
 """`nmt dag`, against what DVC makes of the same dvc.yaml."""
 
+import shutil
 from collections import Counter
 
 import pytest
 from dvc.repo import Repo
+from ruamel.yaml import YAML
 
 from pipeline.commands import dag
 from pipeline.system import Build
@@ -29,13 +31,25 @@ def test_kinds_counts_and_order_are_those_of_dvc(project_root):
     assert all(names.index(reader) > names.index(writer) for reader, writer in edges)
 
 
+def test_a_taught_corpus_waits_for_its_teacher(project_root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(project_root / "dvc.yaml", tmp_path)
+    teacher = {"corpus": "a", "vocabulary": "words", "model": "rnnsearch", "size": "tiny"}
+    build = {"corpora": ["a", "b"], "vocabularies": ["words"], "models": ["rnnsearch"], "sizes": ["tiny"]}
+    params = {"build": build, "distill": {"teachers": {"b": teacher}}}
+    YAML(typ="safe").dump(params, tmp_path / "params.yaml")
+    found = {kind.name: kind for kind in dag.kinds(Build.load("build"))}
+    assert found["distill"][1:] == (1, "a taught corpus", ("check", "split", "vocabulary", "train", "average"))
+    assert "distill" in found["encode"].after
+
+
 @pytest.mark.usefixtures("at_root")
 def test_it_fits_a_terminal(run):
     said = run("dag")
     lines = said.out.splitlines()
     assert said.status == 0
     assert lines[0].split() == ["check", "1"]
-    assert lines[3].split(maxsplit=2) == ["clean", "1", "a corpus        after download"]
+    assert lines[3].split(maxsplit=2) == ["clean", "1", "a corpus         after download"]
     assert next(line for line in lines if line.startswith("train ")).split()[1:4] == ["6", "a", "system"]
     assert lines[-1].split()[1] == "stages"
     assert max(map(len, lines)) <= 100

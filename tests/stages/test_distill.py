@@ -1,0 +1,65 @@
+"""`python -m stages.distill <corpus>` with a small random teacher."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from ruamel.yaml import YAML
+
+from pipeline import files
+from tests.toys import systems
+
+LINES = [line for line in systems.PARTS["test"] if line.strip()]
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A built system, and the corpus `novel` that it teaches."""
+    systems.lay_out(tmp_path)
+    files.write_lines(tmp_path / "data/split/novel/train.source.txt", LINES)
+    params, yaml = tmp_path / "params.yaml", YAML(typ="safe")
+    teacher = dict(zip(("corpus", "vocabulary", "model", "size"), systems.SYSTEM.split("-"), strict=True))
+    yaml.dump(yaml.load(params) | {"distill": {"teachers": {"novel": teacher}}}, params)
+    return tmp_path
+
+
+@pytest.fixture
+def run(project, project_root):
+    """Run a stage there."""
+
+    def run_there(stage: str, *axes: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PYTHONPATH": str(project_root), "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", f"stages.{stage}", *axes]
+        return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+
+    return run_there
+
+
+def test_every_source_gets_the_translation_that_the_teacher_decodes(project, run):
+    for side in ("source", "target"):
+        files.write_lines(project / f"data/split/toy/test.{side}.txt", LINES)
+    done = run("distill", "novel")
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert run("decode", *systems.SYSTEM.split("-")).returncode == 0
+    folder, decoded = project / "data/targets/novel/distilled", project / "data/decode" / systems.SYSTEM
+    assert (folder / "train.target.txt").read_text() == (decoded / "test.txt").read_text()
+    settings = files.read_json(decoded / "decode.json")
+    assert files.read_json(folder / "distill.json") == {"teacher": systems.SYSTEM, "decoding": settings}
+
+
+def test_a_fault_is_one_line_and_leaves_nothing(project, run):
+    (project / "data/split/novel/train.source.txt").write_bytes(b"le chat\nle \xff chat\n")
+    done = run("distill", "novel")
+    where = "data/split/novel/train.source.txt line 2"
+    expected = f"error: {where}: invalid UTF-8, got byte 0xff at column 4; expected text in UTF-8\n"
+    assert (done.returncode, done.stderr) == (1, expected)
+    assert not list((project / "data/targets/novel").iterdir())
+
+
+def test_a_teacher_that_is_not_built_is_named(project, run):
+    (project / "runs" / systems.SYSTEM / "train/training.json").unlink()
+    done = run("distill", "novel")
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"error: runs/{systems.SYSTEM}/train/training.json: no such file")
+    assert done.stderr.count("\n") == 1
