@@ -99,6 +99,7 @@ def entries(path: str, kind: Any, tag: str = "") -> Iterator[Entry]:
         name = {
             "corpora": "<corpus>",
             "training": "<corpus>",
+            "teachers": "<corpus>",
             "vocabularies": "<vocabulary>",
             "parts": "<part>",
         }.get(plural, "<size>")

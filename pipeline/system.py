@@ -166,10 +166,10 @@ class Build(Section):
 class Teacher(Section):
     """A system whose translations other systems are trained on."""
 
-    corpus: Name
-    vocabulary: Name
-    model: Name
-    size: Name
+    corpus: Name  # another one of `build.corpora`
+    vocabulary: Name  # one of `build.vocabularies`
+    model: Name  # one of `build.models`
+    size: Name  # one of `build.sizes`
 
     @property
     def system(self) -> System:
