@@ -34,7 +34,8 @@ def main() -> None:
     out = Path("report")
     with files.new_folder(out) as folder:
         pages.write(folder, corpora, report, resamples=scoring.bootstrap_samples)
-        plots.write(folder, corpora)
+        files.write_json(folder / "metrics.json", plots.metrics(corpora))
+    plots.write(Path("data/plots"), corpora)
     for corpus in corpora:
         rich.print(*tables.terminal(corpus), sep="\n")
         for system in corpus.systems:

@@ -140,7 +140,8 @@ def test_params_say_nothing_twice(project):
 
 
 def test_each_section_has_a_value_tried(project):
-    assert {name.partition(".")[0] for name in EACH} == set(YAML(typ="safe").load(project / "params.yaml"))
+    sections = set(YAML(typ="safe").load(project / "params.yaml"))
+    assert {name.partition(".")[0] for name in EACH} == sections - {"distill"}  # it has only keys of its user's own
     tried = {name.partition(":")[2].lstrip("+").partition(".")[0] for name in (*OF_A_CORPUS, *NEW_IN_A_CORPUS)}
     for path in (project / "corpora").glob("*.yaml"):
         assert tried == set(YAML(typ="safe").load(path))
@@ -153,6 +154,12 @@ def test_an_experiment_with_one_value_changes_one_line(project, name):
     old, new = (value.strip("[]") for value in (old, new))
     assert (gone[0], come[0]) == ("-", "+")
     assert gone[1:].replace(old, new, 1) == come[1:]
+
+
+def test_an_experiment_may_give_a_corpus_a_teacher(project):
+    gone, come = overridden(project, "+distill.teachers.novel={corpus: a, vocabulary: b, model: c, size: d}")
+    assert gone == "-distill: {teachers: {}}"
+    assert come == "+distill: {teachers: {novel: {corpus: a, vocabulary: b, model: c, size: d}}}"
 
 
 @pytest.mark.parametrize("override", NEW_IN_A_CORPUS)
@@ -229,6 +236,17 @@ def test_an_experiment_sets_one_value_of_each_section(built):
     assert built.said("status") == "Data and pipelines are up to date.\n"
 
 
+def test_an_experiment_of_one_stage_runs_where_nothing_was_built(built, tmp_path):
+    """In a clone whose dvc.lock names outputs that are nowhere: DVC 3.67 looks into folders that hold plots."""
+    built.git("clone", "--quiet", str(built.root), str(tmp_path / "clone"))
+    clone = Clone(tmp_path / "clone")
+    shutil.copy(built.root / "dvc.lock", clone.root)
+    clone.git("add", "dvc.lock")
+    clone.git("commit", "--quiet", "--message", "What was built")
+    clone.said("exp", "run", "--name", "one", "-S", "report.samples=3", "check")
+    assert "one" in clone.said("exp", "list")
+
+
 def test_the_users_own_files_stay_out_of_git(built):
     assert "my/" not in built.git("status", "--porcelain", "--untracked-files=all")
 
@@ -297,7 +315,7 @@ def test_the_differences_are_shown(built):
     assert "transformer_prenorm-tiny.bleu" in built.said("metrics", "diff", "--all")
     page = built.root / built.said("plots", "show").strip().removeprefix("file://")
     text = page.read_text(encoding="utf-8")
-    assert text.count("vegaEmbed") == 4  # validation and training loss, and scores by length of two test parts
+    assert text.count("vegaEmbed") == 3  # validation and training loss, and scores by length
     assert "transformer_prenorm" in text
 
 

@@ -1,4 +1,6 @@
-"""What DVC shows: one table for each chart of `dvc plots show`, with every system of a corpus, and the metrics.
+"""What DVC shows: one table for each chart of `dvc plots show`, with every system of every corpus, and the metrics.
+
+A table is a file and an output of its own: in a clone without data, DVC cannot look into a folder.
 
 `dvc exp show` has a column for each metric, named by its keys alone if only one file is declared as metrics. So these
 are few, and short; metrics/<system>.json has all scores of a system.
@@ -11,14 +13,10 @@ from pipeline.evaluation.results import CorpusResults, Rows
 
 
 def write(folder: Path, corpora: list[CorpusResults]) -> None:
-    """Write `folder`/metrics.json, and tables into `folder`/plots/: a folder for each kind of chart in dvc.yaml."""
-    files.write_json(folder / "metrics.json", metrics(corpora))
-    for corpus in corpora:
-        files.write_table(folder / f"plots/learning_curves/{corpus.name}.csv", learning_curves(corpus))
-        files.write_table(folder / f"plots/train_loss/{corpus.name}.csv", train_loss(corpus))
-        for part in corpus.test_parts:
-            path = folder / f"plots/scores_by_length/{corpus.name}-{part}.csv"
-            files.write_table(path, scores_by_length(corpus, part))
+    """Write `folder`/learning_curves.csv, train_loss.csv and scores_by_length.csv."""
+    for table in learning_curves, train_loss, scores_by_length:
+        rows = [{"corpus": corpus.name, **row} for corpus in corpora for row in table(corpus)]
+        files.write_table(folder / f"{table.__name__}.csv", rows)
 
 
 def learning_curves(corpus: CorpusResults) -> Rows:
@@ -40,11 +38,12 @@ def train_loss(corpus: CorpusResults) -> Rows:
     ]
 
 
-def scores_by_length(corpus: CorpusResults, part: str) -> Rows:
-    """The scores of each system on each bucket of source lengths of one test part, the shortest first."""
+def scores_by_length(corpus: CorpusResults) -> Rows:
+    """The scores of each system on each bucket of source lengths of each test part, the shortest first."""
     columns = "bucket", "sentences", "bleu", "chrf"
     return [
-        {"system": system.name, **{column: row[column] for column in columns}}
+        {"part": part, "system": system.name, **{column: row[column] for column in columns}}
+        for part in corpus.test_parts
         for system in corpus.systems
         for row in system.by_length
         if row["part"] == part

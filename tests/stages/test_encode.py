@@ -94,8 +94,8 @@ def test_translations_that_are_not_one_for_each_source_are_refused(project, run)
     files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {teacher}}}}}"])
     done = run("toy", "separate")
     assert done.returncode == 1
-    assert "data/targets/toy/distilled/train.target.txt" in done.stderr
-    assert done.stderr.count("\n") == 1
+    expected = "data/split/toy/train.source.txt has 40 lines, data/targets/toy/distilled/train.target.txt 39"
+    assert done.stderr == f"error: {expected}: the two files must be parallel\n"
 
 
 def test_invalid_utf8_is_one_line_and_leaves_nothing(project, run):

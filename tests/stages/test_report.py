@@ -142,7 +142,6 @@ def test_the_page_shows_the_systems_chosen_and_no_other(reported):
         "learning_curves-toy_fr_en.png",
         "metrics.json",
         "plotly.min.js",
-        "plots",
         "scores_by_length-toy_fr_en.png",
     ]
     assert sorted(path.name for path in (project / "report/attention").iterdir()) == sorted(SYSTEMS)
@@ -150,18 +149,12 @@ def test_the_page_shows_the_systems_chosen_and_no_other(reported):
 
 def test_every_system_is_in_every_chart_that_dvc_draws(reported):
     """And every chart that dvc.yaml names is there, by templates that are there."""
-    plots = reported[0] / "report/plots"
-    tables = {path.relative_to(plots).as_posix(): path for path in plots.rglob("*.csv")}
-    assert set(tables) == {
-        "learning_curves/toy_fr_en.csv",
-        "scores_by_length/toy_fr_en-compositional.csv",
-        "scores_by_length/toy_fr_en-test.csv",
-        "train_loss/toy_fr_en.csv",
-    }
-    for name, path in tables.items():
-        rows = read_rows(path, [])
+    assert len(PLOTS) == 3
+    for [(path, about)] in (plot.items() for plot in PLOTS):
+        rows = read_rows(reported[0] / path, [])
         assert {row["system"] for row in rows} == {system.removeprefix("toy_fr_en-") for system in SYSTEMS}
-        [about] = [plot[f"report/plots/{folder}"] for plot in PLOTS if (folder := name.split("/")[0]) in str(plot)]
+        assert {row["corpus"] for row in rows} == {"toy_fr_en"}
+        assert {row["part"] for row in rows if "part" in row} in ({"test", "compositional"}, set())
         assert {about["x"], about["y"]} <= set(rows[0])
         assert (ROOT / f".dvc/plots/{about['template']}.json").is_file()
 
@@ -253,5 +246,5 @@ def test_translations_of_more_or_fewer_sentences_are_named(project, monkeypatch,
     monkeypatch.chdir(project)
     with pytest.raises(DataError) as error:
         main()
-    expected = f"compositional.target.txt {PARTS['compositional']}: the two files must be parallel"
+    expected = f"data/split/toy_fr_en/compositional.target.txt {PARTS['compositional']}: the two files must be parallel"
     assert str(error.value) == f"{path} has {number} lines, {expected}"

@@ -156,7 +156,8 @@ def test_a_translation_too_few_is_named(project):
     run = score(project)
     assert run.returncode == 1
     assert run.stderr == (
-        f"error: data/decode/{SYSTEM}/test.txt has 3 lines, test.target.txt 4: the two files must be parallel\n"
+        f"error: data/decode/{SYSTEM}/test.txt has 3 lines, data/split/toy/test.target.txt 4: "
+        "the two files must be parallel\n"
     )
     assert not (project / "metrics").exists()
     assert not (project / "data/score").exists()

@@ -277,7 +277,7 @@ def test_a_sacrebleu_set_in_either_direction(
 
 
 @pytest.mark.skipif("CORPUS_MIRROR" not in os.environ, reason="CORPUS_MIRROR is not set: no real corpora")
-@pytest.mark.parametrize("corpus", ["multi30k_de_en", "multi30k_en_de", "multi30k_en_fr"])
+@pytest.mark.parametrize("corpus", ["multi30k_de_en", "multi30k_taught_de_en", "multi30k_en_de", "multi30k_en_fr"])
 def test_the_real_multi30k_is_the_catalogues(tmp_path: Path, project_root: Path, corpus: str) -> None:
     download = Download.load_own(f"{project_root}/corpora/{corpus}.yaml:")
     store = Store(tmp_path, os.environ["CORPUS_MIRROR"])
