@@ -11,16 +11,15 @@ the test part by its own beam search, beam 5. This project averages as many stat
 `average.small` says; the others have their last one.
 """
 
-import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 import typer
 from contestants.machine import describe
-from contestants.shapes import SIZES, training_job
-from contestants.turn import HERE, OURS, PEERS, run
+from contestants.shapes import training_job, translation_job
+from contestants.turn import TRIAL, TRIALS, command, contestants, run, try_out
 
 from pipeline import files
 from pipeline.corpora import parts
@@ -29,7 +28,6 @@ from pipeline.evaluation.bleu import bleu
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 DROPOUT, PEAK_RATE, WARM_UP = 0.15, 2e-3, 400
-TRIALS, TRIAL, BEFORE = 3, 150, 50  # turns of each, timed updates of a turn, and untimed ones, in which kernels compile
 
 
 def main(
@@ -61,15 +59,8 @@ def main(
         warm_up=0,
         seed=seed,
     ) | {"dropout": DROPOUT}
-    translating = {
-        **SIZES["small"],
-        "vocabulary": training["vocabulary"],
-        "norm": "pre",
-        "sources": vocabulary.encode_source(list(files.read_lines(source))),
-        **decoding.model_dump(exclude={"patience"}),
-        "beam_size": 5,
-        "threads": threads,
-    }
+    sources = vocabulary.encode_source(list(files.read_lines(source)))
+    translating = translation_job(training["vocabulary"], sources, decoding.model_dump(), threads)
     print(f"{describe()}; {threads} threads, {precision}, {minutes:g} minutes each, updates of {positions} positions\n")
     print(f"| system | tokens/s, in turn | updates | million tokens | minutes | BLEU, {encoded} {part} |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: |", flush=True)
@@ -89,31 +80,6 @@ def main(
             f"{score:.1f}",
         )
         print(f"| {' | '.join(cells)} |", flush=True)
-
-
-def contestants(peers: Path | None, only: str) -> dict[str, str]:
-    """The Python of each."""
-    found = {OURS: sys.executable} | (dict.fromkeys(PEERS, str(peers.absolute())) if peers else {})
-    if only and only not in found:
-        sys.exit(f"--only: got {only!r}; expected one of {', '.join(found)}")
-    return {only: found[only]} if only else found
-
-
-def try_out(pythons: dict[str, str], training: dict[str, Any], threads: int) -> dict[str, tuple[int, float]]:
-    """The target tokens and the seconds of each contestant's turns together."""
-    tried = dict.fromkeys(pythons, (0, 0.0))
-    for turn in range(TRIALS):
-        short = {"updates": TRIAL, "warm_up": BEFORE, "peak_rate": 0.0, "seed": training["seed"] + turn}
-        for name, python in pythons.items():
-            done = run(command(name, python, "training"), training | short, threads)
-            tokens, seconds = tried[name]
-            tried[name] = tokens + done["tokens"], seconds + done["seconds"]
-    return tried
-
-
-def command(name: str, python: str, task: str) -> list[str]:
-    """What runs a contestant's part in `task`."""
-    return [python, str(HERE / f"{name}_{task}.py")]
 
 
 if __name__ == "__main__":

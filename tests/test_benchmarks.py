@@ -16,6 +16,10 @@ from tests.toys import packages, systems, tiny_project, trainings
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.name for path in ROOT.glob("benchmarks/*.py"))
 AVERAGE = "average: {small: {checkpoints: 2}}\n"
+DECODE = (
+    "decode: {beam_size: 2, length_penalty: 1.0, patience: null, max_length_factor: 1.0, max_length_offset: 2, "
+    "tokens_per_batch: 200}\n"
+)
 
 
 def run(folder: Path, name: str, *arguments: str) -> str:
@@ -36,7 +40,7 @@ def encoded(tmp_path) -> Path:
     """A folder with an encoded corpus, and what a training on it reads."""
     trainings.lay_out(tmp_path)
     with (tmp_path / "params.yaml").open("a", encoding="utf-8") as file:
-        file.write(AVERAGE)
+        file.write(AVERAGE + DECODE)
     return tmp_path
 
 
@@ -78,6 +82,31 @@ def test_train_speed_on_a_toy(encoded):
     rows = [line.split(" | ") for line in said.splitlines() if line.startswith("| fp32 | ")]
     assert [row[1] for row in rows] == ["pipeline", "torch"]
     assert all(int(row[2].replace(",", "")) > 0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("target", "rungs", "reached"),
+    [
+        ("0", ["0.01"], r"0\.01 \| \d+\.\d"),
+        pytest.param("101", ["0.01", "0.02"], r"> 0\.02 \| -", marks=pytest.mark.slow),
+    ],
+)
+def test_time_to_bleu_on_a_toy(encoded, target, rungs, reached):
+    """Every try is said, and the ladder is climbed up to the first rung that is high enough."""
+    options = ("--positions", "200", "--peak-rates", "1e-3,2e-3", "--tuning", "0.01", "--ladder", "0.02,0.01")
+    more = ("--precision", "fp32", "--trial", "2", "--threads", "1", "--target", target)
+    said = run(encoded, "time_to_bleu.py", "toy-joint", *options, *more)
+    tries = re.findall(r"^pipeline, 200 positions, peak rate (\S+), [\d,]+ updates in (\S+) minutes: ", said, re.M)
+    assert tries[:2] == [("0.001", "0.01"), ("0.002", "0.01")]
+    assert [minutes for _, minutes in tries[2:]] == rungs
+    assert re.search(rf"^\| pipeline \| 2 \| 200 \| 0\.00[12] \| [\d.]+ \| {reached} \|$", said, re.M)
+
+
+@pytest.mark.slow
+def test_equal_time_on_a_toy(encoded):
+    options = ("--part", "validation", "--minutes", "0.01", "--positions", "200", "--threads", "1")
+    said = run(encoded, "equal_time.py", "toy-joint", *options, "--precision", "fp32")
+    assert re.search(r"^\| pipeline \| [\d,]+ \| \d+ \| 0\.\d\d \| 0\.\d \| \d+\.\d \|$", said, re.M)
 
 
 @pytest.mark.slow

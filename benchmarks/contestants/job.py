@@ -43,6 +43,7 @@ class Job(NamedTuple):
     peak_rate: float = 0.0  # after `warm_up_rate` updates, then falling to 0 at the last; 0: no matter, a small one
     warm_up_rate: int = 0
     save: str = ""  # folder for the weights
+    average: bool = True  # of the last tenth, as only ours does; else the last weights
 
     @classmethod
     def read(cls) -> Self:

@@ -13,6 +13,7 @@ from pipeline.encoding.batching import START, BatchSampler, load_batches
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
 from pipeline.layers.positions import sinusoids
+from pipeline.training import checkpoint_file
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetched
@@ -69,7 +70,7 @@ with process_group() as ranks:
     )
     tokens = real = computed = 0
     began = time.perf_counter()
-    averaged = Averaging.load("average.small").checkpoints
+    averaged = Averaging.load("average.small").checkpoints if given.average else 1
     every = max(1, updates // 10 // averaged)  # so that they span the last tenth
     saved: list[Path] = []
     for number, step in enumerate(steps, 1):
@@ -78,7 +79,7 @@ with process_group() as ranks:
             tokens, real, computed, began = 0, 0, 0, time.perf_counter()
         if given.save and number > updates - averaged * every and (updates - number) % every == 0:
             saved.append(Path(given.save, f"update_{number}.safetensors"))
-            save_file(model.state_dict(), saved[-1])
+            checkpoint_file.write(saved[-1], model.state_dict(), {})
     if ranks.is_main:
         answer(tokens, time.perf_counter() - began, 1 - real / computed)
     if given.save:

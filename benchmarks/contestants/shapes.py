@@ -23,6 +23,15 @@ def training_job(data: Path, size: str, **more: Any) -> dict[str, Any]:
     }
 
 
+def translation_job(
+    vocabulary: int, sources: list[list[int]], decoding: dict[str, Any], threads: int
+) -> dict[str, Any]:
+    """A translation of these sources with a `small` pre-norm Transformer that was trained, beam 5."""
+    kept = {name: value for name, value in decoding.items() if name != "patience"}
+    shape = {**SIZES["small"], "vocabulary": vocabulary, "norm": "pre"}
+    return {**shape, "sources": sources, **kept, "beam_size": 5, "threads": threads}
+
+
 def vocabulary_size(data: Path) -> int:
     """How many pieces the joint vocabulary of an encoded corpus has."""
     path = data.resolve().parents[1] / "vocabulary" / data.name / "vocabulary.json"

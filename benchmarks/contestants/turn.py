@@ -12,6 +12,7 @@ from pipeline import cli  # noqa: F401 (it says how OpenMP's threads wait, of ev
 
 HERE = Path(__file__).parent
 OURS, PEERS = "pipeline", ("hugging_face", "eole")
+TRIALS, TRIAL, BEFORE = 3, 150, 50  # turns of each, timed updates of a turn, and untimed ones, in which kernels compile
 
 
 def run(command: list[str], given: dict[str, Any], threads: int) -> dict[str, Any]:
@@ -25,3 +26,30 @@ def run(command: list[str], given: dict[str, Any], threads: int) -> dict[str, An
     if said.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{said.stderr[-3000:]}")
     return dict(json.loads(next(line for line in reversed(said.stdout.splitlines()) if line.startswith("{"))))
+
+
+def contestants(peers: Path | None, only: str) -> dict[str, str]:
+    """The Python of each."""
+    found = {OURS: sys.executable} | (dict.fromkeys(PEERS, str(peers.absolute())) if peers else {})
+    if only and only not in found:
+        sys.exit(f"--only: got {only!r}; expected one of {', '.join(found)}")
+    return {only: found[only]} if only else found
+
+
+def try_out(
+    pythons: dict[str, str], training: dict[str, Any], threads: int, *, updates: int = TRIAL
+) -> dict[str, tuple[int, float]]:
+    """The target tokens and the seconds of each contestant's turns together, of so many updates each."""
+    tried = dict.fromkeys(pythons, (0, 0.0))
+    for turn in range(TRIALS):
+        short = {"updates": updates, "warm_up": BEFORE, "peak_rate": 0.0, "seed": training["seed"] + turn}
+        for name, python in pythons.items():
+            done = run(command(name, python, "training"), training | short, threads)
+            tokens, seconds = tried[name]
+            tried[name] = tokens + done["tokens"], seconds + done["seconds"]
+    return tried
+
+
+def command(name: str, python: str, task: str) -> list[str]:
+    """What runs a contestant's part in `task`."""
+    return [python, str(HERE / f"{name}_{task}.py")]

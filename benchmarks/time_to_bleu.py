@@ -1,0 +1,131 @@
+"""Minutes of training until the BLEU of the validation part reaches a target: this project and its peers, tuned alike.
+
+    python benchmarks/time_to_bleu.py multi30k_de_en-bpe_8k --peers ../peers/bin/python --target 39
+
+`dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
+`small` with dropout 0.15, from the same start; the rate falls to 0 at the end (linearly, eole: along a cosine). First
+the speed of each, for each size of an update, is measured in turns of about half a minute, so that a noisy machine is
+equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each trains for
+`--tuning` minutes with every size and rate: as many tries for all, and the best one counts. Last each trains from
+scratch for the minutes of the ladder, the shortest first, until the BLEU of its validation part (own beam search, beam
+5) reaches the target. Nobody averages: all take their last weights.
+"""
+
+import itertools
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import torch
+import typer
+from contestants.machine import describe
+from contestants.shapes import training_job, translation_job
+from contestants.turn import TRIAL, TRIALS, command, contestants, run, try_out
+
+from pipeline import files
+from pipeline.corpora import parts
+from pipeline.decoding.translate import Decoding
+from pipeline.evaluation.bleu import bleu
+from pipeline.vocabularies.vocabulary import Vocabulary
+
+DROPOUT, WARM_UP_SHARE = 0.15, 0.1  # of the updates, in which the rate rises
+
+
+class Settings(NamedTuple):
+    """What a contestant may choose."""
+
+    positions: int  # at most, of an update
+    peak_rate: float
+
+
+class Race:
+    """A corpus, and what every training on it shares."""
+
+    def __init__(self, encoded: str, precision: str, threads: int, seed: int) -> None:
+        self.data, self.precision, self.threads, self.seed = Path("data/encode", encoded), precision, threads, seed
+        self.vocabulary = Vocabulary.load(Path("data/vocabulary", encoded))
+        source, target = parts.paths(Path("data/split", encoded.partition("-")[0]), parts.VALIDATION)
+        self.references = list(files.read_lines(target))
+        sources = self.vocabulary.encode_source(list(files.read_lines(source)))
+        decoding = Decoding.load("decode").model_dump()
+        self.translating = translation_job(self.vocabulary.source_size, sources, decoding, threads)
+
+    def job(self, positions: int, peak_rate: float = 0.0, updates: int = 0) -> dict[str, object]:
+        """A training from scratch."""
+        settings = {"positions": positions, "peak_rate": peak_rate, "updates": updates, "precision": self.precision}
+        rising = max(1, int(updates * WARM_UP_SHARE))
+        more = {"norm": "pre", "warm_up_rate": rising, "warm_up": 0, "seed": self.seed, "average": False}
+        return training_job(self.data, "small", **settings, **more) | {"dropout": DROPOUT}
+
+    def speeds(self, pythons: dict[str, str], positions: int, updates: int) -> dict[str, float]:
+        """Updates a second of each contestant, measured in turns."""
+        tried = try_out(pythons, self.job(positions), self.threads, updates=updates)
+        return {name: TRIALS * updates / seconds for name, (_, seconds) in tried.items()}
+
+    def bleu(self, name: str, python: str, settings: Settings, updates: int) -> float:
+        """The BLEU of the validation part after a training from scratch."""
+        with tempfile.TemporaryDirectory() as folder:
+            training = self.job(settings.positions, settings.peak_rate, updates) | {"save": folder}
+            run(command(name, python, "training"), training, self.threads)
+            found = run(command(name, python, "decoding"), self.translating | {"folder": folder}, self.threads)
+        return bleu(self.vocabulary.decode_target(found["translations"]), self.references)
+
+
+def main(
+    encoded: Annotated[
+        str, typer.Argument(help="An encoded corpus, <corpus>-<vocabulary>.")
+    ] = "phrasebook_fr_en-bpe_2k",
+    target: Annotated[float, typer.Option(help="BLEU of the validation part to reach.")] = 39.0,
+    peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
+    positions: Annotated[str, typer.Option(help="Most positions of an update, each tried.")] = "800,1500",
+    peak_rates: Annotated[str, typer.Option(help="Peak rates, each tried.")] = "1e-3,2e-3,4e-3",
+    tuning: Annotated[float, typer.Option(help="Minutes of each try.")] = 6.0,
+    ladder: Annotated[str, typer.Option(help="Minutes to train, the shortest first.")] = "3,4,5,6,7,8,10,12,14,17,20",
+    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
+    trial: Annotated[int, typer.Option(help="Timed updates of a turn.")] = TRIAL,
+    only: Annotated[str, typer.Option(help="One contestant's name; empty: all.")] = "",
+    seed: Annotated[int, typer.Option(help="Of weights, batches and dropout.")] = 1,
+    threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
+) -> None:
+    """Print every try as soon as it is known, then a table."""
+    sizes = [int(size) for size in numbers("--positions", positions)]
+    rates, rungs = numbers("--peak-rates", peak_rates), numbers("--ladder", ladder)
+    race, pythons = Race(encoded, precision, threads, seed), contestants(peers, only)
+    print(f"{describe()}; {threads} threads, {precision}, target {target:g} BLEU of {encoded} validation\n", flush=True)
+    speeds = {size: race.speeds(pythons, size, trial) for size in sizes}
+    rows = []
+    for name, python in pythons.items():
+
+        def after(minutes: float, settings: Settings, name: str = name, python: str = python) -> float:
+            updates = max(1, int(minutes * 60 * speeds[settings.positions][name]))
+            found = race.bleu(name, python, settings, updates)
+            about = f"{settings.positions} positions, peak rate {settings.peak_rate:g}"
+            print(f"{name}, {about}, {updates:,} updates in {minutes:g} minutes: {found:.2f}", flush=True)
+            return found
+
+        choices = itertools.starmap(Settings, itertools.product(sizes, rates))
+        tries = {one: after(tuning, one) for one in choices}
+        best = max(tries, key=tries.__getitem__)
+        reached = next(((minutes, found) for minutes in rungs if (found := after(minutes, best)) >= target), None)
+        minutes, score = (f"{reached[0]:g}", f"{reached[1]:.1f}") if reached else (f"> {rungs[-1]:g}", "-")
+        speed = f"{speeds[best.positions][name]:.2f}"
+        rows.append((name, str(len(tries)), str(best.positions), f"{best.peak_rate:g}", speed, minutes, score))
+    print(f"\n| system | tries | positions | peak rate | updates/s, in turn | minutes to {target:g} | BLEU |")
+    print("| :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print("\n".join(f"| {' | '.join(row)} |" for row in rows))
+
+
+def numbers(option: str, given: str) -> list[float]:
+    """The numbers of a list, ascending."""
+    try:
+        found = sorted(float(number) for number in given.split(","))
+    except ValueError:
+        sys.exit(f"{option}: got {given!r}; expected numbers with commas between them")
+    if found[0] <= 0:
+        sys.exit(f"{option}: got {found[0]:g}; expected numbers above 0")
+    return found
+
+
+if __name__ == "__main__":
+    typer.run(main)
