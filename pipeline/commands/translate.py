@@ -28,6 +28,13 @@ class Sampling(NamedTuple):
     temperature: float
 
 
+class Diverse(NamedTuple):
+    """How translations that differ are searched."""
+
+    number: int  # a line
+    strength: float
+
+
 class Layout(NamedTuple):
     """The columns of the output."""
 
@@ -77,6 +84,13 @@ def translate(
     ] = None,
     temperature: Annotated[float, typer.Option(help="Of --sample: less than 1 favours likely pieces.")] = 1.0,
     seed: Annotated[int, typer.Option(help="Of --sample: the same gives the same translations.")] = 1,
+    diverse: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many translations a line that differ from each other; columns as with --n-best."),
+    ] = None,
+    diversity: Annotated[
+        float, typer.Option(help="Of --diverse: nats that a piece costs which another one has taken at the same place.")
+    ] = 0.5,
     scores: Annotated[bool, typer.Option("--scores", help="The score and a tab before each translation.")] = False,
     pieces: Annotated[
         bool, typer.Option("--pieces", help="Two more columns: the pieces read, the pieces written.")
@@ -91,9 +105,9 @@ def translate(
     Given several times, these systems choose each piece together, by the mean of their probabilities; the settings are
     those of the first.
 
-    Several columns are separated by tabs and come in this order: line number from 1 (--n-best, --sample), score
-    (--scores, --n-best, --sample), translation, pieces of the source, pieces of the translation (--pieces). A score is
-    log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
+    Several columns are separated by tabs and come in this order: line number from 1 (--n-best, --sample, --diverse),
+    score (--scores, or with a line number), translation, pieces of the source, pieces of the translation (--pieces). A
+    score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
     load, settings = chosen(system or [], model or [])
     decoding = overridden(settings, beam, length_penalty)
@@ -103,14 +117,20 @@ def translate(
             f"expected fewer or --beam {n_best}"
         )
     if sample is not None:
-        check_sampling(temperature, {"--n-best": n_best, "--beam": beam})
+        check_alone("--sample", {"--n-best": n_best, "--beam": beam, "--diverse": diverse})
+        check_positive("--temperature", temperature, "0.7")
+    if diverse is not None:
+        check_alone("--diverse", {"--n-best": n_best, "--beam": beam})
+        check_positive("--diversity", diversity, "0.5")
     given = sentences.lines(sentence, file, TOGETHER)
     translator = load()
     shown = printable if sys.stdout.isatty() else str  # a file gets what was translated, byte for byte
     out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
-    drawn = None if sample is None else Sampling(sample, seed, temperature)
-    layout = Layout(n_best or sample, scores, pieces)
-    for rows in watched(answers(translator, given, decoding, layout, drawn), given):
+    how: Sampling | Diverse | None = None
+    if sample is not None or diverse is not None:
+        how = Sampling(sample, seed, temperature) if sample is not None else Diverse(diverse or 1, diversity)
+    layout = Layout(n_best or sample or diverse, scores, pieces)
+    for rows in watched(answers(translator, given, decoding, layout, how), given):
         out.write("".join(shown(row) + "\n" for row in rows).encode())
         out.flush()
 
@@ -136,15 +156,22 @@ def chosen(systems: list[str], folders: list[Path]) -> tuple[Callable[[], Transl
     return lambda: together("--system", [project.load(system) for system in named]), project.decoding(named[0])
 
 
-def check_sampling(temperature: float, others: dict[str, int | None]) -> None:
-    """Check the options of a random translation.
+def check_positive(option: str, value: float, example: str) -> None:
+    """Check a number of the command line.
 
-    Raises: DataError if the temperature is not positive, or if an option of the beam search is given too.
+    Raises: DataError if it is not positive and finite.
     """
-    if not (math.isfinite(temperature) and temperature > 0):
-        raise DataError(f"--temperature: must be positive and finite, got {temperature}; expected a number such as 0.7")
-    if given := next((option for option, value in others.items() if value is not None), None):
-        raise DataError(f"--sample: must stand without {given}, got both; expected one of the two")
+    if not (math.isfinite(value) and value > 0):
+        raise DataError(f"{option}: must be positive and finite, got {value}; expected a number such as {example}")
+
+
+def check_alone(option: str, others: dict[str, int | None]) -> None:
+    """Check that no option of another kind of search is given.
+
+    Raises: DataError naming the first that is.
+    """
+    if given := next((other for other, value in others.items() if value is not None), None):
+        raise DataError(f"{option}: must stand without {given}, got both; expected one of the two")
 
 
 def check_different(option: str, names: list[str]) -> None:
@@ -190,17 +217,24 @@ def watched(found: Iterator[list[str]], given: sentences.Lines) -> Iterator[list
 
 
 def answers(
-    translator: Translator, given: sentences.Lines, decoding: Decoding, layout: Layout, drawn: Sampling | None
+    translator: Translator,
+    given: sentences.Lines,
+    decoding: Decoding,
+    layout: Layout,
+    how: Sampling | Diverse | None,
 ) -> Iterator[list[str]]:
-    """The output lines of each input line: its best translations, or random ones."""
+    """The output lines of each input line: its best translations, random ones, or some that differ."""
     numbered = enumerate(given.lines, 1)
     while block := list(islice(numbered, given.together)):
         sources = translator.read([line for _, line in block])
-        if drawn:
-            seed, temperature, first = drawn.seed, drawn.temperature, block[0][0]
-            found = translator.sample(sources, decoding, drawn.number, seed=seed, temperature=temperature, first=first)
-        else:
-            found = translator.search(sources, decoding, layout.number or 1)
+        match how:
+            case Sampling(count, seed, temperature):
+                first = block[0][0]
+                found = translator.sample(sources, decoding, count, seed=seed, temperature=temperature, first=first)
+            case Diverse(count, strength):
+                found = translator.diverse(sources, decoding, count, strength=strength)
+            case None:
+                found = translator.search(sources, decoding, layout.number or 1)
         for (number, line), source, hypotheses in zip(block, sources, found, strict=True):
             sentences.warn(translator, source, line, f"{given.origin} line {number}")
             yield list(layout.rows(translator, number, source, hypotheses))

@@ -23,7 +23,7 @@ import torch
 from torch import nn
 
 from pipeline import ids
-from pipeline.decoding import constrained, sampling
+from pipeline.decoding import constrained, diverse, sampling
 from pipeline.decoding.products import RowwiseProducts
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.settings import Decoding
@@ -116,6 +116,23 @@ class InvariantSearch:
 
         found = self.by_batch(sample_batch, [len(source) for source in sources])
         return [found.get(index, Hypothesis([], 0.0)) for index in range(len(sources))]
+
+    def diverse(self, sources: Sequence[Sequence[int]], number: int, strength: float) -> list[list[Hypothesis]]:
+        """`number` translations of each source that differ, with their scores, the best first; see `diverse.decode`."""
+
+        def diverse_batch(batch: list[int]) -> list[list[Hypothesis]]:
+            given = [sources[index] for index in batch]
+            source = pad(given, after=(ids.EOS,), multiple=MULTIPLE).to(self.device)
+            limits, alpha = [self.decoding.max_length(len(one)) for one in given], self.decoding.length_penalty
+            found = diverse.decode(
+                self.local.model, source, limits, number=number, strength=strength, unknown=self.unknown
+            )
+            for every, limit in zip(found, limits, strict=True):
+                every[:] = sorted((penalised(one, limit, alpha) for one in every), key=lambda one: -one.score)
+            return found
+
+        found = self.by_batch(diverse_batch, [len(source) for source in sources])
+        return [found.get(index, [Hypothesis([], 0.0)] * number) for index in range(len(sources))]
 
     def by_batch(self, function: Callable[[list[int]], list[R]], lengths: Sequence[int]) -> dict[int, R]:
         """What `function` gives for the sources of each batch, by the index of the source; the threads share them."""

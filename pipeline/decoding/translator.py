@@ -179,6 +179,13 @@ class Translator:
             found = searcher.sample(repeated, uniform, temperature)
         return [found[begin : begin + number] for begin in range(0, len(found), number)]
 
+    def diverse(
+        self, sources: Sequence[Source], decoding: Decoding, number: int, *, strength: float
+    ) -> list[list[Hypothesis]]:
+        """`number` translations of each source that differ, the best first; the same whatever the other sources are."""
+        with self.searcher(decoding) as searcher:
+            return searcher.diverse([source.ids for source in sources], number, strength)
+
     def searcher(self, decoding: Decoding) -> InvariantSearch:
         """A search in which no source changes what another gives, on all threads, up to `MAX_SEARCHES`."""
         unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)

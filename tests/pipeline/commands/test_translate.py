@@ -276,20 +276,46 @@ def test_samples_depend_on_seed_line_number_and_line_alone(run, project):
     assert sample("--temperature", "0.0001", given="le chat noir")[0][2] + "\n" == best
 
 
+def test_diverse_translations_differ_and_depend_on_their_line_alone(run, project, lines):
+    rows = [row.split("\t") for row in lines("--diverse", "3", "--diversity", "5", given=TEXT)]
+    assert [int(number) for number, _, _ in rows] == [1 + index // 3 for index in range(3 * len(LINES))]
+    assert len({text for _, _, text in rows[:3]}) == 3
+    assert ["2", "0.0000", ""] in rows
+    scores = [float(score) for _, score, _ in rows[:3]]
+    assert scores == sorted(scores, reverse=True)
+    assert [row.split("\t") for row in lines("--diverse", "3", "--diversity", "5", LINES[0])] == rows[:3]
+    assert [row.split("\t")[2] for row in lines("--diverse", "1", "le chat noir")] == lines(
+        "--beam", "1", "le chat noir"
+    )
+
+
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("kind", "options", "said"),
     [
-        (["--temperature", "0"], "--temperature: must be positive and finite, got 0.0; expected a number such as 0.7"),
         (
+            "--sample",
+            ["--temperature", "0"],
+            "--temperature: must be positive and finite, got 0.0; expected a number such as 0.7",
+        ),
+        (
+            "--sample",
             ["--temperature", "nan"],
             "--temperature: must be positive and finite, got nan; expected a number such as 0.7",
         ),
-        (["--n-best", "2"], "--sample: must stand without --n-best, got both; expected one of the two"),
-        (["--beam", "2"], "--sample: must stand without --beam, got both; expected one of the two"),
+        ("--sample", ["--n-best", "2"], "--sample: must stand without --n-best, got both; expected one of the two"),
+        ("--sample", ["--beam", "2"], "--sample: must stand without --beam, got both; expected one of the two"),
+        ("--sample", ["--diverse", "2"], "--sample: must stand without --diverse, got both; expected one of the two"),
+        ("--diverse", ["--beam", "2"], "--diverse: must stand without --beam, got both; expected one of the two"),
+        ("--diverse", ["--n-best", "2"], "--diverse: must stand without --n-best, got both; expected one of the two"),
+        (
+            "--diverse",
+            ["--diversity", "inf"],
+            "--diversity: must be positive and finite, got inf; expected a number such as 0.5",
+        ),
     ],
 )
-def test_options_that_do_not_fit_samples(run, project, options, said):
-    found = run("translate", "--system", SYSTEM, "--sample", "2", *options, "le chat")
+def test_options_that_do_not_fit(run, project, kind, options, said):
+    found = run("translate", "--system", SYSTEM, kind, "2", *options, "le chat")
     assert (found.status, found.out, found.err) == (1, "", f"error: {said}\n")
 
 
