@@ -6,8 +6,11 @@ import sys
 
 import pytest
 from ruamel.yaml import YAML
+from safetensors.torch import load_file, save_file
 
 from pipeline import files
+from pipeline.decoding.translator import Translator
+from stages import distill
 from tests.toys import systems
 
 LINES = [line for line in systems.PARTS["test"] if line.strip()]
@@ -46,6 +49,50 @@ def test_every_source_gets_the_translation_that_the_teacher_decodes(project, run
     assert (folder / "train.target.txt").read_text() == (decoded / "test.txt").read_text()
     settings = files.read_json(decoded / "decode.json")
     assert files.read_json(folder / "distill.json") == {"teacher": systems.SYSTEM, "decoding": settings}
+
+
+def test_a_killed_one_goes_on_where_it_was(project, run, monkeypatch):
+    assert run("distill", "novel").returncode == 0
+    translations = project / "data/targets/novel/distilled/train.target.txt"
+    expected, begun, translate = translations.read_text(), [], Translator.translate
+    blocks = [LINES[begin : begin + 2] for begin in range(0, len(LINES), 2)]
+
+    def interrupted(self, lines, *arguments, **more):
+        begun.append(lines)
+        if len(begun) == 3:
+            raise KeyboardInterrupt
+        return translate(self, lines, *arguments, **more)
+
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(distill, "BLOCK", 2)
+    monkeypatch.setattr(Translator, "translate", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        distill.main("novel")
+    distill.main("novel")
+    assert begun == [*blocks[:3], *blocks[2:]]
+    assert translations.read_text() == expected
+    assert not list((project / "work/distill").iterdir())
+
+
+def test_what_another_teacher_translated_is_not_taken(project, run, monkeypatch):
+    begun, translate = [], Translator.translate
+
+    def watched(self, lines, *arguments, **more):
+        begun.append(lines)
+        if len(begun) == 2:
+            raise KeyboardInterrupt
+        return translate(self, lines, *arguments, **more)
+
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(distill, "BLOCK", 4)
+    monkeypatch.setattr(Translator, "translate", watched)
+    with pytest.raises(KeyboardInterrupt):
+        distill.main("novel")
+    weights = project / "runs" / systems.SYSTEM / "average/model.safetensors"
+    tensors = load_file(weights)
+    save_file({name: -tensor for name, tensor in tensors.items()}, weights)
+    distill.main("novel")
+    assert begun[2:] == [LINES[begin : begin + 4] for begin in range(0, len(LINES), 4)]
 
 
 def test_a_fault_is_one_line_and_leaves_nothing(project, run):
