@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from pipeline.kernels import dispatch
 from pipeline.layers.decoder_state import Rows
 from pipeline.layers.linear import Linear
+from pipeline.layers.positions import Rotation
 
 
 @dataclass(frozen=True)
@@ -28,23 +29,25 @@ class MultiHeadAttention(nn.Module):
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(K head width)) V in `heads` subspaces, then one projection.
 
     Source: Vaswani et al. 2017, section 3.2. One matrix `project_in` holds the query, key and value projections, in
-    torch's order, so that self-attention is a single product.
+    torch's order, so that self-attention is a single product. With `rotary`, its queries and keys are rotated by their
+    positions.
     """
 
-    def __init__(self, width: int, heads: int, dropout: float) -> None:
+    def __init__(self, width: int, heads: int, dropout: float, *, rotary: bool = False) -> None:
         super().__init__()
         assert width % heads == 0, f"{heads} heads do not divide width {width}"
         self.width, self.heads, self.dropout = width, heads, dropout
         self.watched: list[Tensor] | None = None  # collects the weights of every call unless None
         self.project_in = Linear(width, 3 * width)
         self.project_out = Linear(width, width)
+        self.rotation = Rotation(width // heads) if rotary else None
 
     def forward(self, x: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
         """Self-attention over a whole sentence.
 
         Shapes: x (B, T, D), mask (B, 1, 1 or T, T) with True where a position may be seen -> (B, T, D).
         """
-        query, key, value = self.split_heads(self.project_in(x))
+        query, key, value = self.placed(x, start=0)
         return self.merge_heads(self.attend(query, key, value, mask, causal=causal))
 
     def self_attend_step(self, x: Tensor, past: KeysValues) -> tuple[Tensor, KeysValues]:
@@ -52,7 +55,7 @@ class MultiHeadAttention(nn.Module):
 
         Shapes: x (N, 1, D), past (N, H, T, K) -> (N, 1, D) and the past of the next step (N, H, T + 1, K).
         """
-        query, key, value = self.split_heads(self.project_in(x))
+        query, key, value = self.placed(x, start=past.keys.shape[2])
         past = past.append(key, value)
         return self.merge_heads(self.attend(query, past.keys, past.values, None)), past
 
@@ -77,6 +80,13 @@ class MultiHeadAttention(nn.Module):
             self.watched.append(attention_weights(query, key, mask, causal=causal))
         dropout = self.dropout if self.training else 0.0
         return dispatch.scaled_dot_product_attention(query, key, value, mask, dropout=dropout, causal=causal)
+
+    def placed(self, x: Tensor, *, start: int) -> tuple[Tensor, ...]:
+        """Query, key and value of self-attention, whose first position is `start`: (B, T, D) -> (B, H, T, K) each."""
+        query, key, value = self.split_heads(self.project_in(x))
+        if self.rotation:
+            query, key = self.rotation(query, start), self.rotation(key, start)
+        return query, key, value
 
     def merge_heads(self, x: Tensor) -> Tensor:
         """The heads side by side, projected: (B, H, T, K) -> (B, T, D)."""

@@ -1,4 +1,4 @@
-"""Sinusoidal positions."""
+"""Positions: sinusoids added to embeddings, or rotations of queries and keys."""
 
 import math
 
@@ -36,3 +36,38 @@ class Positions(nn.Module):
         if end > len(self.table):
             self.table = sinusoids(2 * end, x.shape[2]).to(self.table.device)
         return x + self.table[start:end].to(x.dtype)
+
+
+class Rotation(nn.Module):
+    """Rotates queries and keys by their positions, so that their product depends on how far apart they stand.
+
+    Numbers i and i + K / 2 of a head are the two coordinates that turn by p / 10000^(2i / K) at position p. The tables
+    grow with the longest sentence and are not among the weights.
+
+    Source: Su et al. 2021, RoPE; the pairs are those of GPT-NeoX and Llama, which permutes the paper's.
+    """
+
+    cosines: Tensor
+    sines: Tensor
+
+    def __init__(self, head_width: int) -> None:
+        super().__init__()
+        assert head_width % 2 == 0, f"head width {head_width} is odd"
+        for name, table in zip(("cosines", "sines"), rotations(256, head_width), strict=True):
+            self.register_buffer(name, table, persistent=False)
+
+    def forward(self, x: Tensor, start: int = 0) -> Tensor:
+        """Shapes: x (B, H, T, K), whose first position is `start` -> (B, H, T, K)."""
+        end = start + x.shape[2]
+        if end > len(self.cosines):
+            self.cosines, self.sines = (table.to(x.device) for table in rotations(2 * end, x.shape[3]))
+        first, second = x.chunk(2, dim=3)  # (B, H, T, K / 2) each
+        cosine, sine = self.cosines[start:end].to(x.dtype), self.sines[start:end].to(x.dtype)
+        return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=3)
+
+
+def rotations(length: int, width: int) -> tuple[Tensor, Tensor]:
+    """Cosines and sines of p / 10000^(2i / K), for each position p and i < K / 2: (length, K / 2) each, fp32."""
+    frequency = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10000.0) / width))
+    angles = torch.arange(length, dtype=torch.float64)[:, None] * frequency
+    return torch.cos(angles).float(), torch.sin(angles).float()

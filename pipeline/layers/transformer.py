@@ -1,8 +1,8 @@
-"""The Transformer's two stacks; a model chooses how sub-layers are wrapped, by `PostNorm` or `PreNorm`."""
+"""The Transformer's two stacks; a model chooses how sub-layers are wrapped and what tells it of positions."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal, NamedTuple, cast
 
 import torch
 from pydantic import Field, ValidationInfo, field_validator
@@ -21,6 +21,13 @@ from pipeline.params import Depth, Section, Width
 
 Residual = type[PostNorm] | type[PreNorm]
 DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
+
+
+class Design(NamedTuple):
+    """What sets a Transformer's module apart from the others', beside the keys of its sections."""
+
+    residual: Residual
+    rotary: bool = False  # self-attention rotates by positions; no sinusoids are added to the embeddings
 
 
 class TransformerArch(Section):
@@ -55,9 +62,10 @@ class TransformerArch(Section):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
-    def __init__(self, residual: Residual, arch: TransformerArch) -> None:
+    def __init__(self, design: Design, arch: TransformerArch) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout)
+        residual, rotary = design
+        self.self_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout, rotary=rotary)
         self.attention_residual = residual(arch.width, arch.dropout)
         self.feed_forward = FeedForward(arch.width, arch.feed_forward, arch.feed_forward_dropout)
         self.feed_forward_residual = residual(arch.width, arch.dropout)
@@ -71,9 +79,10 @@ class EncoderLayer(nn.Module):
 class DecoderLayer(nn.Module):
     """Causal self-attention, attention to the source, then feed-forward."""
 
-    def __init__(self, residual: Residual, arch: TransformerArch) -> None:
+    def __init__(self, design: Design, arch: TransformerArch) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout)
+        residual, rotary = design
+        self.self_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout, rotary=rotary)
         self.self_residual = residual(arch.width, arch.dropout)
         self.cross_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout)
         self.cross_residual = residual(arch.width, arch.dropout)
@@ -137,15 +146,15 @@ class Transformer(nn.Module):
     Shapes: source (B, S) with EOS at each row's end and then padding, target_input (B, T) that begins with BOS.
     """
 
-    def __init__(self, residual: Residual, arch: TransformerArch, *, source_size: int, target_size: int) -> None:
+    def __init__(self, design: Design, arch: TransformerArch, *, source_size: int, target_size: int) -> None:
         super().__init__()
         self.width = width = arch.width
         self.embeddings = Embeddings(source_size, target_size, width, tied=arch.tied_embeddings)
-        self.positions = Positions(width)
+        self.positions = None if design.rotary else Positions(width)
         self.dropout = Dropout(arch.dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(residual, arch) for _ in range(arch.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(residual, arch) for _ in range(arch.decoder_layers))
-        has_final_norm = residual is PreNorm  # whose sums have not been normalised yet
+        self.encoder = nn.ModuleList(EncoderLayer(design, arch) for _ in range(arch.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(design, arch) for _ in range(arch.decoder_layers))
+        has_final_norm = design.residual is PreNorm  # whose sums have not been normalised yet
         self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
         arch.initialisation.initialise(self)
@@ -153,15 +162,19 @@ class Transformer(nn.Module):
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """The encoded source and the mask of its real positions: (B, S, D) and (B, 1, 1, S)."""
         mask = (source != ids.PAD)[:, None, None, :]
-        x = self.dropout(self.positions(self.embeddings.embed_source(source)))
+        x = self.dropout(self.with_positions(self.embeddings.embed_source(source)))
         for layer in self.encoder:
             x = layer(x, mask)
         return self.encoder_norm(x), mask
 
+    def with_positions(self, x: Tensor, start: int = 0) -> Tensor:
+        """Embeddings as the first layer reads them, their first position `start`: (B, T, D) -> (B, T, D)."""
+        return self.positions(x, start) if self.positions else x
+
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
         """What the output projection reads, at every target position at once: (B, T, D)."""
         memory, mask = self.encode(source)
-        x = self.dropout(self.positions(self.embeddings.embed_target(target_input)))
+        x = self.dropout(self.with_positions(self.embeddings.embed_target(target_input)))
         for layer in self.decoder:
             x = layer(x, memory, mask)
         return self.decoder_norm(x)
@@ -180,7 +193,7 @@ class Transformer(nn.Module):
     def step(self, state: TransformerState, tokens: Tensor) -> tuple[Tensor, TransformerState]:
         """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
         source, past = state.source, []
-        x = self.positions(self.embeddings.embed_target(tokens[:, None]), start=state.length)
+        x = self.with_positions(self.embeddings.embed_target(tokens[:, None]), start=state.length)
         for layer, before, memory in zip(self.decoder_layers(), state.past, source.memory, strict=True):
             x, extended = layer.step(x, before, memory, source.mask)
             past.append(extended)

@@ -1,7 +1,7 @@
 """The Annotated Transformer: x + Dropout(SubLayer(LayerNorm(x))), and a norm after each stack."""
 
 from pipeline.layers.residual import PreNorm
-from pipeline.layers.transformer import Transformer, TransformerArch
+from pipeline.layers.transformer import Design, Transformer, TransformerArch
 
 Arch = TransformerArch
 
@@ -10,4 +10,4 @@ class Model(Transformer):
     """Source: see the first line of this file; sizes are those of `Arch`."""
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
-        super().__init__(PreNorm, arch, source_size=source_size, target_size=target_size)
+        super().__init__(Design(PreNorm), arch, source_size=source_size, target_size=target_size)

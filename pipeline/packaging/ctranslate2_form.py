@@ -43,7 +43,8 @@ def save(
     """Write a Transformer and its pieces into `folder`; it reads sources without EOS, which CTranslate2 adds.
 
     `quantization` is the type of the weights, by CTranslate2's names. Sentences of more than `positions` pieces (EOS
-    counted) are refused by CTranslate2. Its own sinusoids have no such end, but all sines stand before all cosines.
+    counted) are refused by CTranslate2, unless the model rotates queries and keys. Its own sinusoids have no such end,
+    but all sines stand before all cosines.
 
     Raises: ExportError if the model is no Transformer (CTranslate2 has no recurrent decoder), the type is unknown or
         the package ctranslate2 is missing.
@@ -90,19 +91,23 @@ def specification(model: Transformer, positions: int) -> Any:
 
     As here, embeddings are scaled by sqrt(D) and activations are ReLU. Equal matrices are stored once.
     """
-    first = model.encoder[0]
+    first, specs = model.encoder[0], package().specs
     assert isinstance(first, EncoderLayer)
-    spec = package().specs.TransformerSpec.from_config(
-        (len(model.encoder), len(model.decoder)),
-        first.self_attention.heads,
-        pre_norm=isinstance(first.attention_residual, PreNorm),
-    )
+    settings = {
+        "num_heads": first.self_attention.heads,
+        "pre_norm": isinstance(first.attention_residual, PreNorm),
+        "rotary_dim": None if model.positions else model.width // first.self_attention.heads,
+        "rotary_interleave": False,
+    }
+    encoder = specs.transformer_spec.TransformerEncoderSpec(len(model.encoder), **settings)
+    decoder = specs.transformer_spec.TransformerDecoderSpec(len(model.decoder), **settings)
+    spec = specs.TransformerSpec(encoder, decoder)
     spec.config.layer_norm_epsilon = first.attention_residual.norm.eps
     spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = (
         SPECIAL[number] for number in (ids.UNK, ids.BOS, ids.EOS)
     )
     spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL[ids.BOS], True
-    for stack in (spec.encoder, spec.decoder):
+    for stack in (encoder, decoder) if model.positions else ():
         stack.position_encodings.encodings = array(sinusoids(positions, model.width))
     fill_encoder(spec.encoder, model)
     fill_decoder(spec.decoder, model)

@@ -263,7 +263,7 @@ def test_all_faults_of_all_files_at_once(faults):
         "params.yaml: report.samples: should be a valid integer, got 'ten'",
         f"{file}: clean.max_words: should be greater than or equal to 1, got 0",
         f"params.yaml: {PRENORM}.heads: must divide width 128, got 3",
-        "params.yaml: build.models: unknown model, got 'transformer'; nearest is 'transformer_prenorm'",
+        "params.yaml: build.models: unknown model, got 'transformer'; nearest is 'transformer_modern'",
         f"{file}: split.validation_share: the corpus brings a validation part, got 0.5; expected 0.0",
     ]
 

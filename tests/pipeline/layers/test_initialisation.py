@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from pipeline.layers.residual import PostNorm
-from pipeline.layers.transformer import Transformer, TransformerArch
+from pipeline.layers.transformer import Design, Transformer, TransformerArch
 from tests.toys.networks import TRANSFORMER
 
 
@@ -12,7 +12,7 @@ def started(**initialisation):
     torch.manual_seed(1)
     changed = {"width": 64, "feed_forward": 128, "initialisation": initialisation}
     return Transformer(
-        PostNorm, TransformerArch.model_validate(TRANSFORMER | changed), source_size=400, target_size=300
+        Design(PostNorm), TransformerArch.model_validate(TRANSFORMER | changed), source_size=400, target_size=300
     )
 
 

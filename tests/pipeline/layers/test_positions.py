@@ -2,7 +2,7 @@ import math
 
 import torch
 
-from pipeline.layers.positions import Positions, sinusoids
+from pipeline.layers.positions import Positions, Rotation, sinusoids
 
 
 def test_by_hand():
@@ -54,3 +54,28 @@ def test_growing_while_judging_does_not_stop_the_training_after():
         positions(x.detach())
     positions(x).sum().backward()
     assert torch.equal(x.grad, torch.ones_like(x))
+
+
+def test_rotations_are_products_of_complex_numbers():
+    """Numbers i and i + K / 2 of a head as one complex number, times e^(i p / 10000^(2i / K))."""
+    x = torch.randn(2, 3, 7, 10)
+    turned = Rotation(10)(x, start=4)
+    for pair in range(5):
+        angles = torch.arange(4, 11) / 10000 ** (2 * pair / 10)
+        expected = torch.complex(x[..., pair], x[..., pair + 5]) * torch.exp(1j * angles)
+        torch.testing.assert_close(torch.complex(turned[..., pair], turned[..., pair + 5]), expected)
+
+
+def test_a_rotated_product_depends_on_the_distance_alone():
+    rotation, query, key = Rotation(8), torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
+    products = [(rotation(query, p) * rotation(key, p + 3)).sum() for p in (0, 1, 50, 700)]
+    for product in products[1:]:
+        torch.testing.assert_close(product, products[0], rtol=1e-4, atol=1e-4)
+    assert not torch.allclose(products[0], (rotation(query, 0) * rotation(key, 4)).sum(), rtol=1e-2)
+
+
+def test_the_tables_of_rotations_grow_and_are_no_weights():
+    rotation, x = Rotation(8), torch.randn(1, 1, 600, 8)
+    expected = Rotation(8)(x[:, :, :200])
+    assert torch.equal(rotation(x)[:, :, :200], expected)
+    assert rotation.state_dict() == {}

@@ -1,4 +1,4 @@
-"""What must hold of both Transformers, however their sub-layers are wrapped."""
+"""What must hold of every Transformer, however its sub-layers are wrapped and whatever tells it of positions."""
 
 import pytest
 import torch
@@ -7,31 +7,31 @@ from torch.nn import functional as F
 
 from pipeline.kernels import dispatch
 from pipeline.layers.residual import PostNorm, PreNorm
-from pipeline.layers.transformer import Transformer, TransformerArch
+from pipeline.layers.transformer import Design, Transformer, TransformerArch
 from pipeline.params import ParamsError
 from tests.toys.networks import SOURCE, SOURCE_SIZE, TARGET, TARGET_SIZE, TRANSFORMER
 
 DROPOUTS = ("dropout", "attention_dropout", "feed_forward_dropout")
 
 
-def build(residual, *, source_size=SOURCE_SIZE, target_size=TARGET_SIZE, **changed):
+def build(design, *, source_size=SOURCE_SIZE, target_size=TARGET_SIZE, **changed):
     torch.manual_seed(1)
     arch = TransformerArch.model_validate(TRANSFORMER | changed)
-    model = Transformer(residual, arch, source_size=source_size, target_size=target_size)
+    model = Transformer(design, arch, source_size=source_size, target_size=target_size)
     for name, parameter in model.named_parameters():
         if parameter.dim() == 1:  # norms of 1 and biases of 0 would hide what reads the wrong one
             nn.init.normal_(parameter, mean=float("norm.weight" in name), std=0.3)
     return model
 
 
-@pytest.fixture(params=[PostNorm, PreNorm])
-def residual(request):
+@pytest.fixture(params=[Design(PostNorm), Design(PreNorm), Design(PreNorm, rotary=True)], ids=str)
+def design(request):
     return request.param
 
 
 @pytest.fixture
-def model(residual):
-    return build(residual)
+def model(design):
+    return build(design)
 
 
 def close(left, right):
@@ -58,27 +58,27 @@ def test_every_position_sees_the_whole_source(model):
 
 
 @pytest.mark.parametrize(("tied", "matrices"), [("none", 13 + 2 * 11), ("output", 13 + 11), ("all", 11)])
-def test_weights_counted_by_hand(residual, tied, matrices):
+def test_weights_counted_by_hand(design, tied, matrices):
     d, f = 16, 32
     norm, attention, feed_forward = 2 * d, 4 * (d * d + d), d * f + f + f * d + d
     encoder, decoder = attention + feed_forward + 2 * norm, 2 * attention + feed_forward + 3 * norm
-    ends = 2 * norm if residual is PreNorm else 0
+    ends = 2 * norm if design.residual is PreNorm else 0
     expected = 2 * encoder + 3 * decoder + ends + matrices * d + TARGET_SIZE
-    model = build(residual, tied_embeddings=tied, source_size=TARGET_SIZE if tied == "all" else SOURCE_SIZE)
+    model = build(design, tied_embeddings=tied, source_size=TARGET_SIZE if tied == "all" else SOURCE_SIZE)
     assert sum(weight.numel() for weight in model.parameters()) == expected
 
 
-def test_dropout_is_on_in_training_only(residual):
+def test_dropout_is_on_in_training_only(design):
     rates = dict.fromkeys(DROPOUTS, 0.3)
-    model = build(residual, **rates)
+    model = build(design, **rates)
     assert not torch.equal(model.hidden(SOURCE, TARGET), model.hidden(SOURCE, TARGET))
     model.eval()
     assert torch.equal(model.hidden(SOURCE, TARGET), model.hidden(SOURCE, TARGET))
-    close(model.hidden(SOURCE, TARGET), build(residual).hidden(SOURCE, TARGET))
+    close(model.hidden(SOURCE, TARGET), build(design).hidden(SOURCE, TARGET))
 
 
 @pytest.mark.parametrize("rates", [(0.1, 0.2, 0.3), (0.1, 0.0, 0.0), (0.0, 0.2, 0.0), (0.0, 0.0, 0.3), (0.1, 0.1, 0.1)])
-def test_dropout_masks_are_drawn_in_a_fixed_order(residual, rates, monkeypatch):
+def test_dropout_masks_are_drawn_in_a_fixed_order(design, rates, monkeypatch):
     """All masks come from one stream of numbers, so their rates and order decide what a training gives."""
     drawn, attend = [], F.scaled_dot_product_attention
 
@@ -92,7 +92,7 @@ def test_dropout_masks_are_drawn_in_a_fixed_order(residual, rates, monkeypatch):
 
     monkeypatch.setattr(dispatch, "draw_mask", draw)
     monkeypatch.setattr(F, "scaled_dot_product_attention", attended)
-    build(residual, **dict(zip(DROPOUTS, rates, strict=True))).hidden(SOURCE, TARGET)
+    build(design, **dict(zip(DROPOUTS, rates, strict=True))).hidden(SOURCE, TARGET)
     added, attention, inside = rates
     encoder, decoder = [attention, added, inside, added], [attention, added, attention, added, inside, added]
     expected = [added, *encoder * 2, added, *decoder * 3]

@@ -27,7 +27,7 @@ class Side:
 
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
 SOURCE, TARGET = ([*SPECIAL, *(f"{side}{n}" for n in range(4, size))] for side, size in (("s", 13), ("t", 11)))
-MODELS = ["transformer_prenorm", "transformer_postnorm"]
+MODELS = ["transformer_prenorm", "transformer_postnorm", "transformer_modern"]
 DECODING = Decoding(
     beam_size=3,
     length_penalty=1.0,

@@ -1,0 +1,26 @@
+"""A Transformer with what has proved its worth since: pre-norm, and positions by rotation of queries and keys."""
+
+from pydantic import ValidationInfo, field_validator
+
+from pipeline.layers.residual import PreNorm
+from pipeline.layers.transformer import Design, Transformer, TransformerArch
+
+
+class Arch(TransformerArch):
+    """Keys of the other Transformers; heads are of an even width, as their numbers rotate in pairs."""
+
+    @field_validator("heads")
+    @classmethod
+    def divide_width(cls, heads: int, info: ValidationInfo) -> int:
+        """The width must split into heads of an even width."""
+        width = info.data.get("width", 2 * heads)
+        if width % (2 * heads):
+            raise ValueError(f"must divide width {width} into heads of an even width, got {heads}")
+        return heads
+
+
+class Model(Transformer):
+    """Source: Xiong et al. 2020 for pre-norm, Su et al. 2021 for the rotations; sizes are those of `Arch`."""
+
+    def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
+        super().__init__(Design(PreNorm, rotary=True), arch, source_size=source_size, target_size=target_size)
