@@ -3,12 +3,13 @@
     python benchmarks/time_to_bleu.py multi30k_de_en-bpe_8k --peers ../peers/bin/python --target 39
 
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
-`small` with dropout 0.15, from the same start; the rate falls to 0 at the end (linearly, eole: along a cosine). First
-the speed of each, for each size of an update, is measured in turns of about half a minute, so that a noisy machine is
-equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each trains for
-`--tuning` minutes with every size and rate: as many tries for all, and the best one counts. Last each trains from
-scratch for the minutes of the ladder, the shortest first, until the BLEU of its validation part (own beam search, beam
-5) reaches the target. Nobody averages: all take their last weights.
+`small` with dropout 0.15; ours has rotary positions, unless `--model transformer_prenorm` asks for sinusoids, which
+the others have. The rate falls to 0 at the end (linearly, eole: along a cosine). First the speed of each, for each
+size of an update, is measured in turns of about half a minute, so that a noisy machine is equally noisy for all;
+minutes are updates divided by this speed, and validation is none of them. Then each trains for `--tuning` minutes with
+every size and rate: as many tries for all, and the best one counts. Last each trains from scratch for the minutes of
+the ladder, the shortest first, until the BLEU of its validation part (own beam search, beam 5) reaches the target.
+Nobody averages: all take their last weights.
 """
 
 import itertools
@@ -42,20 +43,21 @@ class Settings(NamedTuple):
 class Race:
     """A corpus, and what every training on it shares."""
 
-    def __init__(self, encoded: str, precision: str, threads: int, seed: int) -> None:
+    def __init__(self, encoded: str, model: str, precision: str, threads: int, seed: int) -> None:
         self.data, self.precision, self.threads, self.seed = Path("data/encode", encoded), precision, threads, seed
         self.vocabulary = Vocabulary.load(Path("data/vocabulary", encoded))
         source, target = parts.paths(Path("data/split", encoded.partition("-")[0]), parts.VALIDATION)
         self.references = list(files.read_lines(target))
         sources = self.vocabulary.encode_source(list(files.read_lines(source)))
         decoding = Decoding.load("decode").model_dump()
-        self.translating = translation_job(self.vocabulary.source_size, sources, decoding, threads)
+        self.modern = {"modern": model == "transformer_modern"}
+        self.translating = translation_job(self.vocabulary.source_size, sources, decoding, threads) | self.modern
 
     def job(self, positions: int, peak_rate: float = 0.0, updates: int = 0) -> dict[str, object]:
         """A training from scratch."""
         settings = {"positions": positions, "peak_rate": peak_rate, "updates": updates, "precision": self.precision}
         rising = max(1, int(updates * WARM_UP_SHARE))
-        more = {"norm": "pre", "warm_up_rate": rising, "warm_up": 0, "seed": self.seed, "average": False}
+        more = {"norm": "pre", "warm_up_rate": rising, "warm_up": 0, "seed": self.seed, "average": False, **self.modern}
         return training_job(self.data, "small", **settings, **more) | {"dropout": DROPOUT}
 
     def speeds(self, pythons: dict[str, str], positions: int, updates: int) -> dict[str, float]:
@@ -82,6 +84,7 @@ def main(
     peak_rates: Annotated[str, typer.Option(help="Peak rates, each tried.")] = "1e-3,2e-3,4e-3",
     tuning: Annotated[float, typer.Option(help="Minutes of each try.")] = 6.0,
     ladder: Annotated[str, typer.Option(help="Minutes to train, the shortest first.")] = "3,4,5,6,7,8,10,12,14,17,20",
+    model: Annotated[str, typer.Option(help="Ours: transformer_modern or transformer_prenorm.")] = "transformer_modern",
     precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
     trial: Annotated[int, typer.Option(help="Timed updates of a turn.")] = TRIAL,
     only: Annotated[str, typer.Option(help="One contestant's name; empty: all.")] = "",
@@ -91,7 +94,7 @@ def main(
     """Print every try as soon as it is known, then a table."""
     sizes = [int(size) for size in numbers("--positions", positions)]
     rates, rungs = numbers("--peak-rates", peak_rates), numbers("--ladder", ladder)
-    race, pythons = Race(encoded, precision, threads, seed), contestants(peers, only)
+    race, pythons = Race(encoded, model, precision, threads, seed), contestants(peers, only)
     print(f"{describe()}; {threads} threads, {precision}, target {target:g} BLEU of {encoded} validation\n", flush=True)
     speeds = {size: race.speeds(pythons, size, trial) for size in sizes}
     rows = []

@@ -40,6 +40,7 @@ class Job(NamedTuple):
     parts: int = 1  # micro-batches of an update, which processes share out; the peers know of one
     exact: bool = True  # whether any number of processes gives the same bytes, as only ours can
     norm: str = "pre"  # or post, of the layers; eole knows pre only
+    modern: bool = False  # whether ours trains transformer_modern in its place
     peak_rate: float = 0.0  # after `warm_up_rate` updates, then falling to 0 at the last; 0: no matter, a small one
     warm_up_rate: int = 0
     save: str = ""  # folder for the weights

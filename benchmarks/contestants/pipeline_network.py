@@ -21,7 +21,7 @@ def network(given: Any, dropout: float) -> Any:
         **dict.fromkeys(("dropout", "attention_dropout", "feed_forward_dropout"), dropout),
         **{name: getattr(given, name) for name in ("width", "heads", "feed_forward")},
     }
-    found = interface.find(f"transformer_{given.norm}norm")
+    found = interface.find("transformer_modern" if given.modern else f"transformer_{given.norm}norm")
     return found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
 
 

@@ -31,6 +31,7 @@ class Job(NamedTuple):
     max_length_offset: int
     tokens_per_batch: int  # sentences * longest source, EOS counted
     threads: int
+    modern: bool = False  # whether ours is transformer_modern in place of the one with `norm`
 
     @classmethod
     def read(cls) -> Self:
