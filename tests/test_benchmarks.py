@@ -116,6 +116,16 @@ def test_memory_on_a_toy(encoded):
     assert (encoded / "samples.csv").read_text().startswith("update,gib,peak_gib\n")
 
 
+def test_a_student_beside_its_teacher(tmp_path):
+    """The search of a beam by CTranslate2 ends elsewhere, so only greedy search need give the same lines."""
+    student, teacher = (systems.lay_out(tmp_path, name) for name in ("transformer_modern", "rnn_encdec"))
+    options = ("validation", "--quantization", "float32", "--rounds", "1", "--threads", "1")
+    said = run(tmp_path, "student.py", student, teacher, *options)
+    rows = re.findall(r"^\| (.+) \| ([\d,]+) \| (\d+\.\d\d) \| (\d+\.\d\d) \|$", said, re.M)
+    assert [row[0] for row in rows] == ["teacher, torch, beam 3", *(f"student, float32, beam {n}" for n in (1, 3))]
+    assert rows[0][2] == "1.00"
+
+
 @pytest.mark.parametrize("model", ["transformer_prenorm", "transformer_postnorm"])
 def test_export_equality_on_a_toy(tmp_path, model):
     said = run(tmp_path, "export_equality.py", systems.lay_out(tmp_path, model))
