@@ -82,7 +82,7 @@ def check() -> None:
             found.append(str(error))
     project = Project(params, corpora)
     kinds: tuple[Faults, ...] = (
-        *(shape_faults, merged_faults, choice_faults, teacher_faults),
+        *(shape_faults, merged_faults, choice_faults, seed_faults, teacher_faults),
         *(share_faults, local_faults, average_faults),
     )
     found += [line for faults in kinds for line in faults(project)]
@@ -213,6 +213,17 @@ def choice_faults(project: Project) -> Iterator[str]:
                 yield f"{PATH}: build.sizes: unknown size of {model}, got {name!r}{nearest(name, map(str, known))}"
             elif (mapping(sizes_of, model, DEFAULT) | mapping(known, name)).get("tied_embeddings") == "all":
                 yield from tie_faults(f"{model} {name}", build.vocabularies, vocabularies)
+
+
+def seed_faults(project: Project) -> Iterator[str]:
+    """Further seeds that a chosen corpus is trained with anyway."""
+    build = chosen(project)
+    for corpus in build.corpora if build else ():
+        default, own = (mapping(project.params, "training", one) for one in (DEFAULT, corpus))
+        seed = (default | own).get("seed")
+        if build and seed in build.more_seeds:
+            where = f"training.{corpus if 'seed' in own else DEFAULT}.seed"
+            yield f"{PATH}: build.more_seeds: must differ from {where} of {corpus}, got {seed}; expected other seeds"
 
 
 def teacher_faults(project: Project) -> Iterator[str]:

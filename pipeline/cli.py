@@ -57,7 +57,8 @@ def run(main: Callable[..., Any], *, writes: Callable[[], bool] = lambda: True) 
         if not writes():
             main(**axes)
             return
-        events.stage = "@".join(filter(None, (stage, "-".join(axes.values()))))
+        name = f"{stage}_seed" if axes.get("seed") else stage
+        events.stage = "@".join(filter(None, (name, "-".join(filter(None, axes.values())))))
         with told(), held(LOCKS / re.sub(r"[^\w@-]", "_", events.stage)):
             main(**axes)
 

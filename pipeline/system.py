@@ -1,25 +1,29 @@
-"""A system: one corpus, vocabulary, model and size. Its id, its paths, and which systems are chosen."""
+"""A system: one corpus, vocabulary, model and size, and maybe a seed. Its id, its paths, and which are chosen."""
 
 import itertools
 import re
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, PositiveInt, StringConstraints
 
 from pipeline.params import NAME, Section
 
 # The section of `build` that lists the names of each axis.
 AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size"}
+SEED = "_seed"  # at the end of a stage's name: the same script, for a further seed
+
+T = TypeVar("T", str, int)
 
 
 class System(NamedTuple):
-    """One combination of the four lists of `build`."""
+    """One combination of the four lists of `build`, trained with the seed of `training` or with a further one."""
 
     corpus: str
     vocabulary: str
     model: str
     size: str
+    seed: str = ""  # one of `build.more_seeds`; empty: that of `training`
 
     @classmethod
     def parse(cls, text: str) -> "System":
@@ -27,15 +31,26 @@ class System(NamedTuple):
 
         Raises: ValueError if the text is not an id.
         """
-        names = text.split("-")
-        if len(names) != len(cls._fields) or not all(re.fullmatch(NAME, name) for name in names):
-            raise ValueError(f"must be <{'>-<'.join(cls._fields)}>, got {text!r}")
-        return cls(*names)
+        *names, last = text.split("-")
+        seed = [last] if len(names) == len(AXES) and re.fullmatch("[1-9][0-9]*", last) else []
+        names += [] if seed else [last]
+        if len(names) != len(AXES) or not all(re.fullmatch(NAME, name) for name in names):
+            raise ValueError(f"must be <{'>-<'.join(AXES.values())}>[-<seed>], got {text!r}")
+        return cls(*names, *seed)
 
     @property
     def id(self) -> str:
         """Its name everywhere: in DVC's stages, in the folders, in MLflow and in the report."""
-        return "-".join(self)
+        return "-".join(filter(None, self))
+
+    @property
+    def axes(self) -> dict[str, str]:
+        """Its four names, by what each is the name of."""
+        return dict(zip(AXES.values(), self, strict=False))
+
+    def stage(self, name: str) -> str:
+        """What DVC calls the stage of this system that runs the script `name`."""
+        return f"{name}{SEED if self.seed else ''}@{self.id}"
 
     @property
     def split(self) -> Path:
@@ -138,10 +153,10 @@ def encoded_folder(corpus: str, vocabulary: str) -> Path:
     return Path("data/encode", f"{corpus}-{vocabulary}")
 
 
-def each_once(names: list[str]) -> list[str]:
-    """The names, checked to be different: otherwise two stages would write the same files."""
+def each_once(names: list[T]) -> list[T]:
+    """The names or seeds, checked to be different: otherwise two stages would write the same files."""
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ValueError(f"must name each once, got {', '.join(twice)} more than once")
+        raise ValueError(f"must name each once, got {', '.join(map(str, twice))} more than once")
     return names
 
 
@@ -150,17 +165,23 @@ Names = Annotated[list[Name], Field(min_length=1), AfterValidator(each_once)]
 
 
 class Build(Section):
-    """Section `build`: `dvc repro` builds every combination of the four lists."""
+    """Section `build`: `dvc repro` builds every combination of the four lists of names, and trains each once more with
+    every further seed."""
 
     corpora: Names
     vocabularies: Names
     models: Names
     sizes: Names
+    more_seeds: Annotated[list[PositiveInt], AfterValidator(each_once)]
 
     def systems(self) -> list[System]:
-        """Every system chosen, in the order of the lists."""
+        """Every combination of names, in the order of the lists, with the seed of `training`."""
         lists = self.corpora, self.vocabularies, self.models, self.sizes
         return [System(*names) for names in itertools.product(*lists)]
+
+    def more_systems(self) -> list[System]:
+        """The same with every further seed, all of one seed together."""
+        return [system._replace(seed=str(seed)) for seed in self.more_seeds for system in self.systems()]
 
 
 class Teacher(Section):

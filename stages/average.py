@@ -1,6 +1,9 @@
 """Average the last checkpoints of one system: runs/<system>/train/ -> runs/<system>/average/."""
 
 import shutil
+from typing import Annotated
+
+import typer
 
 from pipeline import cli, files, summaries
 from pipeline.averaging import Averaging, average_checkpoints
@@ -13,9 +16,9 @@ from pipeline.training import checkpoint_file
 READS = ("average.{size}",)
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
+def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[str, typer.Argument()] = "") -> None:
     """Average the last checkpoints: as many as `average.<size>` says, or all if there are fewer."""
-    system = System(corpus, vocabulary, model, size)
+    system = System(corpus, vocabulary, model, size, seed)
     number = Reader(READS, size=size)(Averaging, *READS).checkpoints
     checkpoints = system.trained / "checkpoints"
     names = summaries.read(checkpoints / "checkpoints.json", summaries.CheckpointList)["last"][-number:]

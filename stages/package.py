@@ -58,7 +58,7 @@ def read_config(system: System, licence: str, translator: Translator, training: 
         {
             "format": 1,
             "system": system.id,
-            **system._asdict(),
+            **system.axes,
             "source_language": languages["source_language"],
             "target_language": languages["target_language"],
             "licence": licence,

@@ -96,7 +96,7 @@ def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
         splitting=splitting,
         tokens={vocabulary: read_counts(name, vocabulary) for vocabulary in build.vocabularies},
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
-        systems=[read_system(system, scored) for system in build.systems() if system.corpus == name],
+        systems=[read_system(system, scored, build) for system in build.systems() if system.corpus == name],
         comparisons={},
         words={},
         analyses={},
@@ -126,19 +126,20 @@ def check_parallel(system: SystemResults, corpus: CorpusResults) -> None:
             raise files.not_parallel(Path("data/decode", system.id, f"{part}.txt"), target)
 
 
-def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemResults:
-    """One system with its scores and translations of each test part, by these metrics.
+def read_system(system: System, tests: Mapping[str, Sequence[str]], build: Build) -> SystemResults:
+    """One system with its scores and translations of each test part, by these metrics, and the scores of other seeds.
 
     Raises: DataError if a file is missing, with the command that builds it.
     """
-    train, decode, score, attend = (f"{stage}@{system.id}" for stage in ("train", "decode", "score", "attend"))
+    train, decode, score, attend = (system.stage(name) for name in ("train", "decode", "score", "attend"))
     keys = [f"{part}.{metric}" for part, metrics in tests.items() for metric in metrics]
     scores = summaries.read(built(system.metrics, score), summaries.Scores, *keys)
     details = summaries.read(built(system.scored / "scores.json", score), summaries.Details, *keys)
     signatures = {part: {metric: found["signature"] for metric, found in details[part].items()} for part in tests}
-    averaged = built(system.averaged / "average.json", f"average@{system.id}")
+    averaged = built(system.averaged / "average.json", system.stage("average"))
+    further = [other for other in build.more_systems() if other._replace(seed="") == system]
     return SystemResults(
-        **system._asdict(),
+        **system.axes,
         curves=read_rows(built(system.trained / "curves.csv", train), CURVES),
         train_loss=read_rows(built(system.trained / "train_loss.csv", train), TRAIN_LOSS),
         training=summaries.read(built(system.training_summary, train), summaries.TrainingForReport),
@@ -149,6 +150,9 @@ def read_system(system: System, tests: Mapping[str, Sequence[str]]) -> SystemRes
             sentence for part in tests for sentence in attended.read(built(system.attended / f"{part}.json", attend))
         ],
         by_length=read_rows(built(system.scored / "by_length.csv", score), LENGTHS, ("part", "bucket")),
+        more_scores=[
+            summaries.read(built(one.metrics, one.stage("score")), summaries.Scores, *keys) for one in further
+        ],
     )
 
 

@@ -6,7 +6,9 @@ were computed.
 
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from pipeline import cli, files, summaries
 from pipeline.corpora import parts
@@ -19,10 +21,10 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 READS = ("score",)
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
+def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[str, typer.Argument()] = "") -> None:
     """Score every test part as a whole, by the length of the source, and without the unknown words of a word list."""
     scoring = Reader(READS)(Scoring, "score")
-    system = System(corpus, vocabulary, model, size)
+    system = System(corpus, vocabulary, model, size, seed)
     split, decoded, out = system.split, system.decoded, system.scored
     pieces = Vocabulary.load(system.vocabulary_folder)
     searched = summaries.read(decoded / "decode.json", summaries.DecodeSettings)

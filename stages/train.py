@@ -1,6 +1,9 @@
 """Train one system: data/encode/<corpus>-<vocabulary>/ -> runs/<system>/train/."""
 
 import signal
+from typing import Annotated
+
+import typer
 
 from pipeline import cli
 from pipeline.encoding.batching import BatchSampler, load_batches
@@ -16,14 +19,15 @@ from pipeline.training_display import TrainingDisplay
 READS = ("training.default", "training.{corpus}", "models.{model}.default", "models.{model}.{size}")
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
+def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[str, typer.Argument()] = "") -> None:
     """Train `model` of `size` on `corpus`, resuming from the newest checkpoint of the very same training, if any."""
     checkpoint_minutes()  # report a wrong value before any work
+    system = System(corpus, vocabulary, model, size, seed)
     if launch.is_due():
-        launch.launch("stages.train", (corpus, vocabulary, model, size))
+        launch.launch("stages.train", system.id.split("-"))
         return
     with process_group() as ranks:
-        run_training(setup.read_config(READS, System(corpus, vocabulary, model, size)), ranks)
+        run_training(setup.read_config(READS, system), ranks)
 
 
 def run_training(config: setup.Config, ranks: Ranks) -> None:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from pipeline import events, progress
 from pipeline.commands import outcome
-from pipeline.system import Build
+from pipeline.system import SEED, Build
 from pipeline.terminal import printable
 
 WIDEST = 44  # columns of an item's name in a line; of longer ones the end is shown
@@ -48,7 +48,8 @@ class Board:
         self.build, self.console = build, Console()
         self.lock = threading.RLock()
         self.done: set[str] = set()  # stages that ran to their end
-        names = [*build.corpora, *(outcome.label(build, system.id) for system in build.systems())]
+        systems = build.systems() + build.more_systems()
+        names = [*build.corpora, *(outcome.label(build, system.id) for system in systems)]
         self.width = min(WIDEST, max(map(len, names)))
         columns = (TextColumn("{task.description}"), BarColumn(bar_width=6), HowFar())
         self.live = Progress(*columns, console=self.console, transient=True)
@@ -78,7 +79,12 @@ class Board:
         name = self.name(stage)
         name = name if len(name) <= self.width else f"…{name[-self.width + 1 :]}"
         taken = "" if seconds is None else progress.clock(seconds)
-        self.say(f"{stage.partition('@')[0]:10}  {name:{self.width}}  {taken:>7}  {text}".rstrip())
+        self.say(f"{kind(stage):10}  {name:{self.width}}  {taken:>7}  {text}".rstrip())
+
+
+def kind(stage: str) -> str:
+    """What a stage's lines call it: the name of its script; its item says the seed."""
+    return stage.partition("@")[0].removesuffix(SEED)
 
 
 class Lane:
@@ -103,7 +109,7 @@ class Lane:
     def began(self, event: dict[str, Any]) -> None:
         """A stage begins."""
         self.running, self.shown = event["stage"], time.monotonic()
-        about = f"{self.running.partition('@')[0]} {self.board.name(self.running)}"
+        about = f"{kind(self.running)} {self.board.name(self.running)}"
         self.task = self.board.live.add_task(about, total=None, how_far="")
 
     def progressed(self, event: dict[str, Any]) -> None:

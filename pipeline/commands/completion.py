@@ -14,7 +14,7 @@ from pathlib import Path
 from pipeline.commands.naming import shortest
 
 VARIABLE = "_NMT_COMPLETE"
-SYSTEM = re.compile(r"(\w+-){3}\w+")
+SYSTEM = re.compile(r"(\w+-){3}\w+(-[1-9][0-9]*)?")
 TOP = ("--help", "--install-completion", "--show-completion")
 
 

@@ -41,18 +41,22 @@ def lines(found: list[Kind]) -> Iterator[str]:
 def kinds(build: Build) -> list[Kind]:
     """The kinds of stages, in an order in which they can run; but what builds a teacher runs before `distill`."""
     teachers = Distillation.load("distill").teachers
-    written: dict[str, dict[str, Any]] = {
-        name: per_taught_corpus(stage["do"]) if "foreach" in stage else stage
-        for name, stage in read_yaml(PATH)["stages"].items()
-        if "foreach" not in stage or teachers
-    }
-    sections = {axis: section for section, axis in AXES.items()}
+    written: dict[str, dict[str, Any]] = {}
+    for name, stage in read_yaml(PATH)["stages"].items():
+        if "foreach" in stage:
+            written |= {name: per_taught_corpus(stage["do"])} if teachers else {}
+        elif "seed" in stage.get("matrix", ()):
+            written |= {name: per_further_seed(stage)} if build.more_seeds else {}
+        else:
+            written[name] = stage
+    sections = {axis: section for section, axis in AXES.items()} | {"seed": "more_seeds"}
     found = []
     for name, stage in written.items():
         axes, count = list(stage.get("matrix", ())), 1
         for axis in axes:
             count *= len(getattr(build, sections[axis]))
-        each = {0: "", len(AXES): "a system"}.get(len(axes), f"a {axes[-1]}" if axes else "")
+        each = f"a {axes[-1]}" if axes else ""
+        each = {len(AXES): "a system", len(AXES) + 1: "a further seed"}.get(len(axes), each)
         if stage.get("teachers"):
             count, each = len(teachers), "a taught corpus"
         after = tuple(other for other in written if other != name and feeds(written[other], stage))
@@ -68,6 +72,14 @@ def per_taught_corpus(stage: dict[str, Any]) -> dict[str, Any]:
         return path.replace("${key}", "${item.corpus}").replace(teacher, "${key}")
 
     return {"teachers": True, **{kind: [as_in_matrix(path) for path in stage[kind]] for kind in ("deps", "outs")}}
+
+
+def per_further_seed(stage: dict[str, Any]) -> dict[str, Any]:
+    """The stage of each further seed, its paths written as no other stage's are: its `key` holds the seed too."""
+    found = {"deps": stage["deps"], "outs": map(str, outs(stage))}
+    return stage | {
+        kind: [path.replace("${key}", "${key}-${item.seed}") for path in paths] for kind, paths in found.items()
+    }
 
 
 def feeds(first: dict[str, Any], second: dict[str, Any]) -> bool:

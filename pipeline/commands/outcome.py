@@ -12,7 +12,7 @@ from pipeline.commands import project
 from pipeline.commands.naming import shortest
 from pipeline.corpora import parts
 from pipeline.files import DataError
-from pipeline.system import AXES, Build, System
+from pipeline.system import AXES, SEED, Build, System
 from pipeline.terminal import printable
 
 REPORT = Path("report/index.html")
@@ -23,7 +23,7 @@ SENTENCE = 50  # characters of the longest sentence that is proposed for transla
 
 def of(stage: str) -> str:
     """What a finished stage brought, read from its outputs; nothing if there is nothing to say."""
-    name, _, item = stage.partition("@")
+    name, _, item = stage.replace(f"{SEED}@", "@").partition("@")
     with contextlib.suppress(DataError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         return BROUGHT[name](item) if name in BROUGHT else ""
     return ""
@@ -137,7 +137,8 @@ def label(build: Build, item: str) -> str:
     """An item's name among those of a build: without the corpus and the vocabulary if the build has one of them."""
     names = item.split("-")
     single = [section for section in ("corpora", "vocabularies") if len(getattr(build, section)) == 1]
-    return "-".join(name for name, section in zip(names, AXES, strict=False) if section not in single) or names[-1]
+    kept = [name for name, section in zip(names, AXES, strict=False) if section not in single]
+    return "-".join([*kept, *names[len(AXES) :]]) or names[-1]
 
 
 def summary(build: Build) -> Iterator[str]:
@@ -147,7 +148,7 @@ def summary(build: Build) -> Iterator[str]:
         if systems:
             yield ""
             yield from table(corpus, systems)
-    best = next((systems[0][0] for systems in found.values() if systems), None)
+    best = next((system for systems in found.values() for system, _ in systems if not system.seed), None)
     yield ""
     if REPORT.exists():
         yield f"report     {REPORT}"
@@ -159,7 +160,7 @@ def summary(build: Build) -> Iterator[str]:
 def rows(build: Build, corpus: str) -> list[tuple[System, list[str]]]:
     """The scored systems of a corpus and their cells, the best by the first metric first."""
     found = []
-    for system in build.systems():
+    for system in build.systems() + build.more_systems():
         if system.corpus != corpus:
             continue
         try:

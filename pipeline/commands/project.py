@@ -81,7 +81,7 @@ def check_known(system: System) -> None:
     whole = read_yaml(PATH)
     sizes = set(mapping(mapping(whole, "models"), system.model)) - {DEFAULT}
     known = [catalogue.corpus_names(), mapping(whole, "vocabularies"), mapping(whole, "models"), sizes]
-    for (axis, name), names in zip(system._asdict().items(), known, strict=True):
+    for (axis, name), names in zip(system.axes.items(), known, strict=True):
         if name not in names:
             hint = f"; built are {', '.join(built())}" if built() else ""
             raise DataError(
@@ -97,10 +97,14 @@ def mapping(node: dict[str, Any], name: str) -> dict[str, Any]:
 
 def recipe(system: System) -> str:
     """How to build a system, in words."""
-    build, command = Build.load("build"), f"run `dvc repro average@{system.id}`"
+    build, command = Build.load("build"), f"run `dvc repro {system.stage('average')}`"
     missing = [
-        f"{section}: {name}" for section, name in zip(AXES, system, strict=True) if name not in getattr(build, section)
+        f"{section}: {name}"
+        for section, name in zip(AXES, system.axes.values(), strict=True)
+        if name not in getattr(build, section)
     ]
+    if system.seed and int(system.seed) not in build.more_seeds:
+        missing.append(f"more_seeds: {system.seed}")
     return f"name {', '.join(missing)} in `build` of {PATH}, then {command}" if missing else command
 
 

@@ -24,6 +24,7 @@ from pipeline.terminal import printable
 
 DVC = (sys.executable, "-m", "dvc")
 STAGES = ("train", "average", "decode", "score", "attend", "package")  # of one system, in an order that works
+SEED_STAGES = STAGES[:4]  # of a further seed
 
 
 def repro(
@@ -44,7 +45,7 @@ def repro(
     if is_up_to_date():
         print("Data and pipelines are up to date.")
     else:
-        number = min(jobs or affordable(build), len(build.systems()))
+        number = min(jobs or affordable(build), len(build.systems() + build.more_systems()))
         with Board(build) as board:
             Builder(board, build, number).run()
     for line in outcome.summary(build):
@@ -126,7 +127,7 @@ class Builder:
         Raises: DataError naming those that failed, once the running ones are done.
         """
         with self.pool(self.number) as pool:
-            list(pool.map(self.build_one, self.build.systems()))
+            list(pool.map(self.build_one, self.build.systems() + self.build.more_systems()))
         if self.failed:
             raise DataError(f"{', '.join(self.failed)}: not built, as said above; `nmt repro` goes on from there")
 
@@ -143,7 +144,7 @@ class Builder:
     def build_one(self, system: System) -> None:
         """Build one system, unless the build is ending."""
         # Only these stages: while one runs, DVC lets no other `dvc` check the stages that wrote its inputs.
-        stages = [f"{stage}@{system.id}" for stage in STAGES]
+        stages = [system.stage(name) for name in (SEED_STAGES if system.seed else STAGES)]
         prefix = f"{outcome.label(self.build, system.id)} | "
         if self.dvc(prefix, "--wait-for-lock", "repro", "--single-item", *stages):
             with self.lock:

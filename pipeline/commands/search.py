@@ -163,7 +163,7 @@ def current_value(key: str, system: System) -> Any:
 
     Raises: DataError if it reads no such key; ParamsError if params.yaml has no such key.
     """
-    sections = [place.format(**system._asdict()) for place in READS]
+    sections = [place.format(**system.axes) for place in READS]
     if not key.startswith(tuple(f"{section}." for section in sections)):
         raise DataError(f"-S: {key}: not read by the training of {system.id}; expected a key of {', '.join(sections)}")
     return find(read_yaml(PATH), key)
@@ -178,7 +178,7 @@ def configured(system: System, values: Mapping[str, Any]) -> setup.Config:
     for key, value in values.items():
         section, _, last = key.rpartition(".")
         find(whole, section)[last] = value
-    nodes = [Node(find(whole, place), place, PATH) for place in (read.format(**system._asdict()) for read in READS)]
+    nodes = [Node(find(whole, place), place, PATH) for place in (read.format(**system.axes) for read in READS)]
     module = interface.find(system.model)
     return setup.Config(
         system,

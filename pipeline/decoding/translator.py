@@ -94,7 +94,7 @@ class Translator:
         Raises: DataError if its files are missing or do not fit each other or this code.
         """
         training, folder = read_training(system), system.vocabulary_folder
-        params, expected = nested(training["params"]), f"what `dvc repro average@{system.id}` builds"
+        params, expected = nested(training["params"]), f"what `dvc repro {system.stage('average')}` builds"
         if digest(folder) != training["vocabulary"]:
             raise files.DataError(
                 f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
@@ -228,7 +228,7 @@ def read_training(system: System) -> dict[str, Any]:
     """
     path = system.training_summary
     if not path.exists():
-        raise files.DataError(f"{path}: no such file; expected what `dvc repro average@{system.id}` builds")
+        raise files.DataError(f"{path}: no such file; expected what `dvc repro {system.stage('average')}` builds")
     return dict(summaries.read(path, summaries.TrainingForTranslator))
 
 

@@ -5,6 +5,7 @@ from html import escape
 from pipeline.evaluation import tables, verdicts
 from pipeline.evaluation.html_pages import Fragment
 from pipeline.evaluation.results import CorpusResults
+from pipeline.evaluation.seeds import spread
 from pipeline.evaluation.verdicts import Verdict
 
 FULL = 100.0  # the end of the bars
@@ -45,20 +46,20 @@ def reason(verdict: Verdict, headline: str) -> str:
 
 
 def part_bars(corpus: CorpusResults, part: str, verdict: Verdict) -> str:
-    """A bar for each system, the best first, with its 95 % interval if there is one."""
+    """A bar for each system, the best first, with the spread of its seeds or its 95 % interval if there is one."""
     metric = tables.metrics(corpus.systems)[0]
-    interval = ", 95 % interval" if corpus.comparisons and corpus.comparisons[part].standings else ""
+    middles, about = whiskers(corpus, part, metric)
     sentences = f"{tables.count(len(corpus.texts[part]))} sentences"
-    title = f"{tables.TITLES[metric]} on <code>{escape(part)}</code>, {sentences}{interval}"
+    title = f"{tables.TITLES[metric]} on <code>{escape(part)}</code>, {sentences}{about}"
     state = "tied" if len(verdict.winners) > 1 else "won"
     rows = []
     for system in tables.best_first(corpus.systems, part):
-        score = float(system.scores[part][metric])
+        score = system.mean(part, metric)
         chosen = f' class="{state}"' if system.name in verdict.winners else ""
         whisker = ""
-        if interval:
-            standing = corpus.comparisons[part].standings[system.name]
-            low, high = (place(standing.mean + sign * standing.margin) for sign in (-1, 1))
+        if system.name in middles:
+            mean, margin = middles[system.name]
+            low, high = (place(mean + sign * margin) for sign in (-1, 1))
             whisker = f'<u style="--low: {low:.2f}%; --span: {high - low:.2f}%"></u>'
         rows.append(
             f'<li{chosen}><span class="name">{escape(corpus.label(system))}</span>'
@@ -66,6 +67,16 @@ def part_bars(corpus: CorpusResults, part: str, verdict: Verdict) -> str:
             f'<span class="value">{score:.1f}</span></li>\n'
         )
     return f'<div>\n<p class="bars-title">{title}</p>\n<ol class="bars">\n{"".join(rows)}</ol>\n</div>\n'
+
+
+def whiskers(corpus: CorpusResults, part: str, metric: str) -> tuple[dict[str, tuple[float, float]], str]:
+    """The middle and the half of the whisker on each system's bar, if there are any, and what it is, in words."""
+    if corpus.num_seeds > 1:
+        found = {system.name: spread(system.of_seeds(part, metric)) for system in corpus.systems}
+        middles = {name: (one.mean, one.deviation) for name, one in found.items()}
+        return middles, f", mean ± standard deviation of {corpus.num_seeds} seeds"
+    standings = corpus.comparisons[part].standings if corpus.comparisons else {}
+    return {name: (one.mean, one.margin) for name, one in standings.items()}, ", 95 % interval" if standings else ""
 
 
 def place(score: float) -> float:

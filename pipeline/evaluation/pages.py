@@ -38,6 +38,14 @@ The **95 % interval** holds the BLEU of 95 % of {samples} resamples of the test 
 chance alone makes a difference to the best system as large as the one measured, so that less than 0.05 is hardly
 chance (paired bootstrap, each system against the best, not corrected for the number of systems).
 """
+SEED_GUIDE = """\
+Each system was trained with **several seeds**, which draw its first weights, its batches and its dropout: mean ±
+standard deviation (of the sample) of the scores of {seeds} trainings. **p** says how often seeds alone make a
+difference to the best mean as large as the one measured. **No clear difference** is one that seeds alone may have made:
+p of at least 0.05 (Welch's t-test on the first metric's scores, each system against each other one, corrected for the
+number of pairs by Holm's method). Everything that is not said to be of several seeds is about one training of each
+system, that with the seed of section `training`.
+"""
 UNKNOWN_GUIDE = "**No unknown**: of the sentences whose source and reference have no word that the vocabulary lacks.\n"
 ENDING_GUIDE = """\
 The **training loss** is the mean over the updates since the point before, with dropout and label smoothing, so that it
@@ -176,6 +184,8 @@ def guides(corpora: list[CorpusResults], resamples: int) -> Iterator[str]:
     yield "".join(f"{GUIDES[metric]}\n" for metric in tables.metrics(s for corpus in corpora for s in corpus.systems))
     if any(corpus.comparisons for corpus in corpora):
         yield BOOTSTRAP_GUIDE.format(samples=tables.count(resamples))
+    if corpora[0].num_seeds > 1:
+        yield SEED_GUIDE.format(seeds=corpora[0].num_seeds)
     if any(map(tables.knows, corpora)):
         yield UNKNOWN_GUIDE
 

@@ -9,7 +9,9 @@ are few, and short; metrics/<system>.json has all scores of a system.
 from pathlib import Path
 
 from pipeline import files
+from pipeline.evaluation.bleu import DIGITS
 from pipeline.evaluation.results import CorpusResults, Rows
+from pipeline.evaluation.seeds import spread
 
 
 def write(folder: Path, corpora: list[CorpusResults]) -> None:
@@ -53,6 +55,7 @@ def scores_by_length(corpus: CorpusResults) -> Rows:
 def metrics(corpora: list[CorpusResults]) -> dict[str, dict[str, float]]:
     """Validation loss, and the first score on the first test part, of each system by its short name.
 
+    With several seeds, also the mean and the standard deviation of that score.
     The name leaves out the corpus and the vocabulary if all systems have the same.
     """
     systems = [system for corpus in corpora for system in corpus.systems]
@@ -63,4 +66,7 @@ def metrics(corpora: list[CorpusResults]) -> dict[str, dict[str, float]]:
         metric, score = next(iter(next(iter(system.scores.values())).items()))
         name = "-".join([*differ, system.model, system.size])
         found[name] = {"loss": system.training["best"]["validation_loss"], metric: score}
+        if system.more_scores:
+            mean, deviation = spread(system.of_seeds(next(iter(system.scores)), metric))
+            found[name] |= {f"{metric}_mean": round(mean, DIGITS), f"{metric}_deviation": round(deviation, DIGITS)}
     return found

@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pipeline import files
 from pipeline.evaluation.analysis import Analysis
 from pipeline.evaluation.attended import Attended
+from pipeline.evaluation.seeds import Pair, p_values
 from pipeline.evaluation.significance import Comparison
 from pipeline.files import DataError
 
@@ -33,6 +35,7 @@ class SystemResults:
     average: dict[str, Any]
     translations: dict[str, list[str]]  # test part -> lines
     attended: list[Attended]  # sentences of the test parts
+    more_scores: list[dict[str, dict[str, float]]] = field(default_factory=list)  # the same of each further seed
 
     @property
     def id(self) -> str:
@@ -43,6 +46,14 @@ class SystemResults:
     def name(self) -> str:
         """The name of the system among those of its corpus."""
         return f"{self.vocabulary}-{self.model}-{self.size}"
+
+    def of_seeds(self, part: str, metric: str) -> list[float]:
+        """The score of each seed, that of `training` first."""
+        return [float(scores[part][metric]) for scores in (self.scores, *self.more_scores)]
+
+    def mean(self, part: str, metric: str) -> float:
+        """The mean score of all seeds."""
+        return fmean(self.of_seeds(part, metric))
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,17 @@ class CorpusResults:
         varied = (len({getattr(other, axis) for other in self.systems}) > 1 for axis in AXES)
         named = [getattr(system, axis) for axis, varies in zip(AXES, varied, strict=True) if varies or axis == "model"]
         return "-".join(named)
+
+    @property
+    def num_seeds(self) -> int:
+        """With how many seeds each system was trained."""
+        return 1 + len(self.systems[0].more_scores)
+
+    def p_of_seeds(self, part: str, metric: str) -> dict[Pair, float]:
+        """For each two systems, by name, how often seeds alone make so large a difference; none if there is one."""
+        if self.num_seeds == 1:
+            return {}
+        return p_values({system.name: system.of_seeds(part, metric) for system in self.systems})
 
     @property
     def pattern(self) -> str:

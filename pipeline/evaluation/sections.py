@@ -19,7 +19,13 @@ ENDING = ("system", "stopped by", "updates", "best update", "validation loss", "
 
 
 def scores(corpus: CorpusResults) -> Iterator[Block]:
-    """A table for each test part."""
+    """A table for each test part; with several seeds, one of all their scores before it."""
+    if corpus.num_seeds > 1:
+        yield html_pages.abreast(
+            f"{tables.spread_of(corpus)}, test part `{part}`:\n\n{tables.of_seeds(corpus, part)}"
+            for part in corpus.test_parts
+        )
+        yield f"The training with the seed of `training.{corpus.name}`:\n"
     yield html_pages.abreast(
         f"Test part `{part}`, {count(len(corpus.texts[part]))} sentences:\n\n{tables.scores(corpus, part)}"
         for part in corpus.test_parts

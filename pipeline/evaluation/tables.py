@@ -6,8 +6,9 @@ from typing import Any
 
 from rich.table import Table
 
+from pipeline.evaluation import seeds
 from pipeline.evaluation.results import CorpusResults, SystemResults
-from pipeline.evaluation.significance import Standing
+from pipeline.evaluation.significance import ALPHA, Standing
 from pipeline.terminal import printable
 
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
@@ -33,12 +34,12 @@ def metrics(systems: Iterable[SystemResults]) -> list[str]:
 
 
 def best_first(systems: Iterable[SystemResults], part: str) -> list[SystemResults]:
-    """`systems`, best first, by their first metric on `part`; equal ones keep their order."""
+    """`systems`, best first, by the mean of their first metric on `part`; equal ones keep their order."""
     systems = list(systems)
     if not systems:
         return []
     by = metrics(systems)[0]
-    return sorted(systems, key=lambda system: system.scores[part][by], reverse=by != "ter")
+    return sorted(systems, key=lambda system: system.mean(part, by), reverse=by != "ter")
 
 
 def scores(corpus: CorpusResults, part: str) -> str:
@@ -51,11 +52,28 @@ def scores(corpus: CorpusResults, part: str) -> str:
     return markdown(["system", "parameters", *titles], rows, numbers=1 + len(titles))
 
 
+def of_seeds(corpus: CorpusResults, part: str) -> str:
+    """The Markdown table of what every system scored on one test part with several seeds, the best first."""
+    chances = corpus.p_of_seeds(part, metrics(corpus.systems)[0])
+    rows = []
+    for system in best_first(corpus.systems, part):
+        equal = [
+            f"`{corpus.label(other)}`"
+            for other in best_first(corpus.systems, part)
+            if chances.get(frozenset({system.name, other.name}), 0) >= ALPHA
+        ]
+        rows.append([f"`{corpus.label(system)}`", *seed_cells(corpus, system, part), ", ".join(equal) or NONE])
+    titles = seed_columns(corpus)
+    return markdown(["system", *titles, "no clear difference to"], rows, numbers=1 + len(titles))
+
+
 def terminal(corpus: CorpusResults) -> list[Table]:
     """Every system's scores on each test part, the best first; those without unknown words in a table of their own."""
     boards = [board(corpus, f"Scores on {corpus.name}", columns(corpus), cells)]
     if titles := known_columns(corpus):
         boards.append(board(corpus, f"Scores on {corpus.name} without unknown words", titles, known_cells))
+    if corpus.num_seeds > 1:
+        boards.append(board(corpus, f"{spread_of(corpus)} on {corpus.name}", seed_columns(corpus), seed_cells))
     return boards
 
 
@@ -108,6 +126,26 @@ def known_cells(corpus: CorpusResults, system: SystemResults, part: str) -> list
     return [*texts, NONE if number is None else count(number)]
 
 
+def seed_columns(corpus: CorpusResults) -> list[str]:
+    """Titles of the columns of several seeds: the metrics, and p after the first."""
+    first, *rest = (TITLES[name] for name in metrics(corpus.systems))
+    return [first, "p", *rest]
+
+
+def seed_cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[str]:
+    """The cells of these columns for one system and test part."""
+    measured = metrics(corpus.systems)
+    found = [seeds.spread(system.of_seeds(part, metric)) for metric in measured]
+    first, *rest = (f"{one.mean:.2f} ± {one.deviation:.2f}" for one in found)
+    best = best_first(corpus.systems, part)[0]
+    return [first, p_value(corpus.p_of_seeds(part, measured[0]).get(frozenset({system.name, best.name}))), *rest]
+
+
+def spread_of(corpus: CorpusResults) -> str:
+    """What the columns of several seeds hold, in words."""
+    return f"Mean ± standard deviation of {corpus.num_seeds} seeds"
+
+
 def knows(corpus: CorpusResults) -> bool:
     """Whether any system was scored without the unknown words of its vocabulary too."""
     return any("sentences_without_unknown" in found for system in corpus.systems for found in system.scores.values())
@@ -122,10 +160,14 @@ def standing(found: Standing | None) -> list[str]:
     """The interval of a system's BLEU, and how likely its difference to the best is chance."""
     if found is None:
         return [NONE, NONE]
-    interval = f"{found.mean:.2f} ± {found.margin:.2f}"
-    if found.p_value is None:
-        return [interval, NONE]
-    return [interval, "< 0.001" if found.p_value < 0.001 else f"{found.p_value:.3f}"]
+    return [f"{found.mean:.2f} ± {found.margin:.2f}", p_value(found.p_value)]
+
+
+def p_value(value: float | None) -> str:
+    """How likely a difference is chance, if it was tested."""
+    if value is None:
+        return NONE
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def count(number: int) -> str:

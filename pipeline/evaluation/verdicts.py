@@ -21,11 +21,12 @@ def verdict(corpus: CorpusResults, part: str) -> Verdict:
     """What the scores on a test part say about its systems."""
     ranked = tables.best_first(corpus.systems, part)
     metric = tables.metrics(corpus.systems)[0]
-    title = tables.TITLES[metric]
+    measured = f"{tables.TITLES[metric]} on `{part}`"
+    seeds = f", mean of {corpus.num_seeds} seeds" if corpus.num_seeds > 1 else ""
     names = [corpus.label(system) for system in ranked]
-    scores = [float(system.scores[part][metric]) for system in ranked]
+    scores = [system.mean(part, metric) for system in ranked]
     if len(ranked) == 1:
-        return Verdict([ranked[0].name], names[0], f"{scores[0]:.1f} {title} on `{part}`, the only system")
+        return Verdict([ranked[0].name], names[0], f"{scores[0]:.1f} {measured}{seeds}, the only system")
     chances = p_values(corpus, part)
     tied = [place for place, system in enumerate(ranked) if place and chances.get(system.name, 0) >= ALPHA]
     tied += [place for place, value in enumerate(scores) if place and value == scores[0] and place not in tied]
@@ -35,16 +36,20 @@ def verdict(corpus: CorpusResults, part: str) -> Verdict:
         return Verdict(
             [ranked[place].name for place in places],
             f"{enumerated([names[place] for place in places])} tie",
-            f"{values} {title} on `{part}`; {tie_reason([chances.get(ranked[p].name) for p in places[1:]])}",
+            f"{values} {measured}{seeds}; {tie_reason([chances.get(ranked[p].name) for p in places[1:]])}",
         )
     margin = abs(scores[0] - scores[1])
     ahead = "below" if metric == "ter" else "above"
-    reason = f"{scores[0]:.1f} {title} on `{part}`, {margin:.1f} {ahead} {names[1]}"
+    reason = f"{scores[0]:.1f} {measured}{seeds}, {margin:.1f} {ahead} {names[1]}"
     return Verdict([ranked[0].name], f"{names[0]} wins", f"{reason} ({chance(chances.get(ranked[1].name))})")
 
 
 def p_values(corpus: CorpusResults, part: str) -> dict[str, float]:
-    """p of each system that was compared with the best."""
+    """p of each system that was compared with the best: of its seeds, or of its sentences if there is one seed."""
+    if corpus.num_seeds > 1:
+        best = tables.best_first(corpus.systems, part)[0].name
+        chances = corpus.p_of_seeds(part, tables.metrics(corpus.systems)[0])
+        return {name: found for pair, found in chances.items() if best in pair for name in pair - {best}}
     standings = corpus.comparisons[part].standings if corpus.comparisons else {}
     return {name: found.p_value for name, found in standings.items() if found.p_value is not None}
 

@@ -27,20 +27,24 @@ def text(system: System, facts: Facts) -> str:
         for part, found in facts.scores.items()
     ]
     head = ["part", *(NAMES[name] for name in metrics)]
+    seed = f" and the seed {system.seed}" if system.seed else ""
+    packaged = [
+        f"nmt translate --model models/{system.id}",
+        f'mlflow models serve -m "models:/{system.corpus}@champion" --env-manager local    # the best of all',
+    ]
     best = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in sorted(facts.validation.items()))
     return "\n".join(
         [
             f"**{system.model}, {system.size}**: {facts.source_language} to {facts.target_language}, trained on "
-            f"`{system.corpus}` with the vocabulary `{system.vocabulary}`; {facts.num_parameters:,} parameters.",
+            f"`{system.corpus}` with the vocabulary `{system.vocabulary}`{seed}; {facts.num_parameters:,} parameters.",
             "",
             *(f"| {' | '.join(row)} |" for row in [head, [":---", *("---:" for _ in metrics)], *rows]),
             "",
             *([f"Best validation: {best}.", ""] if best else []),
             "```",
             f"nmt translate --system {system.id}    # in the project's folder",
-            f"nmt translate --model models/{system.id}",
-            f'mlflow models serve -m "models:/{system.corpus}@champion" --env-manager local    # the best of all',
-            f"dvc repro score@{system.id}    # builds it again",
+            *([] if system.seed else packaged),  # a further seed is not packaged
+            f"dvc repro {system.stage('score')}    # builds it again",
             "```",
             "",
             LAST,

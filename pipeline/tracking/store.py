@@ -351,14 +351,17 @@ def run_name(system: str, *first: str) -> str:
     The list cuts names off, and all systems of a corpus begin with the same letters.
     """
     known = parsed(system)
-    parts = [f"{known.model}-{known.size}", known.vocabulary, known.corpus] if known else [system]
+    parts = [system]
+    if known:
+        seed = [f"seed {known.seed}"] if known.seed else []
+        parts = [f"{known.model}-{known.size}", *seed, known.vocabulary, known.corpus]
     return " · ".join([", ".join(first), *parts] if first else parts)
 
 
 def system_tags(system: str) -> dict[str, str]:
-    """The system's id and each of its four names, for MLflow to filter, group and sort by."""
+    """The system's id, each of its four names and its further seed, for MLflow to filter, group and sort by."""
     known = parsed(system)
-    return {"system": system} | (known._asdict() if known else {})
+    return {"system": system, **({axis: name for axis, name in known._asdict().items() if name} if known else {})}
 
 
 def parsed(system: str) -> System | None:

@@ -44,10 +44,11 @@ class Config(NamedTuple):
 
 def read_config(reads: tuple[str, ...], system: System) -> Config:
     """The training of a system, from the sections `reads`: two of `training`, then two of the model."""
-    read, module = Reader(reads, **system._asdict()), interface.find(system.model)
+    read, module = Reader(reads, **system.axes), interface.find(system.model)
+    training = read(Training, *reads[:2])
     return Config(
         system,
-        training=read(Training, *reads[:2]),
+        training=training.changed(seed=int(system.seed)) if system.seed else training,
         arch=read.own(module.Arch, *reads[2:]),
         learning=read.own(Learning, *reads[2:]),
         model=module.Model,

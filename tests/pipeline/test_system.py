@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from pipeline.system import Build, System, corpus_file
 
-LISTS = {"corpora": ["b", "a"], "vocabularies": ["bpe_2k"], "models": ["m", "n"], "sizes": ["tiny"]}
+LISTS = {"corpora": ["b", "a"], "vocabularies": ["bpe_2k"], "models": ["m", "n"], "sizes": ["tiny"], "more_seeds": []}
 
 
 def faults(**lists):

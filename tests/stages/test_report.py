@@ -23,6 +23,7 @@ build:
   vocabularies: [bpe_2k]
   models: [small_model, large_model]
   sizes: [tiny]
+  more_seeds: []
 report: {samples: 2, compared: 3, extremes: 1, ngrams: 2, frequency_buckets: [0, 9], seed: 1}
 score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [10], bootstrap_samples: 20, seed: 1}
 """

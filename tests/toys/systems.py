@@ -35,7 +35,7 @@ SUBWORDS: dict[str, Any] = {
     "seed": 1,
 }
 PARAMS = """\
-build: {corpora: [toy], vocabularies: [bpe_toy], models: [transformer_prenorm], sizes: [tiny]}
+build: {corpora: [toy], vocabularies: [bpe_toy], models: [transformer_prenorm], sizes: [tiny], more_seeds: []}
 vocabularies: {bpe_toy: {}}
 models:
   transformer_prenorm: {default: {}, tiny: {}}

@@ -35,7 +35,7 @@ def test_a_taught_corpus_waits_for_its_teacher(project_root, tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     shutil.copy(project_root / "dvc.yaml", tmp_path)
     teacher = {"corpus": "a", "vocabulary": "words", "model": "rnnsearch", "size": "tiny"}
-    build = {"corpora": ["a", "b"], "vocabularies": ["words"], "models": ["rnnsearch"], "sizes": ["tiny"]}
+    build = {"corpora": ["a", "b"], "vocabularies": ["words"], "models": ["rnnsearch"], "sizes": ["tiny"], "more_seeds": []}
     params = {"build": build, "distill": {"teachers": {"b": teacher}}}
     YAML(typ="safe").dump(params, tmp_path / "params.yaml")
     found = {kind.name: kind for kind in dag.kinds(Build.load("build"))}
