@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections import defaultdict
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from gto.constants import assert_name_is_valid
 from ruamel.yaml import YAML
 
 from pipeline import fingerprint
-from pipeline.system import System
+from pipeline.system import SEED, System
 
 ROOT = Path(__file__).parents[1]
 TRACKED = ("database", "deadline", "location", "notes", "recorded", "registry", "runs", "server", "store", "views")
@@ -165,14 +166,24 @@ def instances(root: Path) -> dict[str, dict[str, object]]:
     return found
 
 
-def with_teacher() -> dict[str, dict[str, object]]:
-    """The same of a project in which a corpus has a teacher; a fresh project has none."""
-    yaml = YAML()
-    params = yaml.load(ROOT / "params.yaml")
+def with_teacher(params: dict) -> None:
+    """Give a corpus of params.yaml a teacher; a fresh project has none."""
     lists = {"vocabulary": "vocabularies", "model": "models", "size": "sizes"}
     teacher = {axis: params["build"][key][0] for axis, key in lists.items()}
     params["build"]["corpora"] = [TEACHER, TAUGHT]
     params["distill"]["teachers"] = {TAUGHT: {"corpus": TEACHER, **teacher}}
+
+
+def with_seeds(params: dict) -> None:
+    """Choose further seeds; a fresh project has none."""
+    params["build"]["more_seeds"] = [2, 3]
+
+
+def edited(edit: Callable[[dict], None]) -> dict[str, dict[str, object]]:
+    """`instances` of a project whose params.yaml is edited."""
+    yaml = YAML()
+    params = yaml.load(ROOT / "params.yaml")
+    edit(params)
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(ROOT / "dvc.yaml", folder)
         shutil.copytree(ROOT / "corpora", Path(folder, "corpora"))
@@ -183,8 +194,9 @@ def with_teacher() -> dict[str, dict[str, object]]:
 
 WRITTEN = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
 TEACHER, TAUGHT = "multi30k_de_en", "multi30k_en_de"
-TAUGHT_STAGES = with_teacher()
-STAGES = {**instances(ROOT), "distill": TAUGHT_STAGES["distill"]}
+TAUGHT_STAGES = edited(with_teacher)
+SEED_STAGES = {name: items for name, items in edited(with_seeds).items() if name.endswith(SEED)}
+STAGES = {**instances(ROOT), "distill": TAUGHT_STAGES["distill"], **SEED_STAGES}
 AXES = {stage: list(about.get("matrix", ())) for stage, about in WRITTEN.items()}
 MODELS = {p for p in ROOT.glob("pipeline/models/*.py") if p.stem not in ("__init__", "interface")}  # chosen or not
 
@@ -197,9 +209,14 @@ def axes(stage: str, item: str) -> dict[str, str]:
     return dict(zip(AXES[stage], item.split("-"), strict=True)) if item else {}
 
 
+def script(stage: str) -> Path:
+    """The script that a stage runs."""
+    return ROOT / f"stages/{stage.removesuffix(SEED)}.py"
+
+
 def reads(stage: str) -> tuple[str, ...]:
     """What a stage's script declares to read."""
-    tree = ast.parse((ROOT / f"stages/{stage}.py").read_text(encoding="utf-8"))
+    tree = ast.parse(script(stage).read_text(encoding="utf-8"))
     return next(
         ast.literal_eval(n.value) for n in tree.body if isinstance(n, ast.Assign) and n.targets[0].id == "READS"
     )
@@ -209,9 +226,8 @@ def reads(stage: str) -> tuple[str, ...]:
 def test_deps_are_the_imported_modules(stage):
     """A stage that finds models declares the file of its own (or the folder of all of them, if no axis names one), and
     every brick that any model uses (cautious, never stale)."""
-    script = ROOT / f"stages/{stage}.py"
-    finds = "pipeline/models/interface.py" in closure(script)
-    shared = closure(script, *(MODELS if finds else ())) - {name(path) for path in MODELS}
+    finds = "pipeline/models/interface.py" in closure(script(stage))
+    shared = closure(script(stage), *(MODELS if finds else ())) - {name(path) for path in MODELS}
     for item, built in STAGES[stage].items():
         model = axes(stage, item).get("model")
         own = {f"pipeline/models/{model}.py"} if model else {name(path) for path in MODELS}
@@ -283,12 +299,34 @@ def test_every_packaged_system_is_an_artifact():
 @pytest.mark.parametrize("stage", WRITTEN)
 def test_command_is_the_stage_with_its_axes(stage):
     words = ["${key}"] if "foreach" in WRITTEN[stage] else [f"${{item.{axis}}}" for axis in AXES[stage]]
-    assert WRITTEN[stage].get("do", WRITTEN[stage])["cmd"] == " ".join([f"python -m stages.{stage}", *words])
+    assert WRITTEN[stage].get("do", WRITTEN[stage])["cmd"] == " ".join(
+        [f"python -m stages.{script(stage).stem}", *words]
+    )
+
+
+def test_a_further_seed_has_the_stages_of_a_system():
+    """Each reads and writes what the first seed's does, its own runs, and no stage of the first one changes."""
+    assert list(SEED_STAGES) == [f"{name}{SEED}" for name in ("train", "average", "decode", "score")]
+    for name, items in SEED_STAGES.items():
+        first = STAGES[name.removesuffix(SEED)]
+        assert set(items) == {f"{item}-{seed}" for item in first for seed in (2, 3)}
+        for item, stage in items.items():
+            system = System.parse(item)
+            before = first[system._replace(seed="").id]
+            assert stage.name == system.stage(name.removesuffix(SEED))
+            for mine, its in ((stage.deps, before.deps), (stage.outs, before.outs)):
+                paths = [out.def_path.replace(system._replace(seed="").id, item) for out in its]
+                assert [out.def_path for out in mine] == paths
+    again = edited(with_seeds)
+    assert {name: {*items} for name, items in again.items() if name not in SEED_STAGES} == {
+        name: {*items} for name, items in instances(ROOT).items()
+    }
 
 
 def test_one_name_for_one_stage():
-    assert {p.stem for p in modules("stages")} == set(WRITTEN)
-    assert {p.stem.removeprefix("test_") for p in ROOT.glob("tests/stages/test_*.py")} == set(WRITTEN)
+    stages = {script(stage).stem for stage in WRITTEN}
+    assert {p.stem for p in modules("stages")} == stages
+    assert {p.stem.removeprefix("test_") for p in ROOT.glob("tests/stages/test_*.py")} == stages
 
 
 def test_one_name_for_a_module_and_its_test():

@@ -32,6 +32,9 @@ def of(*stages: str, systems: tuple[str, ...] = BOTH) -> list[str]:
     return [f"{stage}@{system}" for stage in stages for system in systems]
 
 
+SEED_2 = of("train_seed", "average_seed", "decode_seed", "score_seed", systems=tuple(f"{system}-2" for system in BOTH))
+
+
 @pytest.fixture(scope="module")
 def make(tmp_path_factory) -> Callable[[], Project]:
     """Make a project in which nothing is built."""
@@ -124,6 +127,7 @@ TWEAKS = [  # an edit, and what it changes at once, `check` apart; what follows 
     ("attend.sentences", 1, of("attend")),
     ("report.samples", 1, ["report"]),
     ("build.models", ["transformer_prenorm"], ["report"]),
+    ("build.more_seeds", [2], [*SEED_2, "report"]),
     ("pipeline/models/transformer_prenorm.py", "# new\n", of("train", "decode", "attend", "package", systems=BOTH[1:])),
     ("pipeline/layers/attention.py", "# new\n", of("train", "decode", "attend", "package")),
     ("pipeline/averaging.py", "# new\n", of("average")),
@@ -182,6 +186,25 @@ def test_whole_words_go_from_text_to_the_report(copy):
     table = (copy.root / "report/index.md").read_text(encoding="utf-8")
     assert "| BLEU, no unknown |" in table
     assert f"| {known} |" in table
+
+
+def test_a_further_seed_builds_itself_and_the_report(copy):
+    """What was there stays as it is, to the byte; without the seed the report is what it was."""
+    before, report = copy.lock(), (copy.root / "report/index.html").read_bytes()
+    copy.edit("build.more_seeds", [2])
+    assert set(copy.repro()) == {"check", *SEED_2, "report"}
+    after = copy.lock()
+    assert {name for name in after if after[name] != before.get(name)} == {"check", *SEED_2, "report"}
+    again, first = (copy.root / f"runs/{BOTH[1]}{seed}/average/model.safetensors" for seed in ("-2", ""))
+    assert again.read_bytes() != first.read_bytes()
+    assert json.loads((copy.root / f"metrics/{BOTH[1]}-2.json").read_text())["test"].keys() == {"bleu", "chrf"}
+    page = (copy.root / "report/index.md").read_text(encoding="utf-8")
+    assert "Mean ± standard deviation of 2 seeds, test part `test`:" in page
+    assert copy.repro() == []
+
+    copy.edit("build.more_seeds", [])
+    assert set(copy.repro()) <= {"check", "report"}
+    assert (copy.root / "report/index.html").read_bytes() == report
 
 
 def test_a_corpus_with_a_teacher(copy):

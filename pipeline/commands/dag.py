@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from pipeline.commands import project
 from pipeline.params import read_yaml
-from pipeline.system import AXES, Build, Distillation
+from pipeline.system import AXES, SEED, Build, Distillation
 
 PATH = Path("dvc.yaml")
 
@@ -33,7 +33,9 @@ def lines(found: list[Kind]) -> Iterator[str]:
     """A table for the terminal."""
     wide = max(len(kind.name) for kind in found)
     for kind in found:
-        after = f"after {', '.join(kind.after)}" if kind.after else ""
+        again = [name for name in kind.after if name.removesuffix(SEED) in kind.after and name.endswith(SEED)]
+        names = [*(name for name in kind.after if name not in again), *(["..._seed"] if again else [])]
+        after = f"after {', '.join(names)}" if names else ""
         yield f"{kind.name:{wide}}  {kind.number:4}  {kind.each:15}  {after}".rstrip()
     yield f"{'':{wide}}  {sum(kind.number for kind in found):4}  stages"
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pipeline.system import AXES
+NAMES = 4  # in an id: corpus, vocabulary, model and size; a further seed stands behind them
 
 
 def matching(text: str, ids: Sequence[str]) -> list[str]:
@@ -13,7 +13,7 @@ def matching(text: str, ids: Sequence[str]) -> list[str]:
     if not text:
         return []
     found = [name for name in ids if f"-{text}-" in f"-{name}-"] or [name for name in ids if text in name]
-    return [name for name in found if name.count("-") < len(AXES)] or found
+    return [name for name in found if name.count("-") < NAMES] or found
 
 
 def shortest(system: str, ids: Sequence[str]) -> str:
@@ -21,6 +21,6 @@ def shortest(system: str, ids: Sequence[str]) -> str:
 
     The size of a further seed has the seed behind it: `rnnsearch-tiny-2`.
     """
-    _, vocabulary, model, size = system.split("-", len(AXES) - 1)
+    _, vocabulary, model, size = system.split("-", NAMES - 1)
     parts = (model, f"{model}-{size}", f"{vocabulary}-{model}-{size}")
     return next((part for part in parts if matching(part, ids) == [system]), system)

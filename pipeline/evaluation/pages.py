@@ -39,12 +39,12 @@ chance alone makes a difference to the best system as large as the one measured,
 chance (paired bootstrap, each system against the best, not corrected for the number of systems).
 """
 SEED_GUIDE = """\
-Each system was trained with **several seeds**, which draw its first weights, its batches and its dropout: mean ±
-standard deviation (of the sample) of the scores of {seeds} trainings. **p** says how often seeds alone make a
-difference to the best mean as large as the one measured. **No clear difference** is one that seeds alone may have made:
-p of at least 0.05 (Welch's t-test on the first metric's scores, each system against each other one, corrected for the
-number of pairs by Holm's method). Everything that is not said to be of several seeds is about one training of each
-system, that with the seed of section `training`.
+Each system was trained with **{seeds} seeds**, which draw its first weights, its batches and its dropout. The standard
+deviation is that of a sample. There, **p** says how often seeds alone make a difference to the best mean as large as
+the one measured. There is **no clear difference** between two systems if their p is at least 0.05: another seed may
+make as much (Welch's t-test on the scores of the first column, every system against every other, corrected for the
+number of pairs by Holm's method). The rest of the page is about one training of each system, that with the seed of
+section `training`.
 """
 UNKNOWN_GUIDE = "**No unknown**: of the sentences whose source and reference have no word that the vocabulary lacks.\n"
 ENDING_GUIDE = """\

@@ -153,6 +153,11 @@ def test_models_are_all_that_there_are():
             f"average.tiny.checkpoints: must not exceed {TRAINING}.last_checkpoints 1, got 2",
         ),
         (
+            "build.more_seeds",
+            [2, 1],
+            "build.more_seeds: must differ from training.default.seed of phrasebook_fr_en, got 1; expected other seeds",
+        ),
+        (
             "distill.teachers",
             {"phrasebook_fr": TEACHER},
             "distill.teachers.phrasebook_fr: not in build.corpora, got 'phrasebook_fr'; nearest is 'phrasebook_fr_en'",

@@ -24,7 +24,8 @@ def run(tmp_path, project_root):
     def run_main(body, *arguments, signature="") -> subprocess.CompletedProcess:
         script = tmp_path / "stage.py"
         script.write_text(
-            "import errno, os\nfrom pathlib import Path\nfrom pipeline import cli, files, params\n"
+            "import errno, os\nfrom pathlib import Path\nfrom typing import Annotated\nimport typer\n"
+            "from pipeline import cli, files, params\n"
             f"def main({signature}) -> None:\n    {body}\ncli.run(main)\n"
         )
         command = [sys.executable, str(script), *arguments]
@@ -37,6 +38,14 @@ def run(tmp_path, project_root):
 def test_arguments_reach_main(run):
     said = run("print(corpus, size)", "toy", "tiny", signature="corpus: str, size: str")
     assert (said.returncode, said.stdout, said.stderr) == (0, "toy tiny\n", "")
+
+
+def test_a_further_seed_is_a_stage_of_its_own(run):
+    """The argument may be missing; with it, the stage has the name that DVC gives it."""
+    signature = "size: str, seed: Annotated[str, typer.Argument()] = ''"
+    body = "from pipeline import events; print(events.stage, seed)"
+    assert run(body, "tiny", signature=signature).stdout == "stage@tiny \n"
+    assert run(body, "tiny", "2", signature=signature).stdout == "stage_seed@tiny-2 2\n"
 
 
 def test_missing_argument_is_named(run):
@@ -94,7 +103,7 @@ def test_a_value_error_of_ours_is_the_users_mistake(run, body, said):
         ("b'\\xff'.decode()", "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff"),
         (
             "from pipeline.system import Build; Build.model_validate({})",
-            "pydantic_core._pydantic_core.ValidationError: 4 ",
+            "pydantic_core._pydantic_core.ValidationError: 5 ",
         ),
     ],
 )

@@ -18,17 +18,45 @@ def test_systems_are_every_combination_in_order():
     build = Build(**LISTS)
     ids = ["b-bpe_2k-m-tiny", "b-bpe_2k-n-tiny", "a-bpe_2k-m-tiny", "a-bpe_2k-n-tiny"]
     assert [system.id for system in build.systems()] == ids
-    assert build.systems()[1] == ("b", "bpe_2k", "n", "tiny")
+    assert build.systems()[1] == System("b", "bpe_2k", "n", "tiny")
+    assert build.more_systems() == []
 
 
-def test_an_id_is_read_back():
-    system = System("a", "bpe_2k", "rnnsearch", "tiny")
+def test_further_seeds_are_the_same_systems_once_more():
+    build = Build(**LISTS | {"corpora": ["a"], "more_seeds": [3, 2]})
+    ids = ["a-bpe_2k-m-tiny-3", "a-bpe_2k-n-tiny-3", "a-bpe_2k-m-tiny-2", "a-bpe_2k-n-tiny-2"]
+    assert [system.id for system in build.more_systems()] == ids
+    assert [system.id for system in build.systems()] == ["a-bpe_2k-m-tiny", "a-bpe_2k-n-tiny"]
+
+
+@pytest.mark.parametrize("seed", ["", "2", "10"])
+def test_an_id_is_read_back(seed):
+    system = System("a", "bpe_2k", "rnnsearch", "tiny", seed)
     assert System.parse(system.id) == system
 
 
-@pytest.mark.parametrize("text", ["", "a", "a-b-c", "a-b-c-d-e", "a--c-d", "../a-b-c-d", "a-b-c-d\n"])
+def test_a_size_may_be_a_number():
+    assert System.parse("a-b-c-4") == System("a", "b", "c", "4")
+    assert System.parse("a-b-c-4-2") == System("a", "b", "c", "4", "2")
+
+
+def test_a_further_seed_has_stages_of_its_own():
+    system = System("a", "b", "c", "d")
+    assert (system.stage("train"), system.axes) == (
+        "train@a-b-c-d",
+        {"corpus": "a", "vocabulary": "b", "model": "c", "size": "d"},
+    )
+    again = system._replace(seed="2")
+    assert (again.stage("train"), again.axes) == ("train_seed@a-b-c-d-2", system.axes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a", "a-b-c", "a-b-c-d-e", "a-b-c-d-0", "a-b-c-d-02", "a-b-c-d-2-3", "a--c-d", "../a-b-c-d", "a-b-c-d\n"],
+)
 def test_what_is_no_id(text):
-    with pytest.raises(ValueError, match=re.escape(f"must be <corpus>-<vocabulary>-<model>-<size>, got {text!r}")):
+    said = f"must be <corpus>-<vocabulary>-<model>-<size>[-<seed>], got {text!r}"
+    with pytest.raises(ValueError, match=re.escape(said)):
         System.parse(text)
 
 
@@ -63,6 +91,12 @@ def test_name_given_twice():
 
 def test_number_for_a_name():
     assert faults(sizes=[1]) == ["params.yaml: build.sizes.0: should be a valid string, got 1"]
+
+
+def test_seeds():
+    assert faults(more_seeds=[2, 3, 2]) == ["params.yaml: build.more_seeds: must name each once, got 2 more than once"]
+    assert faults(more_seeds=[0]) == ["params.yaml: build.more_seeds.0: should be greater than 0, got 0"]
+    assert faults(more_seeds=["2"]) == ["params.yaml: build.more_seeds.0: should be a valid integer, got '2'"]
 
 
 def test_empty_list():

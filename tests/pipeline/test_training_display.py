@@ -50,6 +50,10 @@ def test_bleu_is_that_of_the_last_validation(shown, clock):
     assert display.about() == "train 1.00  BLEU 41.3"
 
 
+def test_a_further_seed_is_named():
+    assert TrainingDisplay(SYSTEM._replace(seed="2"), 30, []).name == "transformer_postnorm-small-2"
+
+
 def test_a_validation_is_a_line_that_fits(shown):
     display = TrainingDisplay(SYSTEM, 100_000, [])
     display.validated({**ROW, "validation_bleu": 41.3})

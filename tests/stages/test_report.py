@@ -212,6 +212,32 @@ def test_again_gives_the_same_bytes(reported):
     assert written() == first
 
 
+def test_further_seeds_are_on_the_page(project):
+    """By hand: 71.25 and 73.25 have the mean 72.25; the deviation is sqrt(2)."""
+    write(project / "params.yaml", PARAMS.replace("more_seeds: []", "more_seeds: [2]"))
+    for system, bleu in zip(SYSTEMS, (73.25, 83.5), strict=True):
+        scores = {part: {"bleu": bleu, "chrf": 80.0} for part in ("test", "compositional")}
+        write(project / f"metrics/{system}-2.json", scores)
+    run = report(project)
+    assert run.returncode == 0, run.stderr
+    page = (project / "report/index.md").read_text(encoding="utf-8")
+    assert "Mean ± standard deviation of 2 seeds, test part `test`:" in page
+    assert "| `small_model` | 72.25 ± 1.41 | 0.056 | 80.00 ± 0.00 | `large_model` |" in page
+    assert "83.5 and 72.2 BLEU on `test`, mean of 2 seeds" in page
+    assert "| `small_model` | 12,345 | 71.25 |" in page
+    metrics = json.loads((project / "report/metrics.json").read_text())
+    assert metrics["small_model-tiny"] == {"loss": 1.3333, "bleu": 71.25, "bleu_mean": 72.25, "bleu_deviation": 1.4142}
+
+
+def test_a_further_seed_that_is_not_scored_is_named(project, monkeypatch):
+    write(project / "params.yaml", PARAMS.replace("more_seeds: []", "more_seeds: [2]"))
+    monkeypatch.chdir(project)
+    with pytest.raises(DataError) as error:
+        main()
+    command = f"`dvc repro score_seed@{SYSTEMS[0]}-2`"
+    assert str(error.value) == f"metrics/{SYSTEMS[0]}-2.json: no such file; expected what {command} builds"
+
+
 def test_a_missing_file_ends_the_command(project):
     (project / f"metrics/{SYSTEMS[0]}.json").unlink()
     run = report(project)

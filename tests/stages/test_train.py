@@ -1,4 +1,4 @@
-"""`python -m stages.train <corpus> <vocabulary> <model> <size>` on a readable corpus, killed and repeated."""
+"""`python -m stages.train <corpus> <vocabulary> <model> <size> [<seed>]` on a readable corpus, killed and repeated."""
 
 import csv
 import json
@@ -115,6 +115,27 @@ def test_summary(uninterrupted):
     assert summary["params"]["learning.schedule.peak_rate"] == 1e-2
     assert summary["params"]["arch.width"] == 16
     assert summary["params"]["training.updates"] == 24
+
+
+def test_a_further_seed_is_another_draw_of_the_same_training(tmp_path, prepared, uninterrupted):
+    """With seed 1 it gives the weights of the first training, under another name."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    names = ["toy", "joint", "transformer_prenorm", "tiny"]
+    first = uninterrupted[0] / "runs" / SYSTEM / "train"
+    weights, summaries = {}, {}
+    for seed in ("1", "2"):
+        process = start(tmp_path, *names, seed)
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        assert f"transformer_prenorm-tiny-{seed}  update " in said
+        folder = tmp_path / "runs" / f"{SYSTEM}-{seed}" / "train"
+        weights[seed] = (folder / "checkpoints/update_00000024.safetensors").read_bytes()
+        summaries[seed] = files.read_json(folder / "training.json")
+    assert weights["1"] == (first / "checkpoints/update_00000024.safetensors").read_bytes() != weights["2"]
+    before = files.read_json(first / "training.json")["params"]
+    assert summaries["1"]["params"] == before
+    assert summaries["2"]["params"] == before | {"training.seed": 2}
+    assert not (tmp_path / "runs" / SYSTEM).exists()
 
 
 def test_what_is_said(uninterrupted):

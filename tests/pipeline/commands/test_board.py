@@ -11,7 +11,13 @@ from pipeline.commands import board as boards
 from pipeline.commands.board import Board, Lane
 from pipeline.system import Build
 
-BUILD = Build(corpora=["toy"], vocabularies=["bpe"], models=["rnnsearch", "transformer_prenorm"], sizes=["tiny"])
+BUILD = Build(
+    corpora=["toy"],
+    vocabularies=["bpe"],
+    models=["rnnsearch", "transformer_prenorm"],
+    sizes=["tiny"],
+    more_seeds=[],
+)
 TRAIN = "train@toy-bpe-rnnsearch-tiny"
 
 
@@ -142,6 +148,7 @@ def test_long_names_are_cut_at_their_beginning(clock):
         vocabularies=["unigram_5k_separate", "bpe"],
         models=["transformer_postnorm"],
         sizes=["small"],
+        more_seeds=[],
     )
     made = board(build)
     Lane(made, "").hear(event("ended", f"score@{build.systems()[0].id}", ok=True, seconds=3600.0))

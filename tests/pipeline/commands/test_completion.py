@@ -92,6 +92,11 @@ def test_the_scripts_come_from_typer(run, monkeypatch):
     assert "_NMT_COMPLETE=complete_bash" in said.out
 
 
+def test_a_further_seed_is_proposed_by_its_own_name(two):
+    shutil.copytree(two / "runs" / OTHER, two / "runs" / f"{OTHER}-2")
+    assert completion.systems("rnn") == ["rnnsearch", "rnnsearch-tiny-2", "transformer_prenorm"]
+
+
 def test_no_command_is_imported(two, project_root):
     """Which is why it is quick."""
     script = (

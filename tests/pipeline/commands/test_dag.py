@@ -31,11 +31,34 @@ def test_kinds_counts_and_order_are_those_of_dvc(project_root):
     assert all(names.index(reader) > names.index(writer) for reader, writer in edges)
 
 
+@pytest.mark.usefixtures("dvc_leaves_nothing_behind")
+def test_further_seeds_are_kinds_of_their_own(project_root, tmp_path, monkeypatch, run):
+    """Again against DVC; and the report's line has their names in one word."""
+    monkeypatch.chdir(tmp_path)
+    params = YAML(typ="safe").load(project_root / "params.yaml")
+    params["build"]["more_seeds"] = [2, 3]
+    YAML(typ="safe").dump(params, tmp_path / "params.yaml")
+    shutil.copy(project_root / "dvc.yaml", tmp_path)
+    shutil.copytree(project_root / "corpora", tmp_path / "corpora")
+    Repo.init(str(tmp_path), no_scm=True).close()
+    test_kinds_counts_and_order_are_those_of_dvc(tmp_path)
+    lines = {line.split()[0]: line for line in run("dag").out.splitlines()}
+    assert lines["train_seed"].split(maxsplit=2)[1:] == ["12", "a further seed   after split, vocabulary, encode"]
+    assert lines["average_seed"].endswith("after train_seed")
+    assert lines["report"].endswith(", decode, score, attend, ..._seed")
+
+
 def test_a_taught_corpus_waits_for_its_teacher(project_root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copy(project_root / "dvc.yaml", tmp_path)
     teacher = {"corpus": "a", "vocabulary": "words", "model": "rnnsearch", "size": "tiny"}
-    build = {"corpora": ["a", "b"], "vocabularies": ["words"], "models": ["rnnsearch"], "sizes": ["tiny"], "more_seeds": []}
+    build = {
+        "corpora": ["a", "b"],
+        "vocabularies": ["words"],
+        "models": ["rnnsearch"],
+        "sizes": ["tiny"],
+        "more_seeds": [],
+    }
     params = {"build": build, "distill": {"teachers": {"b": teacher}}}
     YAML(typ="safe").dump(params, tmp_path / "params.yaml")
     found = {kind.name: kind for kind in dag.kinds(Build.load("build"))}

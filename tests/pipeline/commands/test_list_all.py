@@ -95,6 +95,16 @@ def test_how_well_what_was_built_does(listed):
     assert len(found) == len(set(found)) == 7
 
 
+def test_further_seeds_stand_below_the_systems(listed):
+    build(f"{CHOSEN}-2", {"test": {"bleu": 93.0}})
+    assert listed()["systems"][-1] == f"    {CHOSEN}-2: test bleu 93.0"  # of an earlier choice
+    with modify_yaml("params.yaml") as params:
+        params["build"]["more_seeds"] = [2]
+    found = listed()["systems"]
+    assert len(found) == 12
+    assert found[-1] == f"  * {CHOSEN}-2: test bleu 93.0"
+
+
 def test_how_far_the_others_are(listed):
     build(CHOSEN)
     half = CHOSEN.replace("prenorm", "postnorm")

@@ -93,7 +93,8 @@ def test_as_a_command(project, project_root):
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"error: --system: must be <corpus>-<vocabulary>-<model>-<size>, got 'tory'; expected one of {SYSTEM}\n"
+        "error: --system: must be <corpus>-<vocabulary>-<model>-<size>[-<seed>], got 'tory'; "
+        f"expected one of {SYSTEM}\n"
     )
 
 

@@ -12,7 +12,11 @@ from tests.toys.systems import SYSTEM
 
 OTHER = "toy-bpe_toy-rnnsearch-tiny"
 BUILD = Build(
-    corpora=["toy"], vocabularies=["bpe_toy"], models=["transformer_prenorm", "rnnsearch", "rnn_encdec"], sizes=["tiny"]
+    corpora=["toy"],
+    vocabularies=["bpe_toy"],
+    models=["transformer_prenorm", "rnnsearch", "rnn_encdec"],
+    sizes=["tiny"],
+    more_seeds=[],
 )
 BEST = {"update": 20, "validation_loss": 1.204, "validation_bleu": 41.26}
 CURVES = "update,validation_loss\n10,2.5\n20,1.204\n"
@@ -52,6 +56,7 @@ def test_a_stage_in_a_few_words(built):
     write(built / "runs" / SYSTEM / "average/average.json", {"checkpoints": ["a", "b"]})
     files.write_lines(built / "data/decode" / SYSTEM / "test.txt", ["a", "b"])
     files.write_lines(built / "data/decode" / SYSTEM / "other.txt", ["c"])
+    write(built / f"metrics/{SYSTEM}-2.json", {"test": {"bleu": 31.5}})
     said = {
         f"download@{corpus}": "1,234 pairs",
         f"clean@{corpus}": "1,200 of 1,234 pairs kept",
@@ -63,6 +68,7 @@ def test_a_stage_in_a_few_words(built):
         f"average@{SYSTEM}": "2 checkpoints",
         f"decode@{SYSTEM}": "3 sentences",
         f"score@{SYSTEM}": "BLEU 30.0, chrF 60.0",
+        f"score_seed@{SYSTEM}-2": "BLEU 31.5",
         "report": "report/index.html",
         f"attend@{SYSTEM}": "",
         "check": "",
@@ -91,6 +97,16 @@ def test_the_table_has_the_best_first_and_what_to_do_next(built):
     ]
 
 
+def test_a_further_seed_is_a_row_and_no_system_to_try(built):
+    shutil.copytree(built / "runs" / SYSTEM, built / "runs" / f"{SYSTEM}-2")
+    lay_out(f"{SYSTEM}-2", 50.0)
+    said = list(outcome.summary(BUILD.model_copy(update={"more_seeds": [2]})))
+    assert [line.split()[0] for line in said[2:5]] == [
+        *("transformer_prenorm-tiny-2", "rnnsearch-tiny", "transformer_prenorm-tiny")
+    ]
+    assert "translate  nmt translate --system rnnsearch 'le chat noir'" in said
+
+
 def test_less_is_better_in_ter(built):
     for system, ter in ((SYSTEM, 20.0), (OTHER, 50.0)):
         files.write_json(System.parse(system).metrics, {"validation": {"loss": 1.2}, "other": {"ter": ter}})
@@ -113,11 +129,12 @@ def test_without_a_log_there_are_no_times(built, text):
         (["a", "b"], ["v"], "a-v-gru-tiny", "a-gru-tiny"),
         (["a"], ["v", "w"], "a-v-gru-tiny", "v-gru-tiny"),
         (["a", "b"], ["v", "w"], "a-v-gru-tiny", "a-v-gru-tiny"),
+        (["a"], ["v"], "a-v-gru-tiny-2", "gru-tiny-2"),
         (["a"], ["v"], "a-v", "v"),
         (["a"], ["v"], "a", "a"),
         (["a"], ["v"], "", ""),
     ],
 )
 def test_an_item_is_called_by_what_tells_it_apart(corpora, vocabularies, item, expected):
-    build = Build(corpora=corpora, vocabularies=vocabularies, models=["gru"], sizes=["tiny"])
+    build = Build(corpora=corpora, vocabularies=vocabularies, models=["gru"], sizes=["tiny"], more_seeds=[])
     assert outcome.label(build, item) == expected

@@ -34,7 +34,7 @@ def test_elsewhere_is_named(project, monkeypatch):
     "system", ["transformers", "a-b-c", "a-b-c-d-e", "../../etc-b-c-d", "a--c-d", "", SYSTEM + "\n"]
 )
 def test_what_is_no_id_is_named(project, system):
-    begin = f"--system: must be <corpus>-<vocabulary>-<model>-<size>, got {system!r}; "
+    begin = f"--system: must be <corpus>-<vocabulary>-<model>-<size>[-<seed>], got {system!r}; "
     assert refused(system) in {f"{begin}expected one of {SYSTEM}", f"{begin}nearest is {SYSTEM!r}"}
 
 
@@ -56,7 +56,8 @@ def test_a_part_of_several_ids_is_one_line(project):
 def test_what_is_no_id_where_nothing_is_built(project):
     shutil.rmtree(project / "runs")
     assert refused("gru") == (
-        "--system: must be <corpus>-<vocabulary>-<model>-<size>, got 'gru'; expected a system that `dvc repro` builds"
+        "--system: must be <corpus>-<vocabulary>-<model>-<size>[-<seed>], got 'gru'; "
+        "expected a system that `dvc repro` builds"
     )
 
 
@@ -95,6 +96,23 @@ def test_what_is_not_chosen_says_how_to_choose_it(project):
         f"--system: not built yet, got {system!r}; name corpora: novel, models: rnn_encdec, sizes: small in `build` of "
         f"params.yaml, then run `dvc repro average@{system}`"
     )
+
+
+def test_a_further_seed_is_built_by_its_own_stage(project):
+    system = f"{SYSTEM}-2"
+    command = f"run `dvc repro average_seed@{system}`"
+    begin = f"--system: not built yet, got {system!r}; "
+    assert refused(system) == f"{begin}name more_seeds: 2 in `build` of params.yaml, then {command}"
+    text = (project / "params.yaml").read_text()
+    (project / "params.yaml").write_text(text.replace("more_seeds: []", "more_seeds: [2]"))
+    assert refused(system) == f"{begin}{command}"
+
+
+def test_a_further_seed_translates(project):
+    """By its own name; the name of the system means the first training."""
+    shutil.copytree(project / "runs" / SYSTEM, project / "runs" / f"{SYSTEM}-2")
+    assert (here.parse("prenorm").id, here.parse("prenorm-tiny-2").id) == (SYSTEM, f"{SYSTEM}-2")
+    here.load(here.parse(f"{SYSTEM}-2"))
 
 
 def test_an_earlier_choice_stays_usable(project):

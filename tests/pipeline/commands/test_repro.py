@@ -14,7 +14,7 @@ from dvc.exceptions import DvcException
 from ruamel.yaml import YAML
 
 from pipeline.commands import repro
-from pipeline.system import Build
+from pipeline.system import SEED, Build
 from pipeline.training.launch import PROCESSES
 
 DVC = """
@@ -25,7 +25,7 @@ with open("called", "a") as file:
 def event(kind, **values):
     print("\\x1e" + json.dumps({"kind": kind, "stage": target, **values}), flush=True)
 for target in words:
-    if target.startswith("score@"):
+    if target.startswith(("score@", "score_seed@")):
         assert os.environ["NMT_EVENTS"]
         print(f"Running stage '{target}':\\n> python -m stages.score\\n\\nUpdating lock file", flush=True)
         print("threads", os.environ.get("OMP_NUM_THREADS"), flush=True)
@@ -84,6 +84,20 @@ def test_what_they_share_comes_first_and_the_report_last(folder, run):
     assert sorted(builds) == [lane(system) for system in SYSTEMS]
 
 
+def test_further_seeds_are_built_beside_the_systems(folder, run):
+    text = (folder / "params.yaml").read_text(encoding="utf-8")
+    (folder / "params.yaml").write_text(text.replace("more_seeds: []", "more_seeds: [2]"), encoding="utf-8")
+    said = run("repro")
+    assert said.status == 0
+    stages = ("train_seed", "average_seed", "decode_seed", "score_seed")
+    seeds = [" ".join(f"{stage}@{system}-2" for stage in stages) for system in SYSTEMS]
+    assert sorted(called()[1:-1]) == sorted(
+        [*map(lane, SYSTEMS), *(f"--wait-for-lock repro --single-item {names}" for names in seeds)]
+    )
+    width = len("transformer_prenorm-tiny-2")
+    assert f"score       {'rnnsearch-tiny-2':{width}}     1:02" in said.out.splitlines()
+
+
 def test_a_stage_is_a_line_and_the_routine_of_dvc_none(folder, run):
     """What else is said stands behind the name of its system."""
     said = run("repro", "--jobs", "3")
@@ -110,7 +124,11 @@ def test_the_cores_are_shared_out(folder, run, jobs):
 
 def test_the_stages_of_a_system_are_those_of_dvc_yaml_in_their_order(project_root):
     stages = YAML(typ="safe").load(project_root / "dvc.yaml")["stages"]
-    assert tuple(name for name, stage in stages.items() if "model" in stage.get("matrix", {})) == repro.STAGES
+    of_systems = {name: stage["matrix"] for name, stage in stages.items() if "model" in stage.get("matrix", {})}
+    assert tuple(name for name, axes in of_systems.items() if "seed" not in axes) == repro.STAGES
+    assert tuple(name for name, axes in of_systems.items() if "seed" in axes) == tuple(
+        f"{name}{SEED}" for name in repro.SEED_STAGES
+    )
 
 
 def test_where_all_is_built_nothing_is_run(folder, run, monkeypatch):

@@ -108,6 +108,25 @@ def make_system(make_attended):
 
 
 @pytest.fixture(scope="session")
+def seeded(make_corpus, make_system):
+    """A corpus whose systems a, b, ... have these BLEU scores, one a seed."""
+
+    def make(*scores, **changes):
+        systems = [
+            make_system(
+                name,
+                first,
+                more_scores=[{"test": {"bleu": bleu, "chrf": 90.0 - bleu}} for bleu in further],
+                **changes,
+            )
+            for name, (first, *further) in zip("abcd", scores, strict=False)
+        ]
+        return make_corpus(systems=systems, comparisons={})
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def make_corpus(make_system):
     def make(**changes):
         values = {

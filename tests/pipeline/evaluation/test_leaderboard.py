@@ -57,5 +57,13 @@ def test_another_winner_on_another_part_is_named(make_corpus, make_system):
     assert "interval" not in html
 
 
+def test_bars_of_several_seeds_are_means_with_their_spread(seeded, tmp_path, read_page):
+    html = leaderboard.panel(seeded([50.0, 60.0, 70.0], [41.0, 40.0, 39.0])).html
+    page = read_page(html_pages.write(tmp_path, "A", html))
+    assert page.all("i", "style") == ["--value: 60.00%", "--value: 40.00%"]
+    assert page.all("u", "style") == ["--low: 50.00%; --span: 20.00%", "--low: 39.00%; --span: 2.00%"]
+    assert page.text("p").endswith("BLEU on , 3 sentences, mean ± standard deviation of 3 seeds")
+
+
 def test_bars_end_at_the_end():
     assert [leaderboard.place(score) for score in (-1.0, 0.0, 97.3, 130.0)] == [0.0, 0.0, 97.3, 100.0]

@@ -68,6 +68,11 @@ def test_comparisons_are_explained_where_there_are_any(make_corpus):
     assert words not in text(make_corpus(comparisons={}))
 
 
+def test_several_seeds_are_explained_where_there_are_any(seeded):
+    assert "Each system was trained with **2 seeds**" in "".join(pages.guides([seeded([5.0, 6.0], [1.0, 2.0])], 100))
+    assert "seeds" not in "".join(pages.guides([seeded([5.0], [1.0])], 100))
+
+
 def test_scores_without_unknown_words_are_explained_where_there_are_any(make_corpus):
     assert "No unknown" not in text(make_corpus())
     corpus = make_corpus()

@@ -62,6 +62,11 @@ def test_metrics_are_two_numbers_a_system_under_its_shortest_name(make_corpus, m
     assert list(several)[:2] == ["toy-first_model-tiny", "toy-second_model-tiny"]
 
 
+def test_metrics_of_several_seeds_have_mean_and_standard_deviation(seeded):
+    found = plots.metrics([seeded([5.0, 6.0, 7.0], [1.0, 1.0, 3.0])])["b-tiny"]
+    assert (found["bleu"], found["bleu_mean"], found["bleu_deviation"]) == (1.0, 1.6667, 1.1547)  # 2 / sqrt(3)
+
+
 def rows(path):
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))

@@ -20,6 +20,19 @@ def test_a_label_has_the_model_and_what_differs_in_its_corpus(make_corpus, make_
     assert two.pattern == "toy-<vocabulary>-<model>-<size>"
 
 
+def test_scores_of_several_seeds_begin_with_the_first(seeded):
+    corpus = seeded([5.0, 6.0, 8.5], [1.0, 2.0, 3.0])
+    assert corpus.num_seeds == 3
+    assert corpus.systems[0].of_seeds("test", "bleu") == [5.0, 6.0, 8.5]
+    assert corpus.systems[0].mean("test", "bleu") == 6.5
+    assert set(corpus.p_of_seeds("test", "bleu")) == {frozenset({"bpe_2k-a-tiny", "bpe_2k-b-tiny"})}
+
+
+def test_one_seed_is_not_compared(seeded):
+    corpus = seeded([5.0], [1.0])
+    assert (corpus.num_seeds, corpus.p_of_seeds("test", "bleu")) == (1, {})
+
+
 def test_a_missing_file_is_named_with_the_command_that_builds_it(tmp_path):
     with pytest.raises(DataError) as error:
         built(tmp_path / "clean.json", "clean@toy")

@@ -50,6 +50,39 @@ def test_the_best_system_comes_first(make_corpus):
     assert [system.model for system in best_first] == ["second_model", "first_model"]
 
 
+SEEDS = [5.0, 6.0, 7.0], [1.0, 2.0, 3.0], [9.0, 1.0, 8.0]
+
+
+def test_several_seeds_by_hand(seeded):
+    """The standard deviations of a and b are 1, that of c is sqrt(19); p of a and b is 0.00805, three times that."""
+    lines = tables.of_seeds(seeded(*SEEDS), "test").splitlines()
+    assert lines[0] == "| system | BLEU | p | chrF | no clear difference to |"
+    assert lines[2:] == [
+        "| `a` | 6.00 ± 1.00 | – | 84.00 ± 1.00 | `c` |",
+        "| `c` | 6.00 ± 4.36 | 1.000 | 84.00 ± 4.36 | `a`, `b` |",
+        "| `b` | 2.00 ± 1.00 | 0.024 | 88.00 ± 1.00 | `c` |",
+    ]
+
+
+def test_a_clear_difference_to_all_is_a_dash(seeded):
+    assert tables.of_seeds(seeded(*SEEDS[:2]), "test").splitlines()[2:] == [
+        "| `a` | 6.00 ± 1.00 | – | 84.00 ± 1.00 | – |",
+        "| `b` | 2.00 ± 1.00 | 0.008 | 88.00 ± 1.00 | – |",
+    ]
+
+
+def test_the_terminal_has_a_table_of_several_seeds(seeded):
+    lines = shown(seeded(*SEEDS[:2]))
+    assert "Mean ± standard deviation of 3 seeds on toy" in map(" ".join, lines)
+    assert ["bpe_2k-b-tiny", "2.00", "±", "1.00", "0.008", "88.00", "±", "1.00"] in lines
+    assert not any("seeds" in line for line in shown(seeded([5.0], [1.0])))
+
+
+def test_the_best_mean_comes_first(seeded):
+    systems = seeded([50.0, 40.0], [49.0, 43.0]).systems
+    assert [system.model for system in tables.best_first(systems, "test")] == ["b", "a"]
+
+
 def test_the_fewest_edits_are_the_best(make_system):
     systems = [
         make_system(str(ter), 1.0, scores={"test": {"ter": ter, "signatures": {}}}) for ter in (30.0, 20.0, 40.0)

@@ -61,6 +61,22 @@ def test_a_system_behind_one_that_lost_may_still_tie(corpus):
     assert (found.claim, found.winners) == ("a and c tie", ["bpe_2k-a-tiny", "bpe_2k-c-tiny"])
 
 
+@pytest.mark.parametrize(
+    ("scores", "sentence"),
+    [
+        (([5, 6, 7], [1, 2, 3]), "a wins: 6.0 BLEU on `test`, mean of 3 seeds, 4.0 above b (p < 0.01)"),
+        (
+            ([9, 1, 2], [5, 6, 7]),
+            "b and a tie: 6.0 and 4.0 BLEU on `test`, mean of 3 seeds; the difference may be chance (p = 0.51)",
+        ),
+        (([5, 6, 7],), "a: 6.0 BLEU on `test`, mean of 3 seeds, the only system"),
+    ],
+)
+def test_several_seeds_are_judged_by_their_means(seeded, scores, sentence):
+    """p by hand: see test_seeds."""
+    assert said(seeded(*(list(map(float, one)) for one in scores))) == sentence
+
+
 def test_fewer_edits_win(corpus):
     scores = {"test": {"ter": 20.0, "signatures": {}}}, {"test": {"ter": 25.5, "signatures": {}}}
     found = corpus([1.0, 2.0])

@@ -18,6 +18,17 @@ def test_text_says_what_it_is_and_what_it_scored() -> None:
     assert "<" not in "".join(lines[:-1])
 
 
+def test_a_further_seed_has_no_package_to_use() -> None:
+    lines = notes.text(SYSTEM._replace(seed="2"), FACTS).splitlines()
+    assert "with the vocabulary `bpe` and the seed 2; 911,984" in lines[0]
+    block = lines[lines.index("```") + 1 :]
+    assert block[:3] == [
+        "nmt translate --system toy-bpe-rnnsearch-tiny-2    # in the project's folder",
+        "dvc repro score_seed@toy-bpe-rnnsearch-tiny-2    # builds it again",
+        "```",
+    ]
+
+
 def test_a_part_may_lack_a_metric() -> None:
     facts = FACTS._replace(validation={}, scores={"test": {"bleu": 1.0}, "other": {"chrf": 2.0}})
     lines = notes.text(SYSTEM, facts).splitlines()

@@ -29,7 +29,13 @@ def test_names_begin_with_what_differs() -> None:
     name = "rnnsearch-tiny · bpe_2k · phrasebook_fr_en"
     assert tracking_store.run_name(system.id) == name
     assert tracking_store.run_name(system.id, "score", "beam 5") == f"score, beam 5 · {name}"
-    assert tracking_store.system_tags(system.id) == {"system": system.id, **system._asdict()}
+    assert tracking_store.system_tags(system.id) == {"system": system.id, **system.axes}
+
+
+def test_a_further_seed_is_in_the_name_and_a_tag() -> None:
+    system = System("phrasebook_fr_en", "bpe_2k", "rnnsearch", "tiny", "2")
+    assert tracking_store.run_name(system.id) == "rnnsearch-tiny · seed 2 · bpe_2k · phrasebook_fr_en"
+    assert tracking_store.system_tags(system.id) == {"system": system.id, **system.axes, "seed": "2"}
 
 
 def test_an_id_of_other_parts_is_the_name() -> None:
