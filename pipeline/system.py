@@ -165,8 +165,7 @@ Names = Annotated[list[Name], Field(min_length=1), AfterValidator(each_once)]
 
 
 class Build(Section):
-    """Section `build`: `dvc repro` builds every combination of the four lists of names, and trains each once more with
-    every further seed."""
+    """Section `build`: `dvc repro` builds every combination of the four lists of names, once more with each seed."""
 
     corpora: Names
     vocabularies: Names

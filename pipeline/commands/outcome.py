@@ -23,7 +23,8 @@ SENTENCE = 50  # characters of the longest sentence that is proposed for transla
 
 def of(stage: str) -> str:
     """What a finished stage brought, read from its outputs; nothing if there is nothing to say."""
-    name, _, item = stage.replace(f"{SEED}@", "@").partition("@")
+    kind, _, item = stage.partition("@")
+    name = kind.removesuffix(SEED)
     with contextlib.suppress(DataError, ValueError, KeyError, TypeError, AttributeError, IndexError):
         return BROUGHT[name](item) if name in BROUGHT else ""
     return ""

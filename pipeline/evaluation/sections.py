@@ -25,7 +25,7 @@ def scores(corpus: CorpusResults) -> Iterator[Block]:
             f"{tables.spread_of(corpus)}, test part `{part}`:\n\n{tables.of_seeds(corpus, part)}"
             for part in corpus.test_parts
         )
-        yield "Of these, the one training of each system that the rest of the page is about:\n"
+        yield "One of these trainings, that with the seed of `training`, which the rest of the page is about:\n"
     yield html_pages.abreast(
         f"Test part `{part}`, {count(len(corpus.texts[part]))} sentences:\n\n{tables.scores(corpus, part)}"
         for part in corpus.test_parts

@@ -12,7 +12,7 @@ class Spread(NamedTuple):
     """What one system scored with several seeds."""
 
     mean: float
-    deviation: float  # of the sample: with one less than the number of seeds below the fraction line
+    deviation: float  # standard deviation of the sample, with n - 1
 
 
 def spread(scores: Sequence[float]) -> Spread:
@@ -23,10 +23,9 @@ def spread(scores: Sequence[float]) -> Spread:
 def p_values(scores: Mapping[str, Sequence[float]]) -> dict[Pair, float]:
     """For each two systems, by name, how often seeds alone make so large a difference between their means.
 
-    Corrected for the number of pairs, so that with one in twenty reports is any of its differences below 0.05 that
-    seeds alone have made.
+    Corrected for the number of pairs: if no two systems differ, one test part in twenty has any p below 0.05.
 
-    Source: Welch 1947; Holm 1979 for the correction. Bonferroni's would find fewer differences and no other ones.
+    Source: Welch 1947; Holm 1979 for the correction. Bonferroni's is simpler and finds fewer differences.
     """
     pairs = [frozenset(pair) for pair in itertools.combinations(scores, 2)]
     found = {pair: welch(*(scores[name] for name in sorted(pair))) for pair in pairs}

@@ -142,6 +142,12 @@ def test_what_runs_fits_a_hundred_columns(clock):
     assert f"600/600  {about}  59:00 left" in shown(made)
 
 
+def test_a_further_seed_is_a_line_of_the_same_kind():
+    made = board()
+    made.row("average_seed@toy-bpe-rnnsearch-tiny-2", 62.0, "2 checkpoints")
+    assert shown(made).splitlines()[-1].split() == ["average", "rnnsearch-tiny-2", "1:02", "2", "checkpoints"]
+
+
 def test_long_names_are_cut_at_their_beginning(clock):
     build = Build(
         corpora=["eng_fra_by_line_fr_en", "toy"],

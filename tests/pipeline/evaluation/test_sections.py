@@ -16,7 +16,7 @@ def test_every_part_has_its_table(make_corpus):
 def test_the_table_of_several_seeds_comes_before_that_of_one(seeded):
     shown = html_pages.markdown(sections.scores(seeded([5.0, 6.0], [1.0, 2.0])))
     assert shown.startswith("Mean ± standard deviation of 2 seeds, test part `test`:\n\n| system | BLEU | p | chrF |")
-    assert "Of these, the one training of each system that the rest of the page is about:\n\nTest part `test`" in shown
+    assert "which the rest of the page is about:\n\nTest part `test`, 3 sentences:" in shown
 
 
 def test_every_system_has_a_page_of_attention(make_corpus):
