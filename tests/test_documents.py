@@ -317,7 +317,7 @@ def test_every_command_of_a_document_is_right(name, edited):
 
 
 BUILD = """```yaml
-build: {corpora: [multi30k_de_en], vocabularies: [bpe_8k], models: [rnnsearch], sizes: [small]}
+build: {corpora: [multi30k_de_en], vocabularies: [bpe_8k], models: [rnnsearch], sizes: [small], more_seeds: []}
 ```
 """
 MULTI30K = "multi30k_de_en-bpe_8k-rnnsearch-small"
