@@ -12,10 +12,10 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET ?= 1
 
-.PHONY: help install check test slow gpu faults repro exps ui bench docs schema wheel clean
+.PHONY: help install check test slow gpu faults repro repro-portable exps ui bench docs schema wheel clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' Makefile
 
 install: $(INSTALLED) ## build .venv from requirements.lock and torch.lock
 
@@ -55,6 +55,9 @@ faults: install ## kills, full disks, hostile servers and broken files, and a ta
 
 repro: install ## build every system that params.yaml chooses
 	@nmt repro
+
+repro-portable: install ## build it again in work/portable/, the same on every x86-64 with AVX2, and compare with portable.json
+	@nmt repro-portable
 
 exps: install ## experiments of DVC, with the columns in which they differ
 	@dvc exp show --only-changed --hide-workspace --drop 'Created|State|Executor|params.yaml$$|[a-z]+$$|[a-z]+/[^:]*$$'

@@ -141,7 +141,7 @@ def edit(texts: dict[str, str], edits: tuple[str, ...], folder: Path) -> list[di
 
 def check_make(command: Command, words: list[str], folder: Edited) -> None:
     targets = [word for word in words if not word.startswith("-") and "=" not in word]
-    known = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
+    known = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     assert set(targets) <= set(known), f"no such target; expected one of {', '.join(known)}"
 
 

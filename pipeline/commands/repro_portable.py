@@ -1,0 +1,195 @@
+"""`nmt repro-portable`: a build whose results are the same on every x86-64 processor with AVX2, against a list of them.
+
+It happens in `work/portable/`, a project of its own: the results of `nmt repro`, dvc.lock and metrics/ stay as they are.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pipeline import cli, files
+from pipeline.commands import project
+from pipeline.files import DataError
+from pipeline.params import PATH
+from pipeline.system import Build, split_folder, vocabulary_folder
+
+LIST = Path("portable.json")  # what the results depend on, and the md5 of each
+FOLDER = Path("work/portable")
+SETTINGS = {
+    "ATEN_CPU_CAPABILITY": "avx2",  # torch's own loops: not the variant for AVX-512
+    "ONEDNN_MAX_CPU_ISA": "AVX2",  # nor oneDNN's
+    "MKL_CBWR": "COMPATIBLE",  # MKL: the only branch that it takes on every maker's processors
+    "OMP_NUM_THREADS": "1",  # of the stages that no parameter gives a number
+    "CUDA_VISIBLE_DEVICES": "",
+}
+# Of the user, they would change results, or mix this build's trainings with others.
+DROPPED = ("ATEN_", "DNNL_", "GIT_", "KMP_", "MKL_", "MLFLOW_TRACKING_", "OMP_", "ONEDNN_", "TRAIN_PROCESSES")
+BUILD = (sys.executable, "-m", "pipeline.commands.nmt", "repro")
+COPIED = ("corpora", "pipeline", "stages")
+PACKAGES = ("numpy", "sacrebleu", "sentencepiece", "torch")  # whose arithmetic is in the results
+UNLISTED = ("attend", "package", "report")  # stages that write no result of the list
+DVC_CONFIG = """[core]
+    no_scm = true
+    analytics = false
+    check_update = false
+[cache]
+    dir = cache
+"""  # its own cache: from a shared one, DVC would restore the results of `nmt repro`
+
+
+def repro_portable(
+    renew: Annotated[
+        bool, typer.Option("--renew", help=f"Write {LIST} from what was built, after a change of code or parameters.")
+    ] = False,
+) -> None:
+    """Build all of params.yaml in work/portable/ with portable arithmetic, and compare the results with portable.json.
+
+    Every x86-64 processor with AVX2 gives the same bytes, and takes longer than with `nmt repro`. A build that was
+    stopped goes on with the same command; remove work/portable/ to build everything again.
+    """
+    project.check_here()
+    check_processor()
+    with cli.held(cli.LOCKS / "repro-portable"):
+        lay_out()
+        made_with = conditions(FOLDER)
+        if not renew:
+            check_fits(made_with)
+        if status := subprocess.run(BUILD, cwd=FOLDER, env=environment(), check=False).returncode:
+            sys.exit(status if status > 0 else 128 - status)
+        results = checksums(FOLDER)
+    if renew:
+        files.write_json(LIST, {"code": code(FOLDER), **made_with, "results": results})
+        print(f"{LIST}: {len(results)} results, written")
+    else:
+        compare(results)
+        print(f"{LIST}: all {len(results)} results are the same here")
+
+
+def check_processor() -> None:
+    """Check that this processor has the instructions that the portable results are made with.
+
+    Raises: DataError.
+    """
+    import torch  # two seconds, which other commands need not wait for
+
+    found = torch.cpu.get_capabilities()
+    if not (found.get("avx2") and found.get("fma3")):
+        raise DataError(
+            f"this processor: has no AVX2 with FMA, got {platform.machine()}; expected an x86-64 processor that has "
+            "them, or `make repro`, whose results this machine repeats"
+        )
+
+
+def environment() -> dict[str, str]:
+    """Ours with portable arithmetic, and this interpreter first on the path, as dvc.yaml says only `python`."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(DROPPED)}
+    path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
+    return kept | SETTINGS | {"PATH": path}
+
+
+def lay_out() -> None:
+    """Bring code and parameters of the project in `FOLDER` up to date; what was built there stays."""
+    for name in COPIED:
+        shutil.rmtree(FOLDER / name, ignore_errors=True)
+        shutil.copytree(name, FOLDER / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    for path in (Path("dvc.yaml"), PATH):
+        shutil.copyfile(path, FOLDER / path)
+    (FOLDER / "my").mkdir(exist_ok=True)
+    (FOLDER / ".dvc").mkdir(exist_ok=True)
+    (FOLDER / ".dvc/config").write_text(DVC_CONFIG, encoding="utf-8")
+
+
+def conditions(root: Path) -> dict[str, Any]:
+    """Versions of packages, and the checksum of each section of the parameter files that shapes a result."""
+    from dvc.dependency.param import ParamsDependency  # a second
+    from dvc.repo import Repo
+
+    sections = {f"{PATH}: build": read_build(root).model_dump()}
+    for stage in Repo(str(root)).index.stages:
+        if stage.addressing.partition("@")[0] not in UNLISTED:
+            for one in stage.deps:
+                if isinstance(one, ParamsDependency):
+                    place = Path(one.fs_path).relative_to(root.resolve())
+                    sections |= {f"{place}: {name}": value for name, value in one.read_params().items()}
+    return {
+        "packages": {name: version(name).partition("+")[0] for name in PACKAGES},
+        "sections": {name: md5(json.dumps(value, sort_keys=True)) for name, value in sorted(sections.items())},
+    }
+
+
+def read_build(root: Path) -> Build:
+    """What the params.yaml of a project chooses."""
+    return Build.load("build", root / PATH)
+
+
+def check_fits(made_with: dict[str, Any]) -> None:
+    """Check that the list was made with today's parameters and packages.
+
+    Raises: DataError naming those that have changed.
+    """
+    listed = files.read_json(LIST)
+    names = [
+        name
+        for kind in ("packages", "sections")
+        for name in sorted({*listed[kind], *made_with[kind]})
+        if listed[kind].get(name) != made_with[kind].get(name)
+    ]
+    if names:
+        raise DataError(
+            f"{LIST}: was made with another {', '.join(names)}; expected those of this folder. "
+            "`nmt repro-portable --renew` builds and writes the list anew"
+        )
+
+
+def checksums(root: Path) -> dict[str, str]:
+    """The md5 of each result, in the order in which they are made."""
+    build, paths = read_build(root), list[Path]()
+    for corpus in build.corpora:
+        paths += sorted((root / split_folder(corpus)).iterdir())
+        for words in build.vocabularies:
+            paths += sorted((root / vocabulary_folder(corpus, words)).iterdir())
+    for system in build.systems():
+        curves, translations = root / system.trained / "curves.csv", sorted((root / system.decoded).glob("*.txt"))
+        paths += [curves, root / system.weights, *translations, root / system.metrics]
+    return {path.relative_to(root).as_posix(): md5(path.read_bytes()) for path in paths}
+
+
+def compare(results: dict[str, str]) -> None:
+    """Check that the results are those of the list.
+
+    Raises: DataError naming the first that is not, in the order in which they are made, and the likely reason.
+    """
+    listed = files.read_json(LIST)
+    names = list(dict.fromkeys([*results, *listed["results"]]))
+    if others := [name for name in names if results.get(name) != listed["results"].get(name)]:
+        same = code(FOLDER) == listed["code"]
+        reason = "the code is the same, so this machine" if same else "the code has changed since, or this machine"
+        raise DataError(
+            f"{LIST}: {len(others)} of {len(names)} results differ, first {others[0]}; {reason} rounds differently"
+        )
+
+
+def code(root: Path) -> str:
+    """One checksum of all code that stages may run."""
+    paths = sorted(path for room in ("pipeline", "stages") for path in (root / room).rglob("*.py"))
+    return md5("".join(f"{path.relative_to(root).as_posix()} {md5(path.read_bytes())}\n" for path in paths if ran(path)))
+
+
+def ran(path: Path) -> bool:
+    """Whether a stage may run a file: not one of the command `nmt` or of the server."""
+    return not {"commands", "serving"} & {*path.parts}
+
+
+def md5(content: str | bytes) -> str:
+    """Hexadecimal md5, as DVC writes it."""
+    return hashlib.md5(content.encode() if isinstance(content, str) else content, usedforsecurity=False).hexdigest()
