@@ -1,6 +1,6 @@
 """`nmt repro-portable`: a build whose results are the same on every x86-64 processor with AVX2, against a list of them.
 
-It happens in `work/portable/`, a project of its own: the results of `nmt repro`, dvc.lock and metrics/ stay as they are.
+It happens in `work/portable/`, a project of its own: what `nmt repro` built, dvc.lock and metrics/ stay as they are.
 """
 
 import hashlib
@@ -10,8 +10,9 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections import defaultdict
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,8 +21,8 @@ import typer
 from pipeline import cli, files
 from pipeline.commands import project
 from pipeline.files import DataError
-from pipeline.params import PATH
-from pipeline.system import Build, split_folder, vocabulary_folder
+from pipeline.params import PATH, find, read_yaml
+from pipeline.system import Build, System, split_folder, vocabulary_folder
 
 LIST = Path("portable.json")  # what the results depend on, and the md5 of each
 FOLDER = Path("work/portable")
@@ -105,26 +106,40 @@ def lay_out() -> None:
     for path in (Path("dvc.yaml"), PATH):
         shutil.copyfile(path, FOLDER / path)
     (FOLDER / "my").mkdir(exist_ok=True)
+    (FOLDER / "my/.gitignore").touch()  # DVC warns of an empty folder
     (FOLDER / ".dvc").mkdir(exist_ok=True)
     (FOLDER / ".dvc/config").write_text(DVC_CONFIG, encoding="utf-8")
 
 
 def conditions(root: Path) -> dict[str, Any]:
     """Versions of packages, and the checksum of each section of the parameter files that shapes a result."""
-    from dvc.dependency.param import ParamsDependency  # a second
-    from dvc.repo import Repo
-
-    sections = {f"{PATH}: build": read_build(root).model_dump()}
-    for stage in Repo(str(root)).index.stages:
-        if stage.addressing.partition("@")[0] not in UNLISTED:
-            for one in stage.deps:
-                if isinstance(one, ParamsDependency):
-                    place = Path(one.fs_path).relative_to(root.resolve())
-                    sections |= {f"{place}: {name}": value for name, value in one.read_params().items()}
+    build = read_build(root)
+    values = {f"{PATH}: build": build.model_dump()}
+    for file, names in sections(root, build).items():
+        whole = read_yaml(root / file)
+        values |= {f"{file}: {name}": find(whole, name, root / file) for name in names}
     return {
         "packages": {name: version(name).partition("+")[0] for name in PACKAGES},
-        "sections": {name: md5(json.dumps(value, sort_keys=True)) for name, value in sorted(sections.items())},
+        "sections": {place: md5(json.dumps(value, sort_keys=True)) for place, value in sorted(values.items())},
     }
+
+
+def sections(root: Path, build: Build) -> dict[str, set[str]]:
+    """File -> names of the sections that the stages of a build with a listed result read, as dvc.yaml says."""
+    found = defaultdict[str, set[str]](set)
+    for stage, about in read_yaml(root / "dvc.yaml")["stages"].items():
+        entries = [] if stage in UNLISTED else about.get("params", [])
+        for system, entry in product(build.systems(), entries):
+            for file, names in (entry if isinstance(entry, dict) else {str(PATH): [entry]}).items():
+                found[filled(file, system)] |= {filled(name, system) for name in names}
+    return found
+
+
+def filled(text: str, system: System) -> str:
+    """A name of dvc.yaml with the names of a system in the place of `${item.<axis>}`."""
+    for axis, name in system._asdict().items():
+        text = text.replace(f"${{item.{axis}}}", name)
+    return text
 
 
 def read_build(root: Path) -> Build:
@@ -182,7 +197,9 @@ def compare(results: dict[str, str]) -> None:
 def code(root: Path) -> str:
     """One checksum of all code that stages may run."""
     paths = sorted(path for room in ("pipeline", "stages") for path in (root / room).rglob("*.py"))
-    return md5("".join(f"{path.relative_to(root).as_posix()} {md5(path.read_bytes())}\n" for path in paths if ran(path)))
+    return md5(
+        "".join(f"{path.relative_to(root).as_posix()} {md5(path.read_bytes())}\n" for path in paths if ran(path))
+    )
 
 
 def ran(path: Path) -> bool:
