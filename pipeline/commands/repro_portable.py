@@ -103,8 +103,8 @@ def lay_out() -> None:
     for name in COPIED:
         shutil.rmtree(FOLDER / name, ignore_errors=True)
         shutil.copytree(name, FOLDER / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    for path in (Path("dvc.yaml"), PATH):
-        shutil.copyfile(path, FOLDER / path)
+    for name in (".dvcignore", "dvc.yaml", str(PATH)):
+        shutil.copyfile(name, FOLDER / name)
     (FOLDER / "my").mkdir(exist_ok=True)
     (FOLDER / "my/.gitignore").touch()  # DVC warns of an empty folder
     (FOLDER / ".dvc").mkdir(exist_ok=True)

@@ -52,7 +52,7 @@ sys.exit(int(os.environ.get("STATUS", 0)))
 def folder(project_root, tmp_path, monkeypatch) -> Path:
     """A project of two systems, built by a script."""
     monkeypatch.chdir(tmp_path)
-    for name in ("dvc.yaml", "tests/toys/params.yaml"):
+    for name in (".dvcignore", "dvc.yaml", "tests/toys/params.yaml"):
         shutil.copy(project_root / name, tmp_path)
     shutil.copytree(project_root / "tests/toys/corpora", tmp_path / "corpora")
     for name in ("pipeline/loss.py", "pipeline/commands/show.py", "stages/train.py"):
@@ -83,7 +83,7 @@ def test_the_same_results_are_one_line(listed, run):
     assert list(json.loads(LIST.read_text())["results"]) == RESULTS
     assert run("repro-portable") == (0, f"portable.json: all {len(RESULTS)} results are the same here\n", "")
     assert sorted(os.listdir()) == sorted(
-        ["build.py", "corpora", "dvc.yaml", "params.yaml", "pipeline", "portable.json", "stages", "work"]
+        [".dvcignore", "build.py", "corpora", "dvc.yaml", "params.yaml", "pipeline", "portable.json", "stages", "work"]
     )
 
 
@@ -281,6 +281,7 @@ def test_every_stage_gets_the_settings_and_the_project_stays_as_it_was(tmp_path)
     assert not {"dvc.lock", "data", "runs", "metrics", "models", "report", "mlflow.db"} & {*os.listdir(project.root)}
     again = nmt(project.root, "repro-portable")
     assert again.returncode == 0, again.stdout + again.stderr
+    assert "Data and pipelines are up to date." in again.stdout
     assert again.stdout.splitlines()[-1].startswith("portable.json: all ")
 
 
