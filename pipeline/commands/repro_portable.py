@@ -8,6 +8,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 from collections import defaultdict
@@ -65,7 +66,7 @@ def repro_portable(
         made_with = conditions(FOLDER)
         if not renew:
             check_fits(made_with)
-        if status := subprocess.run(BUILD, cwd=FOLDER, env=environment(), check=False).returncode:
+        if status := build():
             sys.exit(status if status > 0 else 128 - status)
         results = checksums(FOLDER)
     if renew:
@@ -98,6 +99,17 @@ def environment() -> dict[str, str]:
     return kept | SETTINGS | {"PATH": path}
 
 
+def build() -> int:
+    """Run `nmt repro` in `FOLDER`; its status. A terminal sends Ctrl-C to it too; SIGTERM is passed on."""
+    process = subprocess.Popen(BUILD, cwd=FOLDER, env=environment())
+    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate()), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        return process.wait()
+    finally:
+        signal.signal(signal.SIGTERM, before[0])
+        signal.signal(signal.SIGINT, before[1])
+
+
 def lay_out() -> None:
     """Bring code and parameters of the project in `FOLDER` up to date; what was built there stays."""
     for name in COPIED:
@@ -113,9 +125,9 @@ def lay_out() -> None:
 
 def conditions(root: Path) -> dict[str, Any]:
     """Versions of packages, and the checksum of each section of the parameter files that shapes a result."""
-    build = read_build(root)
-    values = {f"{PATH}: build": build.model_dump()}
-    for file, names in sections(root, build).items():
+    chosen = read_build(root)
+    values = {f"{PATH}: build": chosen.model_dump()}
+    for file, names in sections(root, chosen).items():
         whole = read_yaml(root / file)
         values |= {f"{file}: {name}": find(whole, name, root / file) for name in names}
     return {
@@ -124,12 +136,12 @@ def conditions(root: Path) -> dict[str, Any]:
     }
 
 
-def sections(root: Path, build: Build) -> dict[str, set[str]]:
+def sections(root: Path, chosen: Build) -> dict[str, set[str]]:
     """File -> names of the sections that the stages of a build with a listed result read, as dvc.yaml says."""
     found = defaultdict[str, set[str]](set)
     for stage, about in read_yaml(root / "dvc.yaml")["stages"].items():
         entries = [] if stage in UNLISTED else about.get("params", [])
-        for system, entry in product(build.systems(), entries):
+        for system, entry in product(chosen.systems(), entries):
             for file, names in (entry if isinstance(entry, dict) else {str(PATH): [entry]}).items():
                 found[filled(file, system)] |= {filled(name, system) for name in names}
     return found
@@ -168,12 +180,12 @@ def check_fits(made_with: dict[str, Any]) -> None:
 
 def checksums(root: Path) -> dict[str, str]:
     """The md5 of each result, in the order in which they are made."""
-    build, paths = read_build(root), list[Path]()
-    for corpus in build.corpora:
+    chosen, paths = read_build(root), list[Path]()
+    for corpus in chosen.corpora:
         paths += sorted((root / split_folder(corpus)).iterdir())
-        for words in build.vocabularies:
+        for words in chosen.vocabularies:
             paths += sorted((root / vocabulary_folder(corpus, words)).iterdir())
-    for system in build.systems():
+    for system in chosen.systems():
         curves, translations = root / system.trained / "curves.csv", sorted((root / system.decoded).glob("*.txt"))
         paths += [curves, root / system.weights, *translations, root / system.metrics]
     return {path.relative_to(root).as_posix(): md5(path.read_bytes()) for path in paths}

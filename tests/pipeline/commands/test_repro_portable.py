@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -38,12 +40,16 @@ RESULTS = [  # in the order in which they are made
     ),
 ]
 BUILD = f"""
-import json, os, sys
+import json, os, signal, sys, time
 from pathlib import Path
 Path("environment.json").write_text(json.dumps(dict(os.environ)))
 for name in {RESULTS}:
     Path(name).parent.mkdir(parents=True, exist_ok=True)
     Path(name).write_text("other" if name in os.environ.get("OTHERS", "").split() else "same")
+if os.environ.get("WAIT"):
+    signal.signal(signal.SIGTERM, lambda *_: (Path("ended").touch(), sys.exit(143)))
+    Path("began").touch()
+    time.sleep(60)
 sys.exit(int(os.environ.get("STATUS", 0)))
 """
 
@@ -182,6 +188,23 @@ def test_a_failed_build_is_passed_on_and_no_list_written(listed, run, monkeypatc
     for option in ((), ("--renew",)):
         assert run("repro-portable", *option) == (3, "", "")
     assert LIST.read_bytes() == before
+
+
+def test_sigterm_ends_the_build_too(listed, monkeypatch):
+    monkeypatch.setenv("WAIT", "1")
+    work = Path("work/portable")
+    work.mkdir(parents=True)
+    program = (
+        "import sys; from pipeline.commands import repro_portable as r; r.BUILD = sys.argv[1:]; sys.exit(r.build())"
+    )
+    root = str(Path(repro_portable.__file__).parents[2])
+    command = [sys.executable, "-c", program, sys.executable, str(Path("build.py").resolve())]
+    with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": root}) as process:
+        while not (work / "began").exists() and process.poll() is None:
+            time.sleep(0.05)
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert (work / "ended").exists()
 
 
 @pytest.mark.parametrize("found", [{}, {"avx2": False, "fma3": False}, {"avx2": True, "fma3": False}])
