@@ -30,6 +30,7 @@ from pipeline.decoding.translate import Decoding
 from pipeline.evaluation.bleu import bleu
 from pipeline.vocabularies.vocabulary import Vocabulary
 
+MODELS = "transformer_modern", "transformer_prenorm"  # of ours
 DROPOUT, WARM_UP_SHARE = 0.15, 0.1  # of the updates, in which the rate rises
 
 
@@ -50,7 +51,9 @@ class Race:
         self.references = list(files.read_lines(target))
         sources = self.vocabulary.encode_source(list(files.read_lines(source)))
         decoding = Decoding.load("decode").model_dump()
-        self.modern = {"modern": model == "transformer_modern"}
+        if model not in MODELS:
+            sys.exit(f"--model: got {model!r}; expected {' or '.join(MODELS)}")
+        self.modern = {"modern": model == MODELS[0]}
         self.translating = translation_job(self.vocabulary.source_size, sources, decoding, threads) | self.modern
 
     def job(self, positions: int, peak_rate: float = 0.0, updates: int = 0) -> dict[str, object]:

@@ -33,7 +33,8 @@ def main(corpus: str) -> None:
         target = parts.paths(folder, parts.TRAIN)[1]
         files.write_lines(target, translated(corpus, source, translator, decoding, blocks))
         files.write_json(folder / "distill.json", {"teacher": teacher.id, "decoding": decoding.model_dump()})
-    shutil.rmtree(blocks, ignore_errors=True)
+    for folder in blocks.parent.glob(f"{corpus}-*"):  # also those of other teachers, settings or code
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def translated(corpus: str, source: Path, translator: Translator, decoding: Decoding, blocks: Path) -> Iterator[str]:

@@ -117,13 +117,14 @@ def test_memory_on_a_toy(encoded):
 
 
 def test_a_student_beside_its_teacher(tmp_path):
-    """The search of a beam by CTranslate2 ends elsewhere, so only greedy search need give the same lines."""
-    student, teacher = (systems.lay_out(tmp_path, name) for name in ("transformer_modern", "rnn_encdec"))
+    """Both are the same system here: in fp32 CTranslate2 scores what torch does, and takes about as long or less."""
+    student = teacher = systems.lay_out(tmp_path, "transformer_modern")
     options = ("validation", "--quantization", "float32", "--rounds", "1", "--threads", "1")
     said = run(tmp_path, "student.py", student, teacher, *options)
     rows = re.findall(r"^\| (.+) \| ([\d,]+) \| (\d+\.\d\d) \| (\d+\.\d\d) \|$", said, re.M)
     assert [row[0] for row in rows] == ["teacher, torch, beam 3", *(f"student, float32, beam {n}" for n in (1, 3))]
     assert rows[0][2] == "1.00"
+    assert rows[0][3] == rows[2][3]
 
 
 @pytest.mark.parametrize("model", ["transformer_prenorm", "transformer_postnorm"])

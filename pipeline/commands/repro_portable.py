@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections import defaultdict
 from importlib.metadata import version
 from itertools import product
@@ -21,9 +22,10 @@ import typer
 
 from pipeline import cli, files
 from pipeline.commands import project
+from pipeline.commands.check import check
 from pipeline.files import DataError
 from pipeline.params import PATH, find, read_yaml
-from pipeline.system import Build, System, split_folder, vocabulary_folder
+from pipeline.system import Build, Distillation, split_folder, vocabulary_folder
 
 LIST = Path("portable.json")  # what the results depend on, and the md5 of each
 FOLDER = Path("work/portable")
@@ -35,7 +37,10 @@ SETTINGS = {
     "CUDA_VISIBLE_DEVICES": "",
 }
 # Of the user, they would change results, or mix this build's trainings with others.
-DROPPED = ("ATEN_", "DNNL_", "GIT_", "KMP_", "MKL_", "MLFLOW_TRACKING_", "OMP_", "ONEDNN_", "TRAIN_PROCESSES")
+DROPPED = (
+    *("ATEN_", "DNNL_", "GIT_", "KMP_", "MKL_", "MLFLOW_TRACKING_", "NPY_", "OMP_", "ONEDNN_", "PET_"),
+    "TRAIN_PROCESSES",
+)
 BUILD = (sys.executable, "-m", "pipeline.commands.nmt", "repro")
 COPIED = ("corpora", "pipeline", "stages")
 PACKAGES = ("numpy", "sacrebleu", "sentencepiece", "torch")  # whose arithmetic is in the results
@@ -56,16 +61,17 @@ def repro_portable(
 ) -> None:
     """Build all of params.yaml in work/portable/ with portable arithmetic, and compare the results with portable.json.
 
-    Every x86-64 processor with AVX2 gives the same bytes, and takes longer than with `nmt repro`. A build that was
-    stopped goes on with the same command; remove work/portable/ to build everything again.
+    It is made to give the same bytes on every x86-64 processor with AVX2, and takes longer than `nmt repro`. A build
+    that was stopped goes on with the same command; remove work/portable/ to build everything again.
     """
     project.check_here()
+    check()
     check_processor()
     with cli.held(cli.LOCKS / "repro-portable"):
-        lay_out()
-        made_with = conditions(FOLDER)
+        made_with = conditions(Path())
         if not renew:
             check_fits(made_with)
+        lay_out()
         if status := build():
             sys.exit(status if status > 0 else 128 - status)
         results = checksums(FOLDER)
@@ -101,10 +107,19 @@ def environment() -> dict[str, str]:
 
 def build() -> int:
     """Run `nmt repro` in `FOLDER`; its status. A terminal sends Ctrl-C to it too; SIGTERM is passed on."""
-    process = subprocess.Popen(BUILD, cwd=FOLDER, env=environment())
-    before = signal.signal(signal.SIGTERM, lambda *_: process.terminate()), signal.signal(signal.SIGINT, signal.SIG_IGN)
+    asked, running = threading.Event(), list[subprocess.Popen[bytes]]()
+
+    def pass_on(*_: object) -> None:
+        asked.set()
+        for process in running:
+            process.terminate()
+
+    before = signal.signal(signal.SIGTERM, pass_on), signal.signal(signal.SIGINT, lambda *_: None)
     try:
-        return process.wait()
+        running.append(subprocess.Popen(BUILD, cwd=FOLDER, env=environment()))
+        if asked.is_set():  # by a signal before the process was in `running`
+            pass_on()
+        return running[0].wait()
     finally:
         signal.signal(signal.SIGTERM, before[0])
         signal.signal(signal.SIGINT, before[1])
@@ -117,10 +132,18 @@ def lay_out() -> None:
         shutil.copytree(name, FOLDER / name, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     for name in (".dvcignore", "dvc.yaml", str(PATH)):
         shutil.copyfile(name, FOLDER / name)
-    (FOLDER / "my").mkdir(exist_ok=True)
-    (FOLDER / "my/.gitignore").touch()  # DVC warns of an empty folder
+    shutil.rmtree(FOLDER / "my", ignore_errors=True)
+    shutil.copytree("my", FOLDER / "my", copy_function=link)
     (FOLDER / ".dvc").mkdir(exist_ok=True)
     (FOLDER / ".dvc/config").write_text(DVC_CONFIG, encoding="utf-8")
+
+
+def link(source: str, target: str) -> None:
+    """Give a file of the user another name, or copy it if the two folders are on different disks."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def conditions(root: Path) -> dict[str, Any]:
@@ -139,18 +162,21 @@ def conditions(root: Path) -> dict[str, Any]:
 def sections(root: Path, chosen: Build) -> dict[str, set[str]]:
     """File -> names of the sections that the stages of a build with a listed result read, as dvc.yaml says."""
     found = defaultdict[str, set[str]](set)
+    axes = [{f"item.{axis}": name for axis, name in system._asdict().items()} for system in chosen.systems()]
+    taught = [{"key": corpus} for corpus in Distillation.load("distill", root / PATH).teachers]
     for stage, about in read_yaml(root / "dvc.yaml")["stages"].items():
-        entries = [] if stage in UNLISTED else about.get("params", [])
-        for system, entry in product(chosen.systems(), entries):
+        each, script = (taught, about["do"]) if "foreach" in about else (axes, about)
+        entries = [] if stage in UNLISTED else script.get("params", [])
+        for values, entry in product(each, entries):
             for file, names in (entry if isinstance(entry, dict) else {str(PATH): [entry]}).items():
-                found[filled(file, system)] |= {filled(name, system) for name in names}
+                found[filled(file, values)] |= {filled(name, values) for name in names}
     return found
 
 
-def filled(text: str, system: System) -> str:
-    """A name of dvc.yaml with the names of a system in the place of `${item.<axis>}`."""
-    for axis, name in system._asdict().items():
-        text = text.replace(f"${{item.{axis}}}", name)
+def filled(text: str, values: dict[str, str]) -> str:
+    """A name of dvc.yaml with these values in the place of `${<name>}`."""
+    for name, value in values.items():
+        text = text.replace(f"${{{name}}}", value)
     return text
 
 
@@ -164,7 +190,7 @@ def check_fits(made_with: dict[str, Any]) -> None:
 
     Raises: DataError naming those that have changed.
     """
-    listed = files.read_json(LIST)
+    listed = read_list()
     names = [
         name
         for kind in ("packages", "sections")
@@ -178,6 +204,20 @@ def check_fits(made_with: dict[str, Any]) -> None:
         )
 
 
+def read_list() -> dict[str, Any]:
+    """The committed list.
+
+    Raises: DataError if there is none, or if it is no such list.
+    """
+    expected = "the one that git has, or what `nmt repro-portable --renew` writes"
+    if not LIST.exists():
+        raise DataError(f"{LIST}: no such file; expected {expected}")
+    found = files.read_json(LIST)
+    if not isinstance(found, dict) or not {"code", "packages", "results", "sections"} <= {*found}:
+        raise DataError(f"{LIST}: not a list of portable results; expected {expected}")
+    return found
+
+
 def checksums(root: Path) -> dict[str, str]:
     """The md5 of each result, in the order in which they are made."""
     chosen, paths = read_build(root), list[Path]()
@@ -185,7 +225,7 @@ def checksums(root: Path) -> dict[str, str]:
         paths += sorted((root / split_folder(corpus)).iterdir())
         for words in chosen.vocabularies:
             paths += sorted((root / vocabulary_folder(corpus, words)).iterdir())
-    for system in chosen.systems():
+    for system in chosen.systems() + chosen.more_systems():
         curves, translations = root / system.trained / "curves.csv", sorted((root / system.decoded).glob("*.txt"))
         paths += [curves, root / system.weights, *translations, root / system.metrics]
     return {path.relative_to(root).as_posix(): md5(path.read_bytes()) for path in paths}
@@ -196,7 +236,7 @@ def compare(results: dict[str, str]) -> None:
 
     Raises: DataError naming the first that is not, in the order in which they are made, and the likely reason.
     """
-    listed = files.read_json(LIST)
+    listed = read_list()
     names = list(dict.fromkeys([*results, *listed["results"]]))
     if others := [name for name in names if results.get(name) != listed["results"].get(name)]:
         same = code(FOLDER) == listed["code"]

@@ -179,10 +179,10 @@ def configured(system: System, values: Mapping[str, Any]) -> setup.Config:
         section, _, last = key.rpartition(".")
         find(whole, section)[last] = value
     nodes = [Node(find(whole, place), place, PATH) for place in (read.format(**system.axes) for read in READS)]
-    module = interface.find(system.model)
+    module, training = interface.find(system.model), Training.merged(nodes[:2])
     return setup.Config(
         system,
-        training=Training.merged(nodes[:2]),
+        training=setup.seeded(training, system),
         arch=module.Arch.merged([node.only(module.Arch.model_fields) for node in nodes[2:]]),
         learning=Learning.merged([node.only(Learning.model_fields) for node in nodes[2:]]),
         model=module.Model,

@@ -86,10 +86,15 @@ def translate(
     seed: Annotated[int, typer.Option(help="Of --sample: the same gives the same translations.")] = 1,
     diverse: Annotated[
         int | None,
-        typer.Option(min=1, help="So many translations a line that differ from each other; columns as with --n-best."),
+        typer.Option(
+            min=1, max=100, help="So many translations a line, each unlike those before it; columns as with --n-best."
+        ),
     ] = None,
     diversity: Annotated[
-        float, typer.Option(help="Of --diverse: nats that a piece costs which another one has taken at the same place.")
+        float,
+        typer.Option(
+            max=1000, help="Of --diverse: penalty in nats for a piece that an earlier one has at this position."
+        ),
     ] = 0.5,
     scores: Annotated[bool, typer.Option("--scores", help="The score and a tab before each translation.")] = False,
     pieces: Annotated[

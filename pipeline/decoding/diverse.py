@@ -1,4 +1,4 @@
-"""Diverse translations: each of a sentence's hypotheses keeps off the pieces that those before it take at that step."""
+"""Diverse translations: each hypothesis pays for a piece that an earlier one of its sentence has at this position."""
 
 from collections.abc import Sequence
 

@@ -118,7 +118,7 @@ class InvariantSearch:
         return [found.get(index, Hypothesis([], 0.0)) for index in range(len(sources))]
 
     def diverse(self, sources: Sequence[Sequence[int]], number: int, strength: float) -> list[list[Hypothesis]]:
-        """`number` translations of each source that differ, with their scores, the best first; see `diverse.decode`."""
+        """`number` diverse translations of each source with their scores, the best first; see `diverse.decode`."""
 
         def diverse_batch(batch: list[int]) -> list[list[Hypothesis]]:
             given = [sources[index] for index in batch]
@@ -131,12 +131,17 @@ class InvariantSearch:
                 every[:] = sorted((penalised(one, limit, alpha) for one in every), key=lambda one: -one.score)
             return found
 
-        found = self.by_batch(diverse_batch, [len(source) for source in sources])
+        found = self.by_batch(diverse_batch, [len(source) for source in sources], rows=number)
         return [found.get(index, [Hypothesis([], 0.0)] * number) for index in range(len(sources))]
 
-    def by_batch(self, function: Callable[[list[int]], list[R]], lengths: Sequence[int]) -> dict[int, R]:
-        """What `function` gives for the sources of each batch, by the index of the source; the threads share them."""
-        todo = list(self.batches(lengths))
+    def by_batch(
+        self, function: Callable[[list[int]], list[R]], lengths: Sequence[int], *, rows: int = 1
+    ) -> dict[int, R]:
+        """What `function` gives for the sources of each batch, by the index of the source; the threads share them.
+
+        It computes so many `rows` of each source.
+        """
+        todo = list(self.batches(lengths, rows))
         pairs = zip(todo, self.pool.map(partial(self.computed, function), todo), strict=True)
         return {index: one for batch, found in pairs for index, one in zip(batch, found, strict=True)}
 
@@ -159,14 +164,14 @@ class InvariantSearch:
 
         return self.pool.submit(self.computed, search, terms).result()
 
-    def batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
+    def batches(self, lengths: Sequence[int], rows: int = 1) -> Iterator[list[int]]:
         """Indices of sources that are padded alike, the longest first, in batches within the budget for all threads."""
         by_length: dict[int, list[int]] = defaultdict(list)
         for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
             if lengths[index]:
                 by_length[math.ceil((lengths[index] + 1) / MULTIPLE) * MULTIPLE].append(index)  # with EOS
         for length, indices in sorted(by_length.items(), reverse=True):
-            most = self.decoding.tokens_per_batch // length if self.together else 1
+            most = self.decoding.tokens_per_batch // (length * rows) if self.together else 1
             size = max(1, min(most, math.ceil(len(indices) / self.threads)))
             yield from (indices[begin : begin + size] for begin in range(0, len(indices), size))
 

@@ -182,7 +182,7 @@ class Translator:
     def diverse(
         self, sources: Sequence[Source], decoding: Decoding, number: int, *, strength: float
     ) -> list[list[Hypothesis]]:
-        """`number` translations of each source that differ, the best first; the same whatever the other sources are."""
+        """`number` diverse translations of each source, the best first; the same whatever the other sources are."""
         with self.searcher(decoding) as searcher:
             return searcher.diverse([source.ids for source in sources], number, strength)
 

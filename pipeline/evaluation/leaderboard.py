@@ -48,17 +48,17 @@ def reason(verdict: Verdict, headline: str) -> str:
 def part_bars(corpus: CorpusResults, part: str, verdict: Verdict) -> str:
     """A bar for each system, the best first, with the spread of its seeds or its 95 % interval if there is one."""
     metric = tables.metrics(corpus.systems)[0]
-    middles, about = whiskers(corpus, part, metric)
+    centres, about = whiskers(corpus, part, metric)
     sentences = f"{tables.count(len(corpus.texts[part]))} sentences"
     title = f"{tables.TITLES[metric]} on <code>{escape(part)}</code>, {sentences}{about}"
     state = "tied" if len(verdict.winners) > 1 else "won"
     rows = []
-    for system in tables.best_first(corpus.systems, part):
+    for system in tables.best_first(corpus.systems, part, of_seeds=True):
         score = system.mean(part, metric)
         chosen = f' class="{state}"' if system.name in verdict.winners else ""
         whisker = ""
-        if system.name in middles:
-            mean, margin = middles[system.name]
+        if system.name in centres:
+            mean, margin = centres[system.name]
             low, high = (place(mean + sign * margin) for sign in (-1, 1))
             whisker = f'<u style="--low: {low:.2f}%; --span: {high - low:.2f}%"></u>'
         rows.append(
@@ -70,11 +70,11 @@ def part_bars(corpus: CorpusResults, part: str, verdict: Verdict) -> str:
 
 
 def whiskers(corpus: CorpusResults, part: str, metric: str) -> tuple[dict[str, tuple[float, float]], str]:
-    """The middle and the half of the whisker on each system's bar, if there are any, and what it is, in words."""
+    """Mean and half-width of each bar's whisker, if there are any, and what it shows, in words."""
     if corpus.num_seeds > 1:
         found = {system.name: spread(system.of_seeds(part, metric)) for system in corpus.systems}
-        middles = {name: (one.mean, one.deviation) for name, one in found.items()}
-        return middles, f", mean ± standard deviation of {corpus.num_seeds} seeds"
+        centres = {name: (one.mean, one.deviation) for name, one in found.items()}
+        return centres, f", mean ± standard deviation of {corpus.num_seeds} seeds"
     standings = corpus.comparisons[part].standings if corpus.comparisons else {}
     return {name: (one.mean, one.margin) for name, one in standings.items()}, ", 95 % interval" if standings else ""
 

@@ -51,6 +51,10 @@ class SystemResults:
         """The score of each seed, that of `training` first."""
         return [float(scores[part][metric]) for scores in (self.scores, *self.more_scores)]
 
+    def score(self, part: str, metric: str) -> float:
+        """The score of the training with the seed of section `training`."""
+        return float(self.scores[part][metric])
+
     def mean(self, part: str, metric: str) -> float:
         """The mean score of all seeds."""
         return fmean(self.of_seeds(part, metric))

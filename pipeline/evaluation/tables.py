@@ -33,13 +33,14 @@ def metrics(systems: Iterable[SystemResults]) -> list[str]:
     return [metric for metric in TITLES if metric in found]
 
 
-def best_first(systems: Iterable[SystemResults], part: str) -> list[SystemResults]:
-    """`systems`, best first, by the mean of their first metric on `part`; equal ones keep their order."""
+def best_first(systems: Iterable[SystemResults], part: str, *, of_seeds: bool = False) -> list[SystemResults]:
+    """`systems`, best first, by their first metric on `part`, or by its mean of seeds; equal ones keep their order."""
     systems = list(systems)
     if not systems:
         return []
     by = metrics(systems)[0]
-    return sorted(systems, key=lambda system: system.mean(part, by), reverse=by != "ter")
+    scored = SystemResults.mean if of_seeds else SystemResults.score
+    return sorted(systems, key=lambda system: scored(system, part, by), reverse=by != "ter")
 
 
 def scores(corpus: CorpusResults, part: str) -> str:
@@ -55,14 +56,14 @@ def scores(corpus: CorpusResults, part: str) -> str:
 def of_seeds(corpus: CorpusResults, part: str) -> str:
     """The Markdown table of what every system scored on one test part with several seeds, the best first."""
     chances = corpus.p_of_seeds(part, metrics(corpus.systems)[0])
-    rows = []
-    for system in best_first(corpus.systems, part):
-        equal = [
+    ranked, rows = best_first(corpus.systems, part, of_seeds=True), []
+    for system in ranked:
+        unclear = [
             f"`{corpus.label(other)}`"
-            for other in best_first(corpus.systems, part)
+            for other in ranked
             if chances.get(frozenset({system.name, other.name}), 0) >= ALPHA
         ]
-        rows.append([f"`{corpus.label(system)}`", *seed_cells(corpus, system, part), ", ".join(equal) or NONE])
+        rows.append([f"`{corpus.label(system)}`", *seed_cells(corpus, system, part), ", ".join(unclear) or NONE])
     titles = seed_columns(corpus)
     return markdown(["system", *titles, "no clear difference to"], rows, numbers=1 + len(titles))
 
@@ -73,7 +74,8 @@ def terminal(corpus: CorpusResults) -> list[Table]:
     if titles := known_columns(corpus):
         boards.append(board(corpus, f"Scores on {corpus.name} without unknown words", titles, known_cells))
     if corpus.num_seeds > 1:
-        boards.append(board(corpus, f"{spread_of(corpus)} on {corpus.name}", seed_columns(corpus), seed_cells))
+        title = f"{spread_of(corpus)} on {corpus.name}"
+        boards.append(board(corpus, title, seed_columns(corpus), seed_cells, of_seeds=True))
     return boards
 
 
@@ -82,8 +84,10 @@ def board(
     title: str,
     titles: list[str],
     cells: Callable[[CorpusResults, SystemResults, str], list[str]],
+    *,
+    of_seeds: bool = False,
 ) -> Table:
-    """A table for the terminal, with the `cells` of each system and test part."""
+    """A table for the terminal, with the `cells` of each system and test part, the best first; see `best_first`."""
     table = Table(title=title, title_justify="left")
     table.add_column("system", no_wrap=True)
     for column in titles:
@@ -91,7 +95,7 @@ def board(
     for part in corpus.test_parts:
         table.add_section()
         table.add_row(f"[bold]{part}")
-        for system in best_first(corpus.systems, part):
+        for system in best_first(corpus.systems, part, of_seeds=of_seeds):
             table.add_row(system.name, *cells(corpus, system, part))
     return table
 
@@ -137,7 +141,7 @@ def seed_cells(corpus: CorpusResults, system: SystemResults, part: str) -> list[
     measured = metrics(corpus.systems)
     found = [seeds.spread(system.of_seeds(part, metric)) for metric in measured]
     first, *rest = (f"{one.mean:.2f} ± {one.deviation:.2f}" for one in found)
-    best = best_first(corpus.systems, part)[0]
+    best = best_first(corpus.systems, part, of_seeds=True)[0]
     return [first, p_value(corpus.p_of_seeds(part, measured[0]).get(frozenset({system.name, best.name}))), *rest]
 
 

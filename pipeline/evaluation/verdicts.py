@@ -19,7 +19,7 @@ class Verdict(NamedTuple):
 
 def verdict(corpus: CorpusResults, part: str) -> Verdict:
     """What the scores on a test part say about its systems."""
-    ranked = tables.best_first(corpus.systems, part)
+    ranked = tables.best_first(corpus.systems, part, of_seeds=True)
     metric = tables.metrics(corpus.systems)[0]
     measured = f"{tables.TITLES[metric]} on `{part}`"
     seeds = f", mean of {corpus.num_seeds} seeds" if corpus.num_seeds > 1 else ""
@@ -47,7 +47,7 @@ def verdict(corpus: CorpusResults, part: str) -> Verdict:
 def p_values(corpus: CorpusResults, part: str) -> dict[str, float]:
     """p of each system that was compared with the best: of its seeds, or of its sentences if there is one seed."""
     if corpus.num_seeds > 1:
-        best = tables.best_first(corpus.systems, part)[0].name
+        best = tables.best_first(corpus.systems, part, of_seeds=True)[0].name
         chances = corpus.p_of_seeds(part, tables.metrics(corpus.systems)[0])
         return {name: found for pair, found in chances.items() if best in pair for name in pair - {best}}
     standings = corpus.comparisons[part].standings if corpus.comparisons else {}

@@ -47,7 +47,7 @@ class MultiHeadAttention(nn.Module):
 
         Shapes: x (B, T, D), mask (B, 1, 1 or T, T) with True where a position may be seen -> (B, T, D).
         """
-        query, key, value = self.placed(x, start=0)
+        query, key, value = self.project_heads(x, start=0)
         return self.merge_heads(self.attend(query, key, value, mask, causal=causal))
 
     def self_attend_step(self, x: Tensor, past: KeysValues) -> tuple[Tensor, KeysValues]:
@@ -55,7 +55,7 @@ class MultiHeadAttention(nn.Module):
 
         Shapes: x (N, 1, D), past (N, H, T, K) -> (N, 1, D) and the past of the next step (N, H, T + 1, K).
         """
-        query, key, value = self.placed(x, start=past.keys.shape[2])
+        query, key, value = self.project_heads(x, start=past.keys.shape[2])
         past = past.append(key, value)
         return self.merge_heads(self.attend(query, past.keys, past.values, None)), past
 
@@ -81,7 +81,7 @@ class MultiHeadAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         return dispatch.scaled_dot_product_attention(query, key, value, mask, dropout=dropout, causal=causal)
 
-    def placed(self, x: Tensor, *, start: int) -> tuple[Tensor, ...]:
+    def project_heads(self, x: Tensor, *, start: int) -> tuple[Tensor, ...]:
         """Query, key and value of self-attention, whose first position is `start`: (B, T, D) -> (B, H, T, K) each."""
         query, key, value = self.split_heads(self.project_in(x))
         if self.rotation:

@@ -60,7 +60,8 @@ class Rotation(nn.Module):
         """Shapes: x (B, H, T, K), whose first position is `start` -> (B, H, T, K)."""
         end = start + x.shape[2]
         if end > len(self.cosines):
-            self.cosines, self.sines = (table.to(x.device) for table in rotations(2 * end, x.shape[3]))
+            with torch.inference_mode(mode=False):  # a search may be what meets the longest sentence first
+                self.cosines, self.sines = (table.to(x.device) for table in rotations(2 * end, x.shape[3]))
         first, second = x.chunk(2, dim=3)  # (B, H, T, K / 2) each
         cosine, sine = self.cosines[start:end].to(x.dtype), self.sines[start:end].to(x.dtype)
         return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=3)

@@ -24,14 +24,14 @@ DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
 
 
 class Design(NamedTuple):
-    """What sets a Transformer's module apart from the others', beside the keys of its sections."""
+    """What a model's module fixes and no key of its sections can change."""
 
     residual: Residual
     rotary: bool = False  # self-attention rotates by positions; no sinusoids are added to the embeddings
 
 
 class TransformerArch(Section):
-    """Keys of both Transformers' sections.
+    """Keys of all Transformers' sections.
 
     `tied_embeddings`: which uses share a matrix, see `Embeddings`. `dropout` is on the sums of embeddings and positions
     and on what each sub-layer adds, `attention_dropout` on the weights of attention, `feed_forward_dropout` on the

@@ -48,11 +48,16 @@ def read_config(reads: tuple[str, ...], system: System) -> Config:
     training = read(Training, *reads[:2])
     return Config(
         system,
-        training=training.changed(seed=int(system.seed)) if system.seed else training,
+        training=seeded(training, system),
         arch=read.own(module.Arch, *reads[2:]),
         learning=read.own(Learning, *reads[2:]),
         model=module.Model,
     )
+
+
+def seeded(training: Training, system: System) -> Training:
+    """The section as it stands, or with the system's own seed."""
+    return training.changed(seed=int(system.seed)) if system.seed else training
 
 
 def prepare_device(training: Training) -> torch.device:

@@ -92,6 +92,7 @@ def test_what_another_teacher_translated_is_not_taken(project, run, monkeypatch)
     tensors = load_file(weights)
     save_file({name: -tensor for name, tensor in tensors.items()}, weights)
     distill.main("novel")
+    assert not list((project / "work/distill").iterdir())
     assert begun[2:] == [LINES[begin : begin + 4] for begin in range(0, len(LINES), 4)]
 
 

@@ -65,6 +65,8 @@ def folder(project_root, tmp_path, monkeypatch) -> Path:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f'"""{name}"""\n')
     (tmp_path / "build.py").write_text(BUILD)
+    (tmp_path / "my").mkdir()
+    (tmp_path / "my/mine.fr").write_text("le chat\n")
     monkeypatch.setattr(repro_portable, "BUILD", (sys.executable, str(tmp_path / "build.py")))
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx2": True, "fma3": True})
     return tmp_path
@@ -89,8 +91,27 @@ def test_the_same_results_are_one_line(listed, run):
     assert list(json.loads(LIST.read_text())["results"]) == RESULTS
     assert run("repro-portable") == (0, f"portable.json: all {len(RESULTS)} results are the same here\n", "")
     assert sorted(os.listdir()) == sorted(
-        [".dvcignore", "build.py", "corpora", "dvc.yaml", "params.yaml", "pipeline", "portable.json", "stages", "work"]
+        [
+            ".dvcignore",
+            "build.py",
+            "corpora",
+            "dvc.yaml",
+            "my",
+            "params.yaml",
+            "pipeline",
+            "portable.json",
+            "stages",
+            "work",
+        ]
     )
+
+
+def test_files_of_the_user_come_along(listed, run):
+    assert run("repro-portable").status == 0
+    assert Path("work/portable/my/mine.fr").read_text() == "le chat\n"
+    Path("my/mine.fr").unlink()
+    assert run("repro-portable").status == 0
+    assert os.listdir("work/portable/my") == []
 
 
 def test_the_first_difference_is_named(listed, fails, monkeypatch):
@@ -127,7 +148,7 @@ def test_a_result_that_is_missing_or_new_differs(listed, fails, monkeypatch):
         ("params.yaml", "updates: 6", "updates: 8", "params.yaml: training.toy"),
         ("params.yaml", "beam_size: 2", "beam_size: 1", "params.yaml: decode"),
         ("params.yaml", "[transformer_postnorm, ", "[", None),
-        ("corpora/toy.yaml", "source_language: fr", "source_language: de", "corpora/toy.yaml: source_language"),
+        ("corpora/toy.yaml", "num_pairs: 300", "num_pairs: 301", "corpora/toy.yaml: parts"),
     ],
 )
 def test_a_list_of_other_parameters_is_refused_before_anything_is_built(listed, fails, path, old, new, names):
@@ -139,6 +160,24 @@ def test_a_list_of_other_parameters_is_refused_before_anything_is_built(listed, 
         "and writes the list anew"
     )
     assert not Path("work/portable/environment.json").exists()
+
+
+def test_a_fault_of_the_parameters_is_named_where_the_user_wrote_it(listed, fails):
+    replace("params.yaml", "beam_size: 2", "beam_size: 0")
+    assert fails("repro-portable") == "params.yaml: decode.beam_size: should be greater than 0, got 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [(None, "no such file"), ("[]", "not a list of portable results"), ("{}", "not a list of portable results")],
+)
+def test_without_a_list_there_is_one_line(folder, fails, text, what):
+    if text is not None:
+        LIST.write_text(text)
+    assert fails("repro-portable") == (
+        f"portable.json: {what}; expected the one that git has, or what `nmt repro-portable --renew` writes"
+    )
+    assert not Path("work/portable").exists()
 
 
 def test_parameters_of_the_report_do_not_matter(listed, run):
@@ -241,6 +280,7 @@ def test_torch_mkl_and_onednn_obey():
     assert re.findall(r"cpu,isa:(.*)", said) == ["Intel AVX2"]
 
 
+@pytest.mark.slow
 def test_the_list_was_made_with_the_present_parameters(project_root, monkeypatch):
     """Else renew it, with `nmt repro-portable --renew`, which takes as long as a build."""
     monkeypatch.chdir(project_root)
@@ -262,10 +302,22 @@ def test_the_sections_are_those_that_dvc_knows(project_root, monkeypatch):
         for name in one.params
     }
     found = repro_portable.sections(project_root, Build.load("build"))
+    assert read
     assert {(file, name) for file, names in found.items() for name in names} == read
 
 
-def test_make_repro_portable_is_no_more(project_root):
+def test_teachers_and_further_seeds_are_of_the_list(folder):
+    replace("params.yaml", "teachers: {}", "teachers: {toy: {corpus: a, vocabulary: b, model: c, size: d}}")
+    replace("params.yaml", "more_seeds: []", "more_seeds: [2]")
+    assert "distill.teachers.toy" in repro_portable.sections(folder, Build.load("build"))["params.yaml"]
+    for name in [*RESULTS, *(path.replace("-tiny", "-tiny-2") for path in RESULTS)]:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    again = [path.replace("-tiny", "-tiny-2") for path in RESULTS[2:]]
+    assert list(repro_portable.checksums(folder)) == [*RESULTS, *again]
+
+
+def test_make_repro_portable_only_calls_nmt(project_root):
     lines = (project_root / "Makefile").read_text(encoding="utf-8").splitlines()
     start = next(number for number, line in enumerate(lines) if line.startswith("repro-portable:"))
     assert lines[start + 1 : start + 3] == ["\t@nmt repro-portable", ""]

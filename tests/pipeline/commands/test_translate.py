@@ -309,8 +309,8 @@ def test_diverse_translations_differ_and_depend_on_their_line_alone(run, project
         ("--diverse", ["--n-best", "2"], "--diverse: must stand without --n-best, got both; expected one of the two"),
         (
             "--diverse",
-            ["--diversity", "inf"],
-            "--diversity: must be positive and finite, got inf; expected a number such as 0.5",
+            ["--diversity", "0"],
+            "--diversity: must be positive and finite, got 0.0; expected a number such as 0.5",
         ),
     ],
 )

@@ -78,9 +78,10 @@ def test_the_terminal_has_a_table_of_several_seeds(seeded):
     assert not any("seeds" in line for line in shown(seeded([5.0], [1.0])))
 
 
-def test_the_best_mean_comes_first(seeded):
+def test_the_best_mean_comes_first_where_seeds_are_compared_and_the_best_score_elsewhere(seeded):
     systems = seeded([50.0, 40.0], [49.0, 43.0]).systems
-    assert [system.model for system in tables.best_first(systems, "test")] == ["b", "a"]
+    assert [system.model for system in tables.best_first(systems, "test")] == ["a", "b"]
+    assert [system.model for system in tables.best_first(systems, "test", of_seeds=True)] == ["b", "a"]
 
 
 def test_the_fewest_edits_are_the_best(make_system):

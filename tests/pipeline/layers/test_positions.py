@@ -56,6 +56,14 @@ def test_growing_while_judging_does_not_stop_the_training_after():
     assert torch.equal(x.grad, torch.ones_like(x))
 
 
+def test_rotations_that_grow_in_a_search_do_not_stop_the_training_after():
+    rotation, x = Rotation(8), torch.randn(1, 1, 300, 8, requires_grad=True)
+    with torch.inference_mode():
+        rotation(x.detach())
+    rotation(x).square().sum().backward()
+    torch.testing.assert_close(x.grad, 2 * x.detach())  # a rotation keeps lengths
+
+
 def test_rotations_are_products_of_complex_numbers():
     """Numbers i and i + K / 2 of a head as one complex number, times e^(i p / 10000^(2i / K))."""
     x = torch.randn(2, 3, 7, 10)
