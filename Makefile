@@ -56,7 +56,7 @@ faults: install ## kills, full disks, hostile servers and broken files, and a ta
 repro: install ## build every system that params.yaml chooses
 	@nmt repro
 
-repro-portable: install ## build it in work/portable/, the same on every x86-64 with AVX2; compare with portable.json
+repro-portable: install ## build for the same bytes on every x86-64 with AVX2, in work/portable/; compare with portable.json
 	@nmt repro-portable
 
 exps: install ## experiments of DVC, with the columns in which they differ

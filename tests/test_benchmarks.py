@@ -102,6 +102,14 @@ def test_time_to_bleu_on_a_toy(encoded, target, rungs, reached):
     assert re.search(rf"^\| pipeline \| 2 \| 200 \| 0\.00[12] \| [\d.]+ \| {reached} \|$", said, re.M)
 
 
+def test_time_to_bleu_knows_two_models(encoded):
+    command = [sys.executable, str(ROOT / "benchmarks/time_to_bleu.py"), "toy-joint", "--model", "rnnsearch"]
+    environment = tiny_project.environment()
+    done = subprocess.run(command, cwd=encoded, env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "--model: got 'rnnsearch'; expected transformer_modern or transformer_prenorm\n"
+
+
 @pytest.mark.slow
 def test_equal_time_on_a_toy(encoded):
     options = ("--part", "validation", "--minutes", "0.01", "--positions", "200", "--threads", "1")

@@ -22,7 +22,7 @@ COMMANDS = {
     "export": ("export", "Write a Transformer as a CTranslate2 model."),
     "check": ("check", "Name every fault of params.yaml and corpora/*.yaml."),
     "repro": ("repro", "Build every system that params.yaml chooses."),
-    "repro-portable": ("repro_portable", "Build the same bytes on every x86-64 processor with AVX2."),
+    "repro-portable": ("repro_portable", "Build for the same bytes on every x86-64 with AVX2."),
     "copy-task": ("copy_task", "Train a model to copy digits."),
     "dag": ("dag", "Show the stages by kind, and what each depends on."),
     "search": ("search", "Find the values of a training that are best on validation."),

@@ -207,6 +207,10 @@ def test_a_value_stands_in_for_that_of_params_yaml(project):
     assert (after.arch, after.learning) == (before.arch, before.learning)
 
 
+def test_a_further_seed_is_trained_with(project):
+    assert module.configured(System.parse(f"{SYSTEM}-2"), {}).training.seed == 2
+
+
 def test_every_trial_is_a_run_of_mlflow(project, search, monkeypatch):
     # Absolute: MLflow keeps a store of each address for as long as the process lives, whatever folder it was in.
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{project}/mlflow.db")
