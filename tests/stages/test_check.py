@@ -40,7 +40,8 @@ def test_every_fault_is_a_line(check, tmp_path):
     assert said.stdout == ""
     assert (
         said.stderr
-        == "error: params.yaml: build.speed: unknown key; expected one of corpora, models, sizes, vocabularies\n"
+        == "error: params.yaml: build.speed: unknown key; expected one of corpora, models, more_seeds, sizes, "
+        "vocabularies\n"
     )
     assert sorted(os.listdir(tmp_path)) == ["corpora", "params.yaml", "work"]
 
