@@ -29,7 +29,7 @@ class Sampling(NamedTuple):
 
 
 class Diverse(NamedTuple):
-    """How translations that differ are searched."""
+    """How diverse translations are searched."""
 
     number: int  # a line
     strength: float
@@ -121,20 +121,20 @@ def translate(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
             f"expected fewer or --beam {n_best}"
         )
+    how: Sampling | Diverse | None = None
     if sample is not None:
         check_alone("--sample", {"--n-best": n_best, "--beam": beam, "--diverse": diverse})
         check_positive("--temperature", temperature, "0.7")
-    if diverse is not None:
+        how = Sampling(sample, seed, temperature)
+    elif diverse is not None:
         check_alone("--diverse", {"--n-best": n_best, "--beam": beam})
         check_positive("--diversity", diversity, "0.5")
+        how = Diverse(diverse, diversity)
     given = sentences.lines(sentence, file, TOGETHER)
     translator = load()
     shown = printable if sys.stdout.isatty() else str  # a file gets what was translated, byte for byte
     out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
-    how: Sampling | Diverse | None = None
-    if sample is not None or diverse is not None:
-        how = Sampling(sample, seed, temperature) if sample is not None else Diverse(diverse or 1, diversity)
-    layout = Layout(n_best or sample or diverse, scores, pieces)
+    layout = Layout(how.number if how else n_best, scores, pieces)
     for rows in watched(answers(translator, given, decoding, layout, how), given):
         out.write("".join(shown(row) + "\n" for row in rows).encode())
         out.flush()
@@ -228,7 +228,7 @@ def answers(
     layout: Layout,
     how: Sampling | Diverse | None,
 ) -> Iterator[list[str]]:
-    """The output lines of each input line: its best translations, random ones, or some that differ."""
+    """The output lines of each input line: its best translations, random ones, or diverse ones."""
     numbered = enumerate(given.lines, 1)
     while block := list(islice(numbered, given.together)):
         sources = translator.read([line for _, line in block])

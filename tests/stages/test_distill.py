@@ -51,43 +51,44 @@ def test_every_source_gets_the_translation_that_the_teacher_decodes(project, run
     assert files.read_json(folder / "distill.json") == {"teacher": systems.SYSTEM, "decoding": settings}
 
 
-def test_a_killed_one_goes_on_where_it_was(project, run, monkeypatch):
+@pytest.fixture
+def killed_at(project, monkeypatch):
+    """Kill the stage, in this process, when it begins its block of this number; all blocks that it begins."""
+    monkeypatch.chdir(project)
+    translate = Translator.translate
+
+    def killed(number: int, *, size: int) -> list[list[str]]:
+        begun = []
+
+        def interrupted(self, lines, *arguments, **more):
+            begun.append(lines)
+            if len(begun) == number:
+                raise KeyboardInterrupt
+            return translate(self, lines, *arguments, **more)
+
+        monkeypatch.setattr(distill, "BLOCK", size)
+        monkeypatch.setattr(Translator, "translate", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            distill.main("novel")
+        return begun
+
+    return killed
+
+
+def test_a_killed_one_goes_on_where_it_was(project, run, killed_at):
     assert run("distill", "novel").returncode == 0
     translations = project / "data/targets/novel/distilled/train.target.txt"
-    expected, begun, translate = translations.read_text(), [], Translator.translate
+    expected = translations.read_text()
     blocks = [LINES[begin : begin + 2] for begin in range(0, len(LINES), 2)]
-
-    def interrupted(self, lines, *arguments, **more):
-        begun.append(lines)
-        if len(begun) == 3:
-            raise KeyboardInterrupt
-        return translate(self, lines, *arguments, **more)
-
-    monkeypatch.chdir(project)
-    monkeypatch.setattr(distill, "BLOCK", 2)
-    monkeypatch.setattr(Translator, "translate", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        distill.main("novel")
+    begun = killed_at(3, size=2)
     distill.main("novel")
     assert begun == [*blocks[:3], *blocks[2:]]
     assert translations.read_text() == expected
     assert not list((project / "work/distill").iterdir())
 
 
-def test_what_another_teacher_translated_is_not_taken(project, run, monkeypatch):
-    begun, translate = [], Translator.translate
-
-    def watched(self, lines, *arguments, **more):
-        begun.append(lines)
-        if len(begun) == 2:
-            raise KeyboardInterrupt
-        return translate(self, lines, *arguments, **more)
-
-    monkeypatch.chdir(project)
-    monkeypatch.setattr(distill, "BLOCK", 4)
-    monkeypatch.setattr(Translator, "translate", watched)
-    with pytest.raises(KeyboardInterrupt):
-        distill.main("novel")
+def test_what_another_teacher_translated_is_not_taken(project, killed_at):
+    begun = killed_at(2, size=4)
     weights = project / "runs" / systems.SYSTEM / "average/model.safetensors"
     tensors = load_file(weights)
     save_file({name: -tensor for name, tensor in tensors.items()}, weights)
