@@ -10,17 +10,21 @@ minutes are updates divided by this speed, and validation is none of them. Then 
 every size and rate: as many tries for all, and the best one counts. Last each trains from scratch for the minutes of
 the ladder, the shortest first, until the BLEU of its validation part (own beam search, beam 5) reaches the target.
 Nobody averages: all take their last weights.
+
+With `--notes` a race that was stopped goes on where it was: what was measured is in the file and is not measured again.
 """
 
 import itertools
 import sys
 import tempfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar, cast
 
 import torch
 import typer
-from contestants.machine import describe
+from contestants.machine import describe, processor
 from contestants.shapes import training_job, translation_job
 from contestants.turn import TRIAL, TRIALS, command, contestants, run, try_out
 
@@ -32,6 +36,8 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 
 MODELS = "transformer_modern", "transformer_prenorm"  # of ours
 DROPOUT, WARM_UP_SHARE = 0.15, 0.1  # of the updates, in which the rate rises
+
+T = TypeVar("T")
 
 
 class Settings(NamedTuple):
@@ -77,6 +83,25 @@ class Race:
         return bleu(self.vocabulary.decode_target(found["translations"]), self.references)
 
 
+class Notes:
+    """What was measured on this machine for one question, in a JSON file if it has a path."""
+
+    def __init__(self, path: Path | None, question: dict[str, object]) -> None:
+        self.path, about = path, {"processor": processor(), "torch": torch.__version__} | question
+        self.found = files.read_json(path) if path and path.exists() else {"about": about, "measured": {}}
+        if self.found["about"] != about:
+            sys.exit(f"--notes: {path} is about {self.found['about']}; expected {about}, or a new file")
+
+    def measured(self, what: str, measure: Callable[[], T]) -> T:
+        """What an earlier run found, or else what `measure` gives now."""
+        if what in self.found["measured"]:
+            return cast(T, self.found["measured"][what])
+        self.found["measured"][what] = found = measure()
+        if self.path:
+            files.write_json(self.path, self.found)
+        return found
+
+
 def main(
     encoded: Annotated[
         str, typer.Argument(help="An encoded corpus, <corpus>-<vocabulary>.")
@@ -91,23 +116,28 @@ def main(
     precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
     trial: Annotated[int, typer.Option(help="Timed updates of a turn.")] = TRIAL,
     only: Annotated[str, typer.Option(help="One contestant's name; empty: all.")] = "",
+    notes: Annotated[Path | None, typer.Option(help="A file for what was measured, so that the race may stop.")] = None,
     seed: Annotated[int, typer.Option(help="Of weights, batches and dropout.")] = 1,
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
 ) -> None:
     """Print every try as soon as it is known, then a table."""
     sizes = [int(size) for size in numbers("--positions", positions)]
     rates, rungs = numbers("--peak-rates", peak_rates), numbers("--ladder", ladder)
-    race, pythons = Race(encoded, model, precision, threads, seed), contestants(peers, only)
+    race, chosen = Race(encoded, model, precision, threads, seed), contestants(peers, only)
+    noted = Notes(notes, {"encoded": encoded, "model": model, "precision": precision, "threads": threads, "seed": seed})
     print(f"{describe()}; {threads} threads, {precision}, target {target:g} BLEU of {encoded} validation\n", flush=True)
-    speeds = {size: race.speeds(pythons, size, trial) for size in sizes}
+    speeds = {}
+    for size in sizes:
+        in_turn = partial(race.speeds, contestants(peers, ""), size, trial)
+        speeds[size] = noted.measured(f"updates/s, {size} positions", in_turn)
     rows = []
-    for name, python in pythons.items():
+    for name, python in chosen.items():
 
         def after(minutes: float, settings: Settings, name: str = name, python: str = python) -> float:
             updates = max(1, int(minutes * 60 * speeds[settings.positions][name]))
-            found = race.bleu(name, python, settings, updates)
-            about = f"{settings.positions} positions, peak rate {settings.peak_rate:g}"
-            print(f"{name}, {about}, {updates:,} updates in {minutes:g} minutes: {found:.2f}", flush=True)
+            about = f"{name}, {settings.positions} positions, peak rate {settings.peak_rate:g}, {updates:,} updates"
+            found = noted.measured(about, partial(race.bleu, name, python, settings, updates))
+            print(f"{about} in {minutes:g} minutes: {found:.2f}", flush=True)
             return found
 
         choices = itertools.starmap(Settings, itertools.product(sizes, rates))

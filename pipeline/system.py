@@ -182,6 +182,10 @@ class Build(Section):
         """The same with every further seed, all of one seed together."""
         return [system._replace(seed=str(seed)) for seed in self.more_seeds for system in self.systems()]
 
+    def all_systems(self) -> list[System]:
+        """Every training: with the seed of `training`, then with each further one."""
+        return self.systems() + self.more_systems()
+
 
 class Teacher(Section):
     """A system whose translations other systems are trained on."""

@@ -1,5 +1,6 @@
 """Every script of benchmarks/ says what it can do, and those that need no hours run on toys."""
 
+import json
 import os
 import re
 import runpy
@@ -100,6 +101,26 @@ def test_time_to_bleu_on_a_toy(encoded, target, rungs, reached):
     assert tries[:2] == [("0.001", "0.01"), ("0.002", "0.01")]
     assert [minutes for _, minutes in tries[2:]] == rungs
     assert re.search(rf"^\| pipeline \| 2 \| 200 \| 0\.00[12] \| [\d.]+ \| {reached} \|$", said, re.M)
+
+
+def test_a_stopped_race_goes_on(encoded, tmp_path):
+    """What stands in the notes is not measured again, and notes of other settings are refused."""
+    notes = tmp_path / "notes.json"
+    options = ("toy-joint", "--positions", "200", "--peak-rates", "1e-3", "--tuning", "0.01", "--ladder", "0.01")
+    more = ("--precision", "fp32", "--trial", "2", "--threads", "1", "--notes", str(notes))
+    first = run(encoded, "time_to_bleu.py", *options, *more, "--target", "0")
+    found = json.loads(notes.read_text(encoding="utf-8"))
+    [what] = [name for name in found["measured"] if name.startswith("pipeline, ")]
+    assert re.fullmatch(r"pipeline, 200 positions, peak rate 0\.001, [\d,]+ updates", what)
+    found["measured"][what] = 77.7
+    notes.write_text(json.dumps(found), encoding="utf-8")
+    again = run(encoded, "time_to_bleu.py", *options, *more, "--target", "0")
+    assert again.count(": 77.70") == first.count(f"{what} in 0.01 minutes: ") == 2  # the try, and the rung like it
+    command = [sys.executable, str(ROOT / "benchmarks/time_to_bleu.py"), *options, *more, "--seed", "2"]
+    done = subprocess.run(command, cwd=encoded, env=tiny_project.environment(), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"--notes: {notes} is about {{")
+    assert "; expected {" in done.stderr
 
 
 def test_time_to_bleu_knows_two_models(encoded):

@@ -10,9 +10,14 @@ import torch
 
 def describe() -> str:
     """The processor, torch's version and today's date."""
+    return f"{processor()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}"
+
+
+def processor() -> str:
+    """The name of the processor."""
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
-    return f"{names[0] if names else platform.processor()}, torch {torch.__version__}, {time.strftime('%Y-%m-%d')}"
+    return names[0] if names else platform.processor()
 
 
 def matrix_speed(precision: str, size: int = 2048, seconds: float = 2.0) -> float:

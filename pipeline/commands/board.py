@@ -48,7 +48,7 @@ class Board:
         self.build, self.console = build, Console()
         self.lock = threading.RLock()
         self.done: set[str] = set()  # stages that ran to their end
-        systems = build.systems() + build.more_systems()
+        systems = build.all_systems()
         names = [*build.corpora, *(outcome.label(build, system.id) for system in systems)]
         self.width = min(WIDEST, max(map(len, names)))
         columns = (TextColumn("{task.description}"), BarColumn(bar_width=6), HowFar())

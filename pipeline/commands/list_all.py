@@ -34,7 +34,7 @@ def lines() -> Iterator[str]:
         known = ", ".join(f"{name}{'*' * (model in build.models and name in build.sizes)}" for name in of_size(sizes))
         yield f"  {star(model in build.models)} {model}: {known}"
     yield "systems:"
-    chosen_ids = [system.id for system in build.systems() + build.more_systems()]
+    chosen_ids = [system.id for system in build.all_systems()]
     for system in dict.fromkeys([*chosen_ids, *project.built()]):
         yield f"  {star(system in chosen_ids)} {system}: {state(System.parse(system))}"
 

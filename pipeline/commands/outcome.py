@@ -161,7 +161,7 @@ def summary(build: Build) -> Iterator[str]:
 def rows(build: Build, corpus: str) -> list[tuple[System, list[str]]]:
     """The scored systems of a corpus and their cells, the best by the first metric first."""
     found = []
-    for system in build.systems() + build.more_systems():
+    for system in build.all_systems():
         if system.corpus != corpus:
             continue
         try:

@@ -45,7 +45,7 @@ def repro(
     if is_up_to_date():
         print("Data and pipelines are up to date.")
     else:
-        number = min(jobs or affordable(build), len(build.systems() + build.more_systems()))
+        number = min(jobs or affordable(build), len(build.all_systems()))
         with Board(build) as board:
             Builder(board, build, number).run()
     for line in outcome.summary(build):
@@ -127,7 +127,7 @@ class Builder:
         Raises: DataError naming those that failed, once the running ones are done.
         """
         with self.pool(self.number) as pool:
-            list(pool.map(self.build_one, self.build.systems() + self.build.more_systems()))
+            list(pool.map(self.build_one, self.build.all_systems()))
         if self.failed:
             raise DataError(f"{', '.join(self.failed)}: not built, as said above; `nmt repro` goes on from there")
 

@@ -39,12 +39,12 @@ chance alone makes a difference to the best system as large as the one measured,
 chance (paired bootstrap, each system against the best, not corrected for the number of systems).
 """
 SEED_GUIDE = """\
-Each system was trained with **{seeds} seeds**, which draw its first weights, its batches and its dropout. The standard
-deviation is that of a sample. There, **p** says how often seeds alone make a difference to the best mean as large as
-the one measured. There is **no clear difference** between two systems if their p is at least 0.05: another seed may
-make as much (Welch's t-test on the scores of the first column, every system against every other, corrected for the
-number of pairs by Holm's method). The rest of the page is about one training of each system, that with the seed of
-section `training`.
+Each system was trained with **{seeds} seeds**, which draw its first weights, its batches and its dropout. The table
+shows the mean of their scores ± the standard deviation of a sample. **p** compares a system with the best one: how
+often two equally good systems would have means so far apart by their seeds alone. Where p is at least 0.05, there is
+**no clear difference** (Welch's t-test on the scores of the first column; every two systems are compared, and p is
+corrected for the number of pairs by Holm's method). The rest of the page is about one training of each system, that
+with the seed of section `training`.
 """
 UNKNOWN_GUIDE = "**No unknown**: of the sentences whose source and reference have no word that the vocabulary lacks.\n"
 ENDING_GUIDE = """\

@@ -46,6 +46,14 @@ def writes() -> bool:
     return not is_due() and os.environ.get("RANK", "0") == "0"
 
 
+def silence_torchrun() -> None:
+    """Hide what torchrun says of failures that are not fatal: at the end of a training, another machine left sooner."""
+    logger = logging.getLogger("torch.distributed")
+    logger.setLevel(logging.CRITICAL)
+    for handler in logger.handlers:  # which also get what the loggers below let through, each by its own level
+        handler.setLevel(logging.CRITICAL)
+
+
 def launch(module: str, arguments: Sequence[str]) -> None:
     """Run `python -m module arguments` as `processes()` ranks under torchrun; returns once all have succeeded.
 
@@ -54,7 +62,7 @@ def launch(module: str, arguments: Sequence[str]) -> None:
     Raises: SystemExit with the status of the first rank that failed, which has reported why. RendezvousTimeoutError if
         the machines do not meet within 15 minutes, torchrun's limit.
     """
-    logging.getLogger("torch.distributed").setLevel(logging.CRITICAL)
+    silence_torchrun()
     number = processes()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // number)))
     os.environ.setdefault(

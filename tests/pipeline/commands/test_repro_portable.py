@@ -15,8 +15,9 @@ import torch
 from dvc.dependency.param import ParamsDependency
 from dvc.repo import Repo
 
-from pipeline.commands import repro_portable
-from pipeline.commands.repro_portable import LIST, SETTINGS
+from pipeline.commands import portable_list, repro_portable
+from pipeline.commands.portable_list import LIST
+from pipeline.commands.repro_portable import SETTINGS
 from pipeline.system import Build
 from tests.toys import dvc_project
 from tests.toys.dvc_project import SECONDS, Project
@@ -186,13 +187,11 @@ def test_parameters_of_the_report_do_not_matter(listed, run):
 
 
 def test_a_list_of_another_torch_is_refused(listed, fails, monkeypatch):
-    monkeypatch.setattr(
-        repro_portable, "version", lambda name: "2.99.0+cpu" if name == "torch" else repro_version(name)
-    )
+    monkeypatch.setattr(portable_list, "version", lambda name: "2.99.0+cpu" if name == "torch" else real_version(name))
     assert fails("repro-portable").startswith("portable.json: was made with another torch; expected ")
 
 
-repro_version = repro_portable.version
+real_version = portable_list.version
 
 
 def test_the_build_has_portable_arithmetic_and_nothing_of_the_user_that_changes_it(listed, run, monkeypatch):
@@ -284,7 +283,7 @@ def test_torch_mkl_and_onednn_obey():
 def test_the_list_was_made_with_the_present_parameters(project_root, monkeypatch):
     """Else renew it, with `nmt repro-portable --renew`, which takes as long as a build."""
     monkeypatch.chdir(project_root)
-    repro_portable.check_fits(repro_portable.conditions(project_root))
+    portable_list.check_fits(portable_list.conditions(project_root))
     names = json.loads(LIST.read_text(encoding="utf-8"))["results"]
     for system in Build.load("build").systems():
         paths = (system.trained / "curves.csv", system.weights, system.decoded / "test.txt", system.metrics)
@@ -296,12 +295,12 @@ def test_the_sections_are_those_that_dvc_knows(project_root, monkeypatch):
     read = {
         (one.def_path, name)
         for stage in Repo(project_root).index.stages
-        if stage.addressing.partition("@")[0] not in repro_portable.UNLISTED
+        if stage.addressing.partition("@")[0] not in portable_list.UNLISTED
         for one in stage.deps
         if isinstance(one, ParamsDependency)
         for name in one.params
     }
-    found = repro_portable.sections(project_root, Build.load("build"))
+    found = portable_list.sections(project_root, Build.load("build"))
     assert read
     assert {(file, name) for file, names in found.items() for name in names} == read
 
@@ -309,12 +308,12 @@ def test_the_sections_are_those_that_dvc_knows(project_root, monkeypatch):
 def test_teachers_and_further_seeds_are_of_the_list(folder):
     replace("params.yaml", "teachers: {}", "teachers: {toy: {corpus: a, vocabulary: b, model: c, size: d}}")
     replace("params.yaml", "more_seeds: []", "more_seeds: [2]")
-    assert "distill.teachers.toy" in repro_portable.sections(folder, Build.load("build"))["params.yaml"]
+    assert "distill.teachers.toy" in portable_list.sections(folder, Build.load("build"))["params.yaml"]
     for name in [*RESULTS, *(path.replace("-tiny", "-tiny-2") for path in RESULTS)]:
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).touch()
     again = [path.replace("-tiny", "-tiny-2") for path in RESULTS[2:]]
-    assert list(repro_portable.checksums(folder)) == [*RESULTS, *again]
+    assert list(portable_list.checksums(folder)) == [*RESULTS, *again]
 
 
 def test_make_repro_portable_only_calls_nmt(project_root):

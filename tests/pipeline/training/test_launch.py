@@ -4,6 +4,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -99,6 +101,21 @@ def test_a_variable_that_says_no_number_is_one_line(tmp_path, name, value, expec
     process = start(tmp_path, CUDA_VISIBLE_DEVICES="", **{name: value})
     said = process.communicate(timeout=300)[1]
     assert (process.returncode, said) == (1, f"error: environment variable {name}: {expected}\n")
+
+
+def test_what_is_not_fatal_to_torchrun_is_not_said():
+    """Such as that of two machines the other one left sooner, at the end of a training."""
+    code = (
+        "import logging\n"
+        "from pipeline.training.launch import silence_torchrun\n"
+        "agent = logging.getLogger('torch.distributed.elastic.agent.server.api')\n"
+        "agent.error('said')\n"
+        "silence_torchrun()\n"
+        "agent.error('silenced')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    [line] = done.stderr.splitlines()
+    assert line.endswith("said")
 
 
 @pytest.mark.parametrize(

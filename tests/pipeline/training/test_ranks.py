@@ -217,7 +217,7 @@ def test_two_machines_train_the_same_model(tmp_path, prepared, alone, meeting):
     said = [process.communicate(timeout=300)[1] for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), said
     assert sorted("target tokens/s without padding" in one for one in said) == [False, True]
-    assert "" in said
+    assert "" in said, said
     if own[1]:  # else torch chooses which of them has rank 0
         assert said[1] == ""
     same(alone, tmp_path)
