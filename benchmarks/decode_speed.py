@@ -4,11 +4,12 @@
 
 `dvc repro` must have built the system, a Transformer whose matrices are all tied. `--peers` is the Python of an
 environment with what benchmarks/peers.txt lists. Every contestant is tried once with each batch size; its
-best one then counts. All search in fp32 but CTranslate2 in int8, which is shown for comparison; eole joins where the
-system is pre-norm. Each scores and stops as it does by itself, so translations may differ: BLEU says how much. This
-project's search goes on while a better translation may follow, and with `patience: 1` until as many translations are
-finished as the beam has places; Hugging Face goes on after that until its own estimate says so; eole stops once the
-likeliest of a step ends.
+best one then counts. All search in fp32, and this project also in bf16 where the processor has instructions for it, as
+it does with what was trained in bf16; CTranslate2 in int8 is shown for comparison, and eole joins where the system is
+pre-norm. Each scores and stops as it does by itself, so translations may differ: BLEU says how much. This project's
+search goes on while a better translation may follow, and with `patience: 1` until as many translations are finished as
+the beam has places; Hugging Face goes on after that until its own estimate says so; eole stops once the likeliest of a
+step ends.
 """
 
 import statistics
@@ -20,10 +21,11 @@ from typing import Annotated, Any
 import torch
 import typer
 from contestants.machine import describe
+from contestants.pipeline_network import BF16
 from contestants.turn import HERE, OURS, run
 from safetensors.torch import save_file
 
-from pipeline import files
+from pipeline import device, files
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
@@ -100,6 +102,8 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
 def field(peers: Path | None, norm: str, beam_size: int) -> dict[str, list[str]]:
     """The command of each contestant, but for the job."""
     found = {OURS: [sys.executable, str(HERE / f"{OURS}_decoding.py")]}
+    if device.has_bf16(torch.device("cpu")):
+        found[f"{OURS}, {BF16}"] = [*found[OURS], BF16]
     if beam_size > 1:
         found[f"{OURS}, patience 1"] = [*found[OURS], "1"]
     for quantization in ("float32", "int8"):

@@ -1,7 +1,7 @@
 """The JSON that stages write for later stages: the keys that these read, checked when they are read."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
@@ -10,6 +10,7 @@ from pipeline import files
 Count = Annotated[int, Field(ge=0)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]  # such as pt-BR
 Part = Annotated[str, Field(pattern=r"^[A-Za-z0-9_]+$")]
+Precision = Literal["fp32", "bf16"]  # of the products of a training
 Weights = Annotated[str, Field(pattern=r"^update_[0-9]+\.safetensors$")]  # never a path
 
 
@@ -106,6 +107,7 @@ class TrainingForTranslator(TrainingSummary):
     """Keys of training.json that translating depends on."""
 
     vocabulary: str
+    precision: Precision
     params: dict[str, Any]
 
 
@@ -134,7 +136,7 @@ class TrainingForPackage(TrainingSummary):
     params: dict[str, Any]
     best: Best
     updates: Count
-    precision: str
+    precision: Precision
     num_parameters: Count
 
 

@@ -63,6 +63,7 @@ def read_config(system: System, licence: str, translator: Translator, training: 
             "target_language": languages["target_language"],
             "licence": licence,
             "arch": translator.arch.model_dump(),
+            "precision": training["precision"],
             "max_source_pieces": translator.max_pieces,
             "decoding": summaries.read(system.decoded / "decode.json", summaries.DecodeSettings),
             "num_parameters": training["num_parameters"],

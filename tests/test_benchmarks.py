@@ -10,8 +10,10 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
+import torch
 from ruamel.yaml import YAML
 
+from pipeline import device
 from tests.toys import packages, systems, tiny_project, trainings
 
 ROOT = Path(__file__).parents[1]
@@ -177,7 +179,8 @@ def test_decode_speed_on_a_trained_system(trained):
     options = ("--beam", "2", "--batch", "200", "--sentences", "20", "--rounds", "1", "--threads", "1")
     said = run(trained, "decode_speed.py", tiny_project.SYSTEM, *options)
     names = [line.split(" | ")[1] for line in said.splitlines() if line.startswith("| 2 | ")]
-    assert names == ["pipeline", "pipeline, patience 1", "ctranslate2 float32", "ctranslate2 int8"]
+    in_bf16 = ["pipeline, bf16"] if device.has_bf16(torch.device("cpu")) else []
+    assert names == ["pipeline", *in_bf16, "pipeline, patience 1", "ctranslate2 float32", "ctranslate2 int8"]
 
 
 @pytest.mark.slow

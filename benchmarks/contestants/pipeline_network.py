@@ -8,6 +8,7 @@ from contestants.translation import Job
 from pipeline.decoding.translate import Decoding
 from pipeline.models import interface
 
+BF16 = "bf16"  # on the command line before the job file: the products of the layers are in bf16
 SEARCH = ("beam_size", "length_penalty", "max_length_factor", "max_length_offset", "tokens_per_batch")
 
 
@@ -27,5 +28,5 @@ def network(given: Any, dropout: float) -> Any:
 
 def section(given: Job) -> Decoding:
     """How a job searches: with the patience named before the job file on the command line, exactly where none is."""
-    patience = float(sys.argv[1]) if len(sys.argv) > 2 else None
+    patience = next((float(one) for one in sys.argv[1:-1] if one != BF16), None)
     return Decoding.model_validate({"patience": patience, **{name: getattr(given, name) for name in SEARCH}})

@@ -19,6 +19,7 @@ from pipeline.packaging import package
 from pipeline.packaging.package import Config
 from pipeline.params import Section
 from pipeline.preparation.seen_words import SeenWords
+from pipeline.summaries import Precision
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
@@ -80,6 +81,7 @@ class Translator:
             config.arch,
             vocabulary=folder / package.VOCABULARY,
             path=folder / package.WEIGHTS,
+            precision=config.precision,
             max_pieces=config.max_source_pieces,
             origin=path,
             expected=expected,
@@ -104,6 +106,7 @@ class Translator:
             params["arch"],
             vocabulary=folder,
             path=system.weights,
+            precision=training["precision"],
             max_pieces=params["training"]["max_length"] - 1,
             origin=system.training_summary,
             expected=expected,
@@ -111,9 +114,20 @@ class Translator:
 
     @classmethod
     def assembled(
-        cls, model: str, arch: Any, *, vocabulary: Path, path: Path, max_pieces: int, origin: Path, expected: str
+        cls,
+        model: str,
+        arch: Any,
+        *,
+        vocabulary: Path,
+        path: Path,
+        precision: Precision,
+        max_pieces: int,
+        origin: Path,
+        expected: str,
     ) -> Self:
         """A model with the weights at `path`, and its vocabulary; `origin` is the file that holds `arch`.
+
+        What was trained in bf16 also translates in bf16, where the processor has instructions for it.
 
         Raises: DataError if they do not fit each other or this code.
         """
@@ -127,6 +141,8 @@ class Translator:
         net = found.Model(sizes, source_size=pieces.source_size, target_size=pieces.target_size)
         weights.load(net, path, expected)
         where, words = device.prepared(), SeenWords.load(vocabulary)
+        if precision == "bf16" and device.has_bf16(where):
+            interface.prepack_in_bf16(net)
         translator = cls(net.to(where).eval(), sizes, pieces, words, max_pieces=max_pieces, where=where)
         translator.vocabulary_digest = digest(vocabulary)
         return translator

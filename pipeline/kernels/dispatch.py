@@ -43,13 +43,15 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return F.linear(x, weight, bias)
 
 
-def prepack_linear(weight: Tensor, bias: Tensor | None) -> LinearMap:
+def prepack_linear(weight: Tensor, bias: Tensor | None, dtype: torch.dtype = torch.float32) -> LinearMap:
     """x W^T + b as a function of x, without gradient and only while neither W nor b changes.
+
+    The kernel computes in `dtype`, torch itself in that of W.
 
     Shapes: weight (F, D), bias (F,); the function takes (..., D) to (..., F).
     """
     if can_prepack(weight):
-        return prepacked_linear(weight, bias)
+        return prepacked_linear(weight, bias, dtype)
     return lambda x: F.linear(x, weight, bias)
 
 

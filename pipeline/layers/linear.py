@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+import torch
 from torch import Tensor, nn
 
 from pipeline.kernels import dispatch
@@ -13,13 +14,14 @@ class Prepackable:
     """A layer that multiplies by prepacked matrices inside `prepacking`."""
 
     prepacked: dict[Hashable, dispatch.LinearMap] | None = None  # by the names that the layer gives its matrices
+    prepacked_dtype = torch.float32
 
     def linear(self, x: Tensor, weight: Tensor, bias: Tensor | None, name: Hashable = None) -> Tensor:
         """x W^T + b, where `name` is always that of the same matrix: (..., D) -> (..., F)."""
         if self.prepacked is None:
             return dispatch.linear(x, weight, bias)
         if name not in self.prepacked:
-            self.prepacked[name] = dispatch.prepack_linear(weight, bias)
+            self.prepacked[name] = dispatch.prepack_linear(weight, bias, self.prepacked_dtype)
         return self.prepacked[name](x)
 
 
@@ -31,6 +33,10 @@ class Linear(Prepackable, nn.Linear):
         if begin is None and end is None:
             return self.linear(x, self.weight, self.bias)
         return self.linear(x, self.weight[begin:end], self.bias[begin:end], (begin, end))
+
+
+class OutputProjection(Linear):
+    """Scores of every target piece. Always in fp32: bf16 gives many pieces the same score."""
 
 
 class Network(Protocol):
@@ -53,3 +59,10 @@ def prepacking(network: Network) -> Iterator[None]:
     finally:
         for layer in layers:
             layer.prepacked = None
+
+
+def prepack_in_bf16(network: Network) -> None:
+    """Inside `prepacking`, linear layers multiply in bf16 from now on, on a CPU; all but output projections."""
+    for layer in network.modules():
+        if isinstance(layer, Linear) and not isinstance(layer, OutputProjection):
+            layer.prepacked_dtype = torch.bfloat16

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from pipeline import ids
 from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.layers.dropout import Dropout
-from pipeline.layers.linear import Linear
+from pipeline.layers.linear import OutputProjection
 from pipeline.params import Section, Width
 
 
@@ -65,7 +65,7 @@ class Recurrent(nn.Module, Generic[State]):
     the model itself, dropout included, finds likeliest (Bengio et al. 2015; one draw per step and micro-batch).
     """
 
-    output: Linear
+    output: OutputProjection
 
     def __init__(self, arch: RecurrentArch, *, source_size: int, target_size: int) -> None:
         super().__init__()

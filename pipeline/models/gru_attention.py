@@ -8,7 +8,7 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from pipeline.layers import scope, scoring
-from pipeline.layers.linear import Linear
+from pipeline.layers.linear import OutputProjection
 from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
 from pipeline.layers.recurrent_encoder import GRUEncoder
 from pipeline.params import Width
@@ -57,7 +57,7 @@ class Model(Recurrent[AttentionState]):
         self.scoring = scoring.build(arch.attention, width, memory)
         self.scope = scope.build(arch.scope, width)
         self.cell = nn.GRUCell(arch.embedding + memory, width)
-        self.output = Linear(width + memory + arch.embedding, target_size)
+        self.output = OutputProjection(width + memory + arch.embedding, target_size)
         for embedding in (self.source_embedding, self.target_embedding):
             nn.init.normal_(embedding)
 

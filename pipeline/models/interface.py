@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from pipeline import models
 from pipeline.layers.decoder_state import DecoderState as DecoderState
+from pipeline.layers.linear import prepack_in_bf16 as prepack_in_bf16
 from pipeline.layers.linear import prepacking as prepacking
 
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
 from pipeline.layers.decoder_state import Rows
-from pipeline.layers.linear import Linear
+from pipeline.layers.linear import OutputProjection
 from pipeline.layers.maxout import Maxout
 from pipeline.layers.recurrent import Recurrent, RecurrentArch, RecurrentState
 from pipeline.layers.recurrent_encoder import GRUEncoder, reverse
@@ -64,7 +64,7 @@ class Model(Recurrent[State]):
         self.cell = gru_cell(arch.reset_gate, embedding + width, width)
         read = width + embedding + width
         self.maxout = Maxout(read, arch.maxout) if arch.maxout else nn.Identity()
-        self.output = Linear(arch.maxout or read, target_size)
+        self.output = OutputProjection(arch.maxout or read, target_size)
         initialise(self)
 
     def start(self, source: Tensor) -> State:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
-from pipeline.layers.linear import Linear
+from pipeline.layers.linear import OutputProjection
 from pipeline.layers.maxout import Maxout
 from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
 from pipeline.layers.recurrent_encoder import GRUEncoder
@@ -40,7 +40,7 @@ class Model(Recurrent[AttentionState]):
         self.scope = Global()
         self.cell = gru_cell(arch.reset_gate, embedding + 2 * width, width)
         self.maxout = Maxout(width + embedding + 2 * width, arch.maxout)
-        self.output = Linear(arch.maxout, target_size)
+        self.output = OutputProjection(arch.maxout, target_size)
         initialise(self)
 
     def start(self, source: Tensor) -> AttentionState:

@@ -9,7 +9,7 @@ from pydantic import Field, RootModel
 from pipeline import files, summaries
 from pipeline.files import DataError
 from pipeline.params import NAME
-from pipeline.summaries import Count, Language, Summary
+from pipeline.summaries import Count, Language, Precision, Summary
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
 SEEN_WORDS = f"{VOCABULARY}.seen_words.txt"
@@ -41,6 +41,7 @@ class Config(Summary):
     target_language: Language
     licence: str
     arch: dict[str, Any]  # `Arch` of the model
+    precision: Precision = "fp32"  # of its training, and of the same products here; folders had no such key at first
     max_source_pieces: Annotated[int, Field(gt=0)]  # the longest source in training, without EOS
     decoding: dict[str, Any]  # section `decode` as the scores below were made
     num_parameters: Count

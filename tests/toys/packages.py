@@ -29,7 +29,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     files.write_lines(root / "corpora/toy.yaml", ["licence: CC0, mine", "decode: {}"])
     training = root / "runs" / system / "train/training.json"
     best = {"update": 4, "validation_loss": 0.5, "validation_bleu": 81.5, "train_loss": 0.4}
-    more = {"best": best, "updates": 5, "precision": "fp32", "num_parameters": 1234}
+    more = {"best": best, "updates": 5, "num_parameters": 1234}
     files.write_json(training, files.read_json(training) | more)
     files.write_json(root / "data/split/toy/languages.json", {"source_language": "fr", "target_language": "en"})
     files.write_json(root / "data/split/toy.json", {"pairs": {"train": 12, "test": 8}, "leakage": {}})

@@ -5,7 +5,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from pipeline import ids
+from pipeline import device, ids
 from pipeline.decoding.translate import Decoding, translate
 from pipeline.decoding.translator import Source, Translator, nested
 from pipeline.files import DataError
@@ -113,6 +113,20 @@ def test_every_model_is_built_from_its_record(tmp_path, monkeypatch, name):
     assert len(translator.search(translator.read(LINES), DECODING)) == len(LINES)
 
 
+@pytest.mark.parametrize("has_bf16", [True, False])
+def test_what_was_trained_in_bf16_translates_in_it_where_it_is_quick(project, translator, monkeypatch, has_bf16):
+    """And each line on its own as among others."""
+    path = project / "runs" / systems.SYSTEM / "train/training.json"
+    path.write_text(path.read_text().replace('"fp32"', '"bf16"'))
+    monkeypatch.setattr(device, "has_bf16", lambda where: has_bf16)
+    again = Translator.built(System.parse(systems.SYSTEM))
+    expected, found = (one.search(one.read(LINES), DECODING) for one in (translator, again))
+    assert (found == expected) is not has_bf16
+    for [hypothesis], [before] in zip(found, expected, strict=True):
+        assert hypothesis.score == pytest.approx(before.score, rel=0.1)
+    assert [again.search(again.read([line]), DECODING)[0] for line in LINES] == found
+
+
 def test_nested_undoes_flatten():
     whole = {"a": {"b": 1, "c": {"d": [2]}}, "e": None}
     assert nested(flatten(whole)) == whole
@@ -141,7 +155,7 @@ def test_files_that_are_missing_are_named(project):
         ("{}", "fingerprint: field required; expected what the stage writes"),
         ("{", "not valid JSON, got line 1 column 2; expected what an earlier stage writes"),
         (
-            '{"fingerprint": "0", "vocabulary": "", "params": 3}',
+            '{"fingerprint": "0", "vocabulary": "", "precision": "fp32", "params": 3}',
             "params: should be a valid dictionary, got 3; expected what the stage writes",
         ),
     ],

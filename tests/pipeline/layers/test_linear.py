@@ -5,7 +5,7 @@ import torch
 
 from pipeline.kernels import dispatch
 from pipeline.layers.embedding import Embeddings
-from pipeline.layers.linear import Linear, prepacking
+from pipeline.layers.linear import Linear, OutputProjection, prepack_in_bf16, prepacking
 
 
 def close(left, right):
@@ -37,7 +37,7 @@ def test_only_inside_prepacking_and_each_matrix_once(layer, monkeypatch):
         close(layer(x, 10, 30), rows)
         layer(x)
         layer(x, 10, 30)
-        assert [len(weight) for weight, _ in calls] == [70, 20]
+        assert [len(weight) for weight, *_ in calls] == [70, 20]
     with torch.no_grad():
         layer.weight.zero_()
     assert torch.equal(layer(x), layer.bias.expand(5, -1))
@@ -57,7 +57,7 @@ def test_embeddings_prepack_their_projection(monkeypatch, tied):
     with prepacking(embeddings):
         close(embeddings.logits(x), before)
         embeddings.logits(x)
-    assert [weight is embeddings.projection for weight, _ in calls] == [True]
+    assert [weight is embeddings.projection for weight, *_ in calls] == [True]
 
 
 def test_the_outer_caller_of_two_ends_prepacking(layer):
@@ -72,3 +72,19 @@ def test_a_failure_ends_prepacking(layer):
     with pytest.raises(KeyError), prepacking(layer):
         raise KeyError
     assert layer.prepacked is None
+
+
+@torch.no_grad()
+def test_in_bf16_all_but_output_projections_are_prepacked_so(layer, monkeypatch):
+    output, embeddings = OutputProjection(70, 30), Embeddings(70, 70, 24, tied="none")
+    network, calls = torch.nn.Sequential(layer, output, embeddings), spied(monkeypatch)
+    prepack_in_bf16(network)
+    x = torch.randn(5, 24)
+    before = layer(x)
+    with prepacking(network):
+        hidden = layer(x)
+        output(hidden)
+        embeddings.logits(x)
+    torch.testing.assert_close(hidden, before, rtol=2**-6, atol=2**-6)
+    assert [dtype for _, _, dtype in calls] == [torch.bfloat16, torch.float32, torch.float32]
+    assert torch.equal(layer(x), before)  # outside of a search nothing changes
