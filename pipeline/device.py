@@ -6,6 +6,9 @@ import resource
 
 import torch
 
+# Values of oneDNN's `ONEDNN_MAX_CPU_ISA`, which names the newest instructions that it may use.
+WITHOUT_BF16 = ("SSE41", "AVX", "AVX2", "AVX2_VNNI", "AVX2_VNNI_2", "AVX512_CORE", "AVX512_CORE_VNNI")
+
 
 def best() -> torch.device:
     """The first GPU of the machine, or its CPU."""
@@ -13,9 +16,14 @@ def best() -> torch.device:
 
 
 def has_bf16(device: torch.device) -> bool:
-    """Whether the device has instructions for matrix products in bf16, which makes them faster than fp32."""
+    """Whether the device has instructions for matrix products in bf16, which makes them faster than fp32.
+
+    Not on a CPU where the environment keeps oneDNN from using them, as `nmt repro-portable` does.
+    """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
+    if os.environ.get("ONEDNN_MAX_CPU_ISA", "").upper() in WITHOUT_BF16:
+        return False
     capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
     return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 

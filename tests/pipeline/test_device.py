@@ -102,3 +102,12 @@ def test_memory_of_onednn_is_bounded_unless_the_user_says_otherwise(monkeypatch)
     monkeypatch.delenv("ONEDNN_PRIMITIVE_CACHE_CAPACITY")
     device.bound_memory()
     assert os.environ["ONEDNN_PRIMITIVE_CACHE_CAPACITY"] == "128"
+
+
+@pytest.mark.parametrize(("newest", "expected"), [(None, True), ("avx512_core_bf16", True), ("AVX2", False)])
+def test_bf16_needs_instructions_that_onednn_may_use(monkeypatch, newest, expected):
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True})
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA", raising=False)
+    if newest:
+        monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", newest)
+    assert device.has_bf16(torch.device("cpu")) is expected

@@ -9,6 +9,7 @@ from pipeline import device, ids
 from pipeline.decoding.translate import Decoding, translate
 from pipeline.decoding.translator import Source, Translator, nested
 from pipeline.files import DataError
+from pipeline.kernels.prepacked import can_prepack
 from pipeline.params import flatten
 from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
@@ -113,6 +114,7 @@ def test_every_model_is_built_from_its_record(tmp_path, monkeypatch, name):
     assert len(translator.search(translator.read(LINES), DECODING)) == len(LINES)
 
 
+@pytest.mark.skipif(not can_prepack(torch.empty(1, 1)), reason="torch is built without oneDNN")
 @pytest.mark.parametrize("has_bf16", [True, False])
 def test_what_was_trained_in_bf16_translates_in_it_where_it_is_quick(project, translator, monkeypatch, has_bf16):
     """And each line on its own as among others."""
