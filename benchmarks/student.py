@@ -4,7 +4,7 @@
         multi30k_de_en-bpe_8k-transformer_modern-small
 
 `dvc repro` must have built both. The teacher translates as the stage `decode` does, with the beam of params.yaml; the
-student is exported to CTranslate2, which translates greedily and, in another row, with the same beam. Both translate
+student is exported to CTranslate2, which translates greedily, with a beam of 2, and with the same beam. Both translate
 the same part, that of the student's corpus, and use as many threads. Choose on the part `validation`; a test part is
 read once, for the table of results.
 """
@@ -53,7 +53,7 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         ways = {f"teacher, torch, beam {decoding.beam_size}": by_torch(Translator.built(large), decoding)}
         learned = Translator.built(small)
-        for beam_size in sorted({1, decoding.beam_size}):
+        for beam_size in sorted({1, 2, decoding.beam_size}):
             search = decoding.changed(beam_size=beam_size)
             ways[f"student, {quantization}, beam {beam_size}"] = by_ctranslate2(
                 learned, search, Path(folder), quantization, threads

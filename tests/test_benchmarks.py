@@ -153,7 +153,7 @@ def test_a_student_beside_its_teacher(tmp_path):
     options = ("validation", "--quantization", "float32", "--rounds", "1", "--threads", "1")
     said = run(tmp_path, "student.py", student, teacher, *options)
     rows = re.findall(r"^\| (.+) \| ([\d,]+) \| (\d+\.\d\d) \| (\d+\.\d\d) \|$", said, re.M)
-    assert [row[0] for row in rows] == ["teacher, torch, beam 3", *(f"student, float32, beam {n}" for n in (1, 3))]
+    assert [row[0] for row in rows] == ["teacher, torch, beam 3", *(f"student, float32, beam {n}" for n in (1, 2, 3))]
     assert rows[0][2] == "1.00"
     assert rows[0][3] == rows[2][3]
 
