@@ -155,7 +155,7 @@ def test_a_student_beside_its_teacher(tmp_path):
     rows = re.findall(r"^\| (.+) \| ([\d,]+) \| (\d+\.\d\d) \| (\d+\.\d\d) \|$", said, re.M)
     assert [row[0] for row in rows] == ["teacher, torch, beam 3", *(f"student, float32, beam {n}" for n in (1, 2, 3))]
     assert rows[0][2] == "1.00"
-    assert rows[0][3] == rows[2][3]
+    assert rows[0][3] == rows[3][3]
 
 
 @pytest.mark.parametrize("model", ["transformer_prenorm", "transformer_postnorm"])
