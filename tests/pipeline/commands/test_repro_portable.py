@@ -12,13 +12,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from dvc.dependency.param import ParamsDependency
-from dvc.repo import Repo
 
 from pipeline.commands import portable_list, repro_portable
 from pipeline.commands.portable_list import LIST
 from pipeline.commands.repro_portable import SETTINGS
-from pipeline.system import Build
 from tests.toys import dvc_project
 from tests.toys.dvc_project import SECONDS, Project
 
@@ -277,43 +274,6 @@ def test_torch_mkl_and_onednn_obey():
     assert "ATen AVX2 1\n" in said
     assert re.findall(r"SGEMM.* CNR:(\w+) ", said) == ["COMPATIBLE"]
     assert re.findall(r"cpu,isa:(.*)", said) == ["Intel AVX2"]
-
-
-@pytest.mark.slow
-def test_the_list_was_made_with_the_present_parameters(project_root, monkeypatch):
-    """Else renew it, with `nmt repro-portable --renew`, which takes as long as a build."""
-    monkeypatch.chdir(project_root)
-    portable_list.check_fits(portable_list.conditions(project_root))
-    names = json.loads(LIST.read_text(encoding="utf-8"))["results"]
-    for system in Build.load("build").systems():
-        paths = (system.trained / "curves.csv", system.weights, system.decoded / "test.txt", system.metrics)
-        assert {path.as_posix() for path in paths} <= names.keys()
-
-
-def test_the_sections_are_those_that_dvc_knows(project_root, monkeypatch):
-    monkeypatch.chdir(project_root)
-    read = {
-        (one.def_path, name)
-        for stage in Repo(project_root).index.stages
-        if stage.addressing.partition("@")[0] not in portable_list.UNLISTED
-        for one in stage.deps
-        if isinstance(one, ParamsDependency)
-        for name in one.params
-    }
-    found = portable_list.sections(project_root, Build.load("build"))
-    assert read
-    assert {(file, name) for file, names in found.items() for name in names} == read
-
-
-def test_teachers_and_further_seeds_are_of_the_list(folder):
-    replace("params.yaml", "teachers: {}", "teachers: {toy: {corpus: a, vocabulary: b, model: c, size: d}}")
-    replace("params.yaml", "more_seeds: []", "more_seeds: [2]")
-    assert "distill.teachers.toy" in portable_list.sections(folder, Build.load("build"))["params.yaml"]
-    for name in [*RESULTS, *(path.replace("-tiny", "-tiny-2") for path in RESULTS)]:
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).touch()
-    again = [path.replace("-tiny", "-tiny-2") for path in RESULTS[2:]]
-    assert list(portable_list.checksums(folder)) == [*RESULTS, *again]
 
 
 def test_make_repro_portable_only_calls_nmt(project_root):
