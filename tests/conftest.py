@@ -4,7 +4,7 @@ import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,16 @@ def dvc_leaves_nothing_behind(tmp_path_factory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path_factory.mktemp("site")))
         yield
+
+
+@pytest.fixture
+def set_threads() -> Iterator[Callable[[int], None]]:
+    """Sets how many threads torch has, until the test ends."""
+    import torch  # seconds, which tests without it need not wait for
+
+    before, setter = torch.get_num_threads(), torch.set_num_threads
+    yield setter
+    setter(before)
 
 
 @pytest.fixture(autouse=True)

@@ -53,14 +53,10 @@ def test_pages_that_nothing_uses_go_back(monkeypatch):
 
 
 @pytest.mark.parametrize(("asked", "expected"), [(0, 3), (1, 1), (2, 2)])
-def test_threads(asked, expected):
-    before = torch.get_num_threads()
-    torch.set_num_threads(3)
-    try:
-        device.use_threads(asked)
-        assert torch.get_num_threads() == expected
-    finally:
-        torch.set_num_threads(before)
+def test_threads(set_threads, asked, expected):
+    set_threads(3)
+    device.use_threads(asked)
+    assert torch.get_num_threads() == expected
 
 
 def test_a_c_library_that_cannot_give_pages_back_is_left_alone(monkeypatch):

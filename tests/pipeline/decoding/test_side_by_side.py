@@ -13,11 +13,8 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture
-def threads():
-    before = torch.get_num_threads()
-    torch.set_num_threads(2)
-    yield
-    torch.set_num_threads(before)
+def threads(set_threads):
+    set_threads(2)
 
 
 @pytest.fixture

@@ -23,19 +23,10 @@ def test_kernel_and_twin_agree(with_bias, dtype, tolerance):
         torch.testing.assert_close(found, F.linear(*given), rtol=tolerance, atol=tolerance)
 
 
-@pytest.fixture
-def one_thread():
-    """As a search has for each of its batches."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 @torch.no_grad()
-@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_a_row_is_the_same_in_any_company(dtype):
+def test_a_row_is_the_same_in_any_company(set_threads, dtype):
+    set_threads(1)  # as a search does for each of its batches
     x, weight, bias = torch.randn(700, 256), torch.randn(2000, 256), torch.randn(2000)
     multiply = prepacked_linear(weight, bias, dtype)
     whole = multiply(x)
