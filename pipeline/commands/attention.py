@@ -28,7 +28,7 @@ def attention(
     project.check_here()
     check(out, "attention")
     chosen = project.parse(system)
-    decoding = overridden(project.decoding(chosen), beam, None)
+    decoding = overridden(project.decoding(chosen), beam)
     line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
     translator = project.load(chosen)
     [source] = translator.read([line])

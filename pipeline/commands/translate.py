@@ -103,6 +103,10 @@ def translate(
     length_penalty: Annotated[
         float | None, typer.Option(min=0, help="Instead of decode.length_penalty: more favours longer translations.")
     ] = None,
+    mbr_temperature: Annotated[
+        float | None,
+        typer.Option(min=0, help="Instead of decode.mbr_temperature, such as 0.3; 0: the best score wins."),
+    ] = None,
 ) -> None:
     """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
@@ -112,10 +116,11 @@ def translate(
 
     Several columns are separated by tabs and come in this order: line number from 1 (--n-best, --sample, --diverse),
     score (--scores, or with a line number), translation, pieces of the source, pieces of the translation (--pieces). A
-    score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
+    score is log P in nats, divided by the length penalty; the higher, the better. With --mbr-temperature the
+    translation that is most like the other likely ones comes first. Warnings go to standard error.
     """
     load, settings = chosen(system or [], model or [])
-    decoding = overridden(settings, beam, length_penalty)
+    decoding = overridden(settings, beam, length_penalty, mbr_temperature)
     if n_best is not None and n_best > decoding.beam_size:
         raise DataError(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
@@ -203,15 +208,25 @@ def together(option: str, translators: list[Translator]) -> Translator:
     return Translator.ensemble(translators)
 
 
-def overridden(decoding: Decoding, beam: int | None, length_penalty: float | None) -> Decoding:
-    """The settings, with the values of the command line in place of their own.
+def overridden(
+    decoding: Decoding,
+    beam: int | None,
+    length_penalty: float | None = None,
+    mbr_temperature: float | None = None,
+) -> Decoding:
+    """The settings, with the values of the command line in place of their own; an `mbr_temperature` of 0 is none.
 
-    Raises: DataError if the length penalty is no number.
+    Raises: DataError if the length penalty or the temperature is no number.
     """
-    if length_penalty is not None and not math.isfinite(length_penalty):
-        raise DataError(f"--length-penalty: must be finite, got {length_penalty}; expected 0 or more, such as 0.6")
-    given = {"beam_size": beam, "length_penalty": length_penalty}
-    return decoding.changed(**{key: value for key, value in given.items() if value is not None})
+    for option, value, example in (
+        ("--length-penalty", length_penalty, "0.6"),
+        ("--mbr-temperature", mbr_temperature, "0.3"),
+    ):
+        if value is not None and not math.isfinite(value):
+            raise DataError(f"{option}: must be finite, got {value}; expected 0 or more, such as {example}")
+    given = {"beam_size": beam, "length_penalty": length_penalty, "mbr_temperature": mbr_temperature}
+    values = {key: value for key, value in given.items() if value is not None}
+    return decoding.changed(**values | ({"mbr_temperature": None} if mbr_temperature == 0 else {}))
 
 
 def watched(found: Iterator[list[str]], given: sentences.Lines) -> Iterator[list[str]]:

@@ -9,7 +9,7 @@ from pipeline.params import Section
 
 NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 DIGITS = 6  # to which patience * beam_size is rounded, so that 1.1 * 10 is 11
-Patience = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Decoding(Section):
@@ -21,7 +21,8 @@ class Decoding(Section):
 
     beam_size: Annotated[int, Field(gt=0, le=1000)]  # prefixes under way for each sentence; 1 is greedy search
     length_penalty: NonNegative  # scores are log P / ((5 + pieces) / 6)^length_penalty; 0 compares by log P alone
-    patience: Patience | None  # ends a sentence at patience * beam_size finished translations; null: the exact search
+    patience: Positive | None  # ends a sentence at patience * beam_size finished translations; null: the exact search
+    mbr_temperature: Positive | None  # softens scores to weights for minimum Bayes risk; null: the best score wins
     max_length_factor: NonNegative  # pieces that a translation may have for each piece of its source
     max_length_offset: Annotated[int, Field(ge=0)]  # pieces that it may have besides
     tokens_per_batch: PositiveInt  # sentences * longest source of a batch, EOS included; bounds memory

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from pipeline import ids, progress
-from pipeline.decoding import beam, greedy
+from pipeline.decoding import beam, greedy, minimum_bayes_risk
 from pipeline.decoding.search import Hypothesis, length_penalty
 from pipeline.decoding.settings import Decoding as Decoding
 from pipeline.decoding.side_by_side import search_batches
@@ -55,6 +55,7 @@ def n_best(
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source, the best first; an empty one for an empty source.
 
+    With `mbr_temperature` the best is the one with the highest expected BLEU, and its score need not be the highest.
     There are fewer only if no more are possible, or if `patience` ends the search earlier. With `unknown` UNK may be
     among their pieces. The caller has put the model on `device` and into `eval()`.
     """
@@ -102,7 +103,7 @@ def n_best_batch(
     """
     source = pad(sources, after=(ids.EOS,), multiple=multiple).to(device)
     max_lengths = [decoding.max_length(len(one)) for one in sources]
-    size, alpha = decoding.beam_size, decoding.length_penalty
+    size, alpha, temperature = decoding.beam_size, decoding.length_penalty, decoding.mbr_temperature
     if size == 1:
         greedily = beam.decode(model, source, max_lengths, beam_size=1, alpha=0.0, unknown=unknown)
         return [[penalised(best, limit, alpha)] for [best, *_], limit in zip(greedily, max_lengths, strict=True)]
@@ -112,11 +113,19 @@ def n_best_batch(
         max_lengths,
         beam_size=size,
         alpha=alpha,
-        n_best=number,
+        n_best=number if temperature is None else size,
         max_finished=decoding.max_finished,
         unknown=unknown,
     )
+    if temperature is not None:
+        finished = [by_expected_bleu(hypotheses, temperature) for hypotheses in finished]
     return [hypotheses[:number] for hypotheses in finished]
+
+
+def by_expected_bleu(hypotheses: Sequence[Hypothesis], temperature: float) -> list[Hypothesis]:
+    """The hypotheses of one sentence, the one with the highest expected BLEU first."""
+    texts, scores = [one.ids for one in hypotheses], [one.score for one in hypotheses]
+    return [hypotheses[index] for index in minimum_bayes_risk.ranking(texts, scores, temperature)]
 
 
 def penalised(hypothesis: Hypothesis, max_length: int, alpha: float) -> Hypothesis:
@@ -147,6 +156,9 @@ def translate_batch(
     max_lengths = [decoding.max_length(len(one)) for one in sources]
     if decoding.beam_size == 1:
         return greedy.decode(model, source, max_lengths, unknown=unknown)
+    if decoding.mbr_temperature is not None:
+        found = n_best_batch(model, sources, decoding, device, 1, unknown=unknown)
+        return [best.ids for best, *_ in found]
     finished = beam.decode(
         model,
         source,

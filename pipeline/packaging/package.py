@@ -87,7 +87,9 @@ def read(folder: Path) -> Config:
     number = summaries.read(path, Versioned)["format"]
     if number not in get_args(Format):
         raise DataError(f"{path}: unknown format, got {number}; expected 1, or a newer nmt-pipeline")
-    return Config.model_validate(summaries.read(path, Config))
+    config = Config.model_validate(summaries.read(path, Config))
+    config.decoding.setdefault("mbr_temperature", None)  # folders had no such key at first
+    return config
 
 
 def check(folder: Path) -> None:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import ids
+from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.decoding.settings import Decoding
 from pipeline.files import DataError
 from pipeline.packaging import package
@@ -85,13 +86,21 @@ class CTranslate2Engine(LineEngine):
         return min(self.decoding.max_length(source_length), POSITIONS - 1)
 
     def ranked(self, result: Any, max_length: int) -> list[Found]:
-        """What CTranslate2 found, by our score, the best first; its own is log P over a power of the length."""
+        """What CTranslate2 found, the best first: by our score, or by expected BLEU with `mbr_temperature`.
+
+        Its own score is log P over a power of the length.
+        """
         found = []
         for tokens, score in zip(result.hypotheses, result.scores, strict=True):
             length = min(len(tokens) + 1, max_length)
             log_p = score * length**self.decoding.length_penalty
             found.append(Found([self.target_ids[token] for token in tokens], log_p, length))
-        return sorted(found, key=lambda one: -one.log_p / self.decoding.penalty(one.length))
+        scores = [one.log_p / self.decoding.penalty(one.length) for one in found]
+        if self.decoding.mbr_temperature is None:
+            order = sorted(range(len(found)), key=lambda index: -scores[index])
+        else:
+            order = ranking([one.ids for one in found], scores, self.decoding.mbr_temperature)
+        return [found[index] for index in order]
 
     def attention_of(self, source: Sequence[int], output: Sequence[int]) -> dict[str, Any]:
         """The attention of the same network in torch while it writes what CTranslate2 wrote."""

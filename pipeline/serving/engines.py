@@ -25,7 +25,7 @@ class Answer(NamedTuple):
     """A translation of one line."""
 
     text: str
-    score: float  # log P over the length penalty, in nats; the best of a line has the highest
+    score: float  # log P over the length penalty, in nats; the best has the highest, unless `mbr_temperature` is set
     confidence: float  # mean log P a piece, EOS counted, in nats
 
 

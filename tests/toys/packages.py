@@ -16,6 +16,7 @@ DECODING = {
     "beam_size": 3,
     "length_penalty": 0.6,
     "patience": None,
+    "mbr_temperature": None,
     "max_length_factor": 1.5,
     "max_length_offset": 5,
     "tokens_per_batch": 60,

@@ -41,7 +41,7 @@ models:
   transformer_prenorm: {default: {}, tiny: {}}
   rnn_encdec: {default: {}, tiny: {}, small: {}}
 decode:
-  {beam_size: 3, length_penalty: 0.6, patience: null,
+  {beam_size: 3, length_penalty: 0.6, patience: null, mbr_temperature: null,
    max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 60}
 attend: {sentences: 3, min_words: 2, max_words: 6, max_length_offset: 7, seed: 1}
 """

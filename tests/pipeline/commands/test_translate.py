@@ -386,6 +386,10 @@ def test_settings_of_the_command_line():
     found = overridden(decoding, 7, 0.0)
     assert (found.beam_size, found.length_penalty, found.max_length_offset) == (7, 0.0, 5)
     assert overridden(decoding, None, None) == decoding
+    warm = overridden(decoding, None, mbr_temperature=0.3)
+    assert warm.mbr_temperature == 0.3
+    assert overridden(warm, None, mbr_temperature=None) == warm
+    assert overridden(warm, None, mbr_temperature=0.0) == decoding
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
@@ -393,3 +397,6 @@ def test_a_length_penalty_that_is_no_number_is_named(value):
     with pytest.raises(DataError) as caught:
         overridden(Decoding.model_validate(packages.DECODING), None, value)
     assert str(caught.value) == f"--length-penalty: must be finite, got {value}; expected 0 or more, such as 0.6"
+    with pytest.raises(DataError) as caught:
+        overridden(Decoding.model_validate(packages.DECODING), None, mbr_temperature=value)
+    assert str(caught.value) == f"--mbr-temperature: must be finite, got {value}; expected 0 or more, such as 0.3"

@@ -15,7 +15,13 @@ from tests.toys import networks
 
 CPU = torch.device("cpu")
 DECODING = Decoding(
-    beam_size=4, length_penalty=0.0, patience=None, max_length_factor=0.0, max_length_offset=5, tokens_per_batch=60
+    beam_size=4,
+    length_penalty=0.0,
+    patience=None,
+    mbr_temperature=None,
+    max_length_factor=0.0,
+    max_length_offset=5,
+    tokens_per_batch=60,
 )
 
 

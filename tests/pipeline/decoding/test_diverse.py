@@ -11,7 +11,13 @@ from pipeline.decoding.translate import Decoding
 from tests.toys import networks
 
 DECODING = Decoding(
-    beam_size=3, length_penalty=0.6, patience=None, max_length_factor=1.0, max_length_offset=4, tokens_per_batch=60
+    beam_size=3,
+    length_penalty=0.6,
+    patience=None,
+    mbr_temperature=None,
+    max_length_factor=1.0,
+    max_length_offset=4,
+    tokens_per_batch=60,
 )
 TABLE = {(): {4: 0.5, 5: 0.3, ids.EOS: 0.2}, (4,): {6: 0.6, 7: 0.4}, (5,): {6: 1.0}}
 

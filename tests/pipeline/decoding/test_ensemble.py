@@ -14,7 +14,13 @@ from tests.toys import networks
 
 LIMITS = [6, 5, 4]
 DECODING = Decoding(
-    beam_size=3, length_penalty=0.6, patience=None, max_length_factor=1.0, max_length_offset=4, tokens_per_batch=60
+    beam_size=3,
+    length_penalty=0.6,
+    patience=None,
+    mbr_temperature=None,
+    max_length_factor=1.0,
+    max_length_offset=4,
+    tokens_per_batch=60,
 )
 
 

@@ -10,7 +10,13 @@ from tests.toys import networks
 
 CPU = torch.device("cpu")
 DECODING = Decoding(
-    beam_size=3, length_penalty=0.8, patience=None, max_length_factor=1.5, max_length_offset=3, tokens_per_batch=60
+    beam_size=3,
+    length_penalty=0.8,
+    patience=None,
+    mbr_temperature=None,
+    max_length_factor=1.5,
+    max_length_offset=3,
+    tokens_per_batch=60,
 )
 
 

@@ -6,7 +6,14 @@ import torch
 from pipeline.decoding.search import length_penalty
 from pipeline.decoding.settings import Decoding
 
-SETTINGS = {"beam_size": 5, "length_penalty": 0.6, "patience": None, "max_length_factor": 1.5, "max_length_offset": 4}
+SETTINGS = {
+    "beam_size": 5,
+    "length_penalty": 0.6,
+    "patience": None,
+    "mbr_temperature": None,
+    "max_length_factor": 1.5,
+    "max_length_offset": 4,
+}
 
 
 def test_penalty_is_the_searchs():

@@ -7,6 +7,7 @@ import torch
 
 from pipeline import ids
 from pipeline.decoding import beam, greedy
+from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.decoding.translate import Decoding, batches, n_best, translate
 from pipeline.params import ParamsError
 
@@ -15,6 +16,7 @@ SECTION = {
     "beam_size": 3,
     "length_penalty": 0.6,
     "patience": None,
+    "mbr_temperature": None,
     "max_length_factor": 1.5,
     "max_length_offset": 3,
     "tokens_per_batch": 20,
@@ -125,10 +127,27 @@ def test_patience_reaches_the_search(drawn):
     assert translate(drawn(8, spread=2.0), sources, decoding(patience=0.1), CPU) == best
 
 
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_with_a_temperature_the_best_has_the_highest_expected_bleu(drawn, number):
+    model, plain, warm = drawn(8, spread=2.0), decoding(), decoding(mbr_temperature=2.0)
+    found, every = n_best(model, SOURCES, warm, CPU, number), n_best(model, SOURCES, plain, CPU, 3)
+    for hypotheses, candidates in zip(found, every, strict=True):
+        order = ranking([one.ids for one in candidates], [one.score for one in candidates], 2.0)
+        assert hypotheses == [candidates[index] for index in order][:number]
+    assert [one.ids for one, *_ in found] == translate(model, SOURCES, warm, CPU)
+    assert found != [hypotheses[:number] for hypotheses in every]
+
+
+def test_greedy_search_has_nothing_to_choose_from(drawn):
+    greedy, warm = decoding(beam_size=1), decoding(beam_size=1, mbr_temperature=2.0)
+    assert n_best(drawn(9), SOURCES, warm, CPU, 1) == n_best(drawn(9), SOURCES, greedy, CPU, 1)
+    assert translate(drawn(9), SOURCES, warm, CPU) == translate(drawn(9), SOURCES, greedy, CPU)
+
+
 def test_faults_of_the_section_are_named(tmp_path: Path):
     path = tmp_path / "params.yaml"
     path.write_text(
-        "decode: {beam_size: 0, length_penalty: -1.0, patience: 0, max_length_factor: .inf, "
+        "decode: {beam_size: 0, length_penalty: -1.0, patience: 0, mbr_temperature: 0, max_length_factor: .inf, "
         "max_length_ofset: 3, tokens_per_batch: 1.5}"
     )
     with pytest.raises(ParamsError) as caught:
@@ -138,6 +157,7 @@ def test_faults_of_the_section_are_named(tmp_path: Path):
         "beam_size: should be greater than 0, got 0",
         "length_penalty: should be greater than or equal to 0, got -1.0",
         "patience: should be greater than 0, got 0",
+        "mbr_temperature: should be greater than 0, got 0",
         "max_length_factor: should be a finite number, got inf",
         "max_length_offset: is missing",
         "tokens_per_batch: should be a valid integer, got 1.5",

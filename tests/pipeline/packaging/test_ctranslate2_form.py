@@ -32,6 +32,7 @@ DECODING = Decoding(
     beam_size=3,
     length_penalty=1.0,
     patience=None,
+    mbr_temperature=None,
     max_length_factor=1.0,
     max_length_offset=4,
     tokens_per_batch=40,

@@ -105,6 +105,13 @@ def changed(folder, **values):
     package.seal(folder)
 
 
+def test_a_folder_from_before_a_key_of_the_search_takes_the_best_score(folder):
+    decoding = files.read_json(folder / package.CONFIG)["decoding"]
+    del decoding["mbr_temperature"]
+    changed(folder, decoding=decoding)
+    assert package.read(folder).decoding["mbr_temperature"] is None
+
+
 def test_a_later_format_is_told_from_a_broken_one(folder):
     changed(folder, format=2, arch=None)
     assert refusal(folder) == f"{folder}/config.json: unknown format, got 2; expected 1, or a newer nmt-pipeline"

@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.files import DataError
 from pipeline.serving import engines
 
@@ -22,6 +23,22 @@ def test_its_numbers_are_those_of_torch_for_the_same_translation(folders):
                 assert one.length == log_p[tuple(one.ids)].length
                 assert one.log_p == pytest.approx(log_p[tuple(one.ids)].log_p, abs=1e-3)
     assert compared >= 4
+
+
+def test_with_a_temperature_it_ranks_by_expected_bleu(folders):
+    engine = engines.load(folders["transformer_prenorm"], "ctranslate2", 1)
+    [source] = engine.vocabulary.encode_source(["le chat noir"])
+    [plain] = engine.search([source], 3)
+    scores = [one.log_p / engine.decoding.penalty(one.length) for one in plain]
+    changed = []
+    for temperature in (1e-3, 0.3, 100.0):
+        engine.decoding = engine.decoding.changed(mbr_temperature=temperature)
+        order = ranking([one.ids for one in plain], scores, temperature)
+        [found] = engine.search([source], 3)
+        assert [one.ids for one in found] == [plain[index].ids for index in order]
+        assert [one.ids for one in engine.search([source], 1)[0]] == [found[0].ids]
+        changed.append(order)
+    assert changed[0] == [0, 1, 2] != changed[2]
 
 
 def test_recurrent_models_are_refused(folders):
