@@ -15,6 +15,7 @@ from pipeline.corpora.sources import Download, Text
 from pipeline.decoding.attending import Attending
 from pipeline.decoding.translate import Decoding
 from pipeline.encoding.budget import Training
+from pipeline.ensembles import Ensembles, Pair
 from pipeline.evaluation.pages import Report
 from pipeline.evaluation.scores import Scoring
 from pipeline.models import interface
@@ -53,6 +54,7 @@ class Params(Section):
     vocabularies: dict[Name, Annotated[Subwords | Words, Field(discriminator="kind")]]
     average: dict[Name, Averaging]
     decode: Decoding
+    ensembles: Ensembles
     score: Scoring
     attend: Attending
     report: Report
@@ -83,7 +85,7 @@ def check() -> None:
     project = Project(params, corpora)
     kinds: tuple[Faults, ...] = (
         *(shape_faults, merged_faults, choice_faults, seed_faults, teacher_faults),
-        *(share_faults, local_faults, average_faults),
+        *(ensemble_faults, share_faults, local_faults, average_faults),
     )
     found += [line for faults in kinds for line in faults(project)]
     if found:
@@ -245,6 +247,24 @@ def teacher_faults(project: Project) -> Iterator[str]:
             line.append(teachers[line[-1]].corpus)
         if taught in line[1:]:
             yield f"{where}: its teacher is trained on {taught!r} in the end; expected a teacher from another corpus"
+
+
+def ensemble_faults(project: Project) -> Iterator[str]:
+    """Ensembles of systems that `build` does not choose, of one alone, or whose files others would overwrite."""
+    build, node = chosen(project), mapping(project.params, "ensembles", "pairs")
+    systems = [system.id for system in build.all_systems()] if build else []
+    for name, about in node.items() if build else ():
+        where = f"{PATH}: ensembles.pairs.{name}"
+        if name in project.corpora:
+            yield f"{where}: must not have the name of a corpus, got {name!r}; expected another name"
+        if any(Pair.faults(about, "")):
+            continue  # `shape_faults` names them
+        pair = Pair.model_validate(about)
+        for key, system in zip(("first", "second"), pair.systems, strict=True):
+            if system.id not in systems:
+                yield f"{where}.{key}: not a system of `build`, got {system.id!r}{nearest(system.id, systems)}"
+        if pair.first == pair.second:
+            yield f"{where}: must be two systems, got {pair.first!r} twice"
 
 
 def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any]) -> Iterator[str]:

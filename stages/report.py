@@ -8,16 +8,17 @@ import rich
 
 from pipeline import cli, files, summaries
 from pipeline.corpora import parts
+from pipeline.ensembles import Ensembles, Pair, metrics_file
 from pipeline.evaluation import analysis, attended, pages, plots, significance, tables
 from pipeline.evaluation.pages import Report
-from pipeline.evaluation.results import CorpusResults, SystemResults, built, read_rows
+from pipeline.evaluation.results import CorpusResults, EnsembleResults, SystemResults, built, read_rows
 from pipeline.evaluation.scores import Scoring
 from pipeline.evaluation.words import tokenizer
 from pipeline.params import Reader
 from pipeline.system import Build, System, encoded_folder, split_folder
 from pipeline.tracking import runs
 
-READS = ("build", "report", "score")
+READS = ("build", "ensembles", "report", "score")
 # Columns of numbers in the tables that the report reads.
 CURVES = ("update", "train_loss", "validation_loss")
 TRAIN_LOSS = ("update", "train_loss")
@@ -28,8 +29,9 @@ def main() -> None:
     """Write the page of the chosen systems, and print their scores."""
     read = Reader(READS)
     build, report, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
+    pairs = read(Ensembles, "ensembles").pairs
     corpora = [
-        compared(analysed(read_corpus(name, build, scoring), report, scoring), scoring) for name in build.corpora
+        compared(analysed(read_corpus(name, build, pairs, scoring), report, scoring), scoring) for name in build.corpora
     ]
     out = Path("report")
     with files.new_folder(out) as folder:
@@ -79,7 +81,7 @@ def analysed(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusR
     return replace(corpus, words=words, analyses=analyses)
 
 
-def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
+def read_corpus(name: str, build: Build, pairs: Mapping[str, Pair], scoring: Scoring) -> CorpusResults:
     """A corpus, its systems and all that the page shows of them.
 
     Raises: DataError if a file is missing, with the command that builds it.
@@ -100,10 +102,21 @@ def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
         comparisons={},
         words={},
         analyses={},
+        ensembles=[read_ensemble(one, pair, scored) for one, pair in pairs.items() if pair.corpus == name],
     )
     for system in corpus.systems:
         check_parallel(system, corpus)
     return corpus
+
+
+def read_ensemble(name: str, pair: Pair, tests: Mapping[str, Sequence[str]]) -> EnsembleResults:
+    """Two systems that translated together, with their scores of each test part, by these metrics.
+
+    Raises: DataError if a file is missing, with the command that builds it.
+    """
+    keys = [f"{part}.{metric}" for part, metrics in tests.items() for metric in metrics]
+    scores = summaries.read(built(metrics_file(name), f"ensemble@{name}"), summaries.Scores, *keys)
+    return EnsembleResults(name, [system.id for system in pair.systems], {part: scores[part] for part in tests})
 
 
 def read_counts(corpus: str, vocabulary: str) -> dict[str, dict[str, int]]:

@@ -141,7 +141,10 @@ def test_params_say_nothing_twice(project):
 
 def test_each_section_has_a_value_tried(project):
     sections = set(YAML(typ="safe").load(project / "params.yaml"))
-    assert {name.partition(".")[0] for name in EACH} == sections - {"distill"}  # it has only keys of its user's own
+    assert {name.partition(".")[0] for name in EACH} == sections - {
+        "distill",
+        "ensembles",
+    }  # these have only keys of their user's own
     tried = {name.partition(":")[2].lstrip("+").partition(".")[0] for name in (*OF_A_CORPUS, *NEW_IN_A_CORPUS)}
     for path in (project / "corpora").glob("*.yaml"):
         assert tried == set(YAML(typ="safe").load(path))
@@ -160,6 +163,12 @@ def test_an_experiment_may_give_a_corpus_a_teacher(project):
     gone, come = overridden(project, "+distill.teachers.novel={corpus: a, vocabulary: b, model: c, size: d}")
     assert gone == "-distill: {teachers: {}}"
     assert come == "+distill: {teachers: {novel: {corpus: a, vocabulary: b, model: c, size: d}}}"
+
+
+def test_an_experiment_may_have_two_systems_translate_together(project):
+    gone, come = overridden(project, "+ensembles.pairs.two={corpus: a, vocabulary: b, first: c-d, second: c-d-2}")
+    assert gone == "-ensembles: {pairs: {}}"
+    assert come == "+ensembles: {pairs: {two: {corpus: a, vocabulary: b, first: c-d, second: c-d-2}}}"
 
 
 @pytest.mark.parametrize("override", NEW_IN_A_CORPUS)

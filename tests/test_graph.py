@@ -88,8 +88,10 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         *("cli", "params", "files", "ids", "terminal"),
     },
     "evaluation": {"params", "files", "seeding", "system", "progress", "summaries", "terminal"},
+    "ensembles": {"params", "system"},
     "catalogue": {
         "averaging",
+        "ensembles",
         "params",
         "system",
         "corpora",
@@ -179,6 +181,16 @@ def with_seeds(params: dict) -> None:
     params["build"]["more_seeds"] = [2, 3]
 
 
+def with_ensemble(params: dict) -> None:
+    """Have two systems translate together; in a fresh project none do."""
+    params["build"]["more_seeds"] = [2]
+    first = f"{params['build']['models'][0]}-{params['build']['sizes'][0]}"
+    vocabulary = params["build"]["vocabularies"][0]
+    pair = {"corpus": TEACHER, "vocabulary": vocabulary, "first": first, "second": f"{first}-2"}
+    params["build"]["corpora"] = [TEACHER]
+    params["ensembles"]["pairs"] = {"two": pair}
+
+
 def edited(edit: Callable[[dict], None]) -> dict[str, dict[str, object]]:
     """`instances` of a project whose params.yaml is edited."""
     yaml = YAML()
@@ -195,14 +207,21 @@ def edited(edit: Callable[[dict], None]) -> dict[str, dict[str, object]]:
 WRITTEN = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
 TEACHER, TAUGHT = "multi30k_de_en", "multi30k_en_de"
 TAUGHT_STAGES = edited(with_teacher)
+ENSEMBLE_STAGES = edited(with_ensemble)
 SEED_STAGES = {name: items for name, items in edited(with_seeds).items() if name.endswith(SEED)}
-STAGES = {**instances(ROOT), "distill": TAUGHT_STAGES["distill"], **SEED_STAGES}
+PER_KEY = {"distill": TAUGHT_STAGES["distill"], "ensemble": ENSEMBLE_STAGES["ensemble"]}
+STAGES = {**instances(ROOT), **PER_KEY, **SEED_STAGES}
 AXES = {stage: list(about.get("matrix", ())) for stage, about in WRITTEN.items()}
 MODELS = {p for p in ROOT.glob("pipeline/models/*.py") if p.stem not in ("__init__", "interface")}  # chosen or not
 
 
 def axes(stage: str, item: str) -> dict[str, str]:
-    """The value of each axis in the instance `item` of a stage; of `distill`, the taught corpus and the teacher's."""
+    """The value of each axis in the instance `item` of a stage; of `distill`, the taught corpus and the teacher's.
+
+    Of `ensemble`, its name and the corpus of its systems, whose models differ.
+    """
+    if stage == "ensemble":
+        return {"name": item, "corpus": TEACHER}
     if stage == "distill":
         [teacher] = [dep.def_path for dep in STAGES[stage][item].deps if str(dep.def_path).endswith("/average")]
         return {**System.parse(teacher.split("/")[1])._asdict(), "corpus": item}
@@ -246,6 +265,19 @@ def test_a_teacher_is_built_before_the_corpus_that_it_teaches_is_encoded():
         assert waits == item.startswith(f"{TAUGHT}-")
 
 
+def test_an_ensemble_waits_for_both_its_systems():
+    """It reads the averages of two trainings, which are in the same graph, and what it writes the report reads."""
+    stage = ENSEMBLE_STAGES["ensemble"]["two"]
+    waits = {dep.def_path for dep in stage.deps if str(dep.def_path).endswith("/average")}
+    written = (
+        out for name in ("average", "average_seed") for one in ENSEMBLE_STAGES[name].values() for out in one.outs
+    )
+    assert len(waits) == 2
+    assert waits <= {out.def_path for out in written}
+    read = [str(dep.def_path) for dep in ENSEMBLE_STAGES["report"][""].deps]
+    assert all(any(str(out.def_path).startswith(f"{dep}/") for dep in read) for out in stage.outs)
+
+
 def test_style_sheets_and_scripts_are_deps_of_the_report():
     """They stand beside the module that reads them, and no import names them."""
     assets = {name(path) for pattern in ("*.css", "*.js") for path in ROOT.glob(f"pipeline/evaluation/{pattern}")}
@@ -254,8 +286,11 @@ def test_style_sheets_and_scripts_are_deps_of_the_report():
 
 
 def by_room(paths: set[str], stage: str) -> set[str]:
-    """The same with one folder in place of all the files of a room; `check` has it in place of any of them."""
-    for room in {*ROOMS, "pipeline/models"} if stage == "check" else ROOMS:
+    """The same with one folder in place of all the files of a room; `check` has it in place of any of them.
+
+    An ensemble has systems of any models.
+    """
+    for room in {*ROOMS, "pipeline/models"} if stage in ("check", "ensemble") else ROOMS:
         inside = {name(path) for path in modules(room)}
         if paths & inside and (inside <= paths or stage == "check"):
             paths = paths - inside | {room}

@@ -5,6 +5,7 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from pipeline.commands import project
+from pipeline.ensembles import Ensembles
 from pipeline.params import read_yaml
 from pipeline.system import AXES, SEED, Build, Distillation
 
@@ -42,11 +43,13 @@ def lines(found: list[Kind]) -> Iterator[str]:
 
 def kinds(build: Build) -> list[Kind]:
     """The kinds of stages, in an order in which they can run; but what builds a teacher runs before `distill`."""
-    teachers = Distillation.load("distill").teachers
+    many = {"distill": Distillation.load("distill").teachers, "ensemble": Ensembles.load("ensembles").pairs}
+    each_of = {"distill": "a taught corpus", "ensemble": "an ensemble"}
     written: dict[str, dict[str, Any]] = {}
     for name, stage in read_yaml(PATH)["stages"].items():
         if "foreach" in stage:
-            written |= {name: per_taught_corpus(stage["do"])} if teachers else {}
+            rewritten = per_taught_corpus if name == "distill" else per_ensemble
+            written |= {name: rewritten(stage["do"])} if many[name] else {}
         elif "seed" in stage.get("matrix", ()):
             written |= {name: per_further_seed(stage)} if build.more_seeds else {}
         else:
@@ -59,8 +62,8 @@ def kinds(build: Build) -> list[Kind]:
             count *= len(getattr(build, sections[axis]))
         each = f"a {axes[-1]}" if axes else ""
         each = {len(AXES): "a system", len(AXES) + 1: "a further seed"}.get(len(axes), each)
-        if stage.get("teachers"):
-            count, each = len(teachers), "a taught corpus"
+        if name in many:
+            count, each = len(many[name]), each_of[name]
         after = tuple(other for other in written if other != name and feeds(written[other], stage))
         found.append(Kind(name, count, each, after))
     return found
@@ -73,7 +76,16 @@ def per_taught_corpus(stage: dict[str, Any]) -> dict[str, Any]:
     def as_in_matrix(path: str) -> str:
         return path.replace("${key}", "${item.corpus}").replace(teacher, "${key}")
 
-    return {"teachers": True, **{kind: [as_in_matrix(path) for path in stage[kind]] for kind in ("deps", "outs")}}
+    return {kind: [as_in_matrix(path) for path in stage[kind]] for kind in ("deps", "outs")}
+
+
+def per_ensemble(stage: dict[str, Any]) -> dict[str, Any]:
+    """The stage of each ensemble, its paths written as in the stages of a matrix: it may read any seed of a system."""
+    deps, members = [], [f"${{item.corpus}}-${{item.vocabulary}}-${{item.{member}}}" for member in ("first", "second")]
+    for path in stage["deps"]:
+        found = [path.replace(member, "${key}") for member in members if member in path]
+        deps += [*found, *(one.replace("${key}", "${key}-${item.seed}") for one in found)] or [path]
+    return {"deps": deps, "outs": [str(path).replace("${key}", "${name}") for path in outs(stage)]}
 
 
 def per_further_seed(stage: dict[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from pipeline import files
 from pipeline.commands import project
 from pipeline.commands.naming import shortest
 from pipeline.corpora import parts
+from pipeline.ensembles import metrics_file
 from pipeline.files import DataError
 from pipeline.system import AXES, SEED, Build, System
 from pipeline.terminal import printable
@@ -86,7 +87,17 @@ def decoded(item: str) -> str:
 
 def scored(item: str) -> str:
     """The scores of the first test part."""
-    scores = first_part(files.read_json(System.parse(item).metrics))
+    return scores_in(System.parse(item).metrics)
+
+
+def scored_together(name: str) -> str:
+    """The same of an ensemble."""
+    return scores_in(metrics_file(name))
+
+
+def scores_in(path: Path) -> str:
+    """The scores of the first test part in a file of `metrics/`."""
+    scores = first_part(files.read_json(path))
     return ", ".join(f"{title} {scores[metric]:.1f}" for metric, title in METRICS.items() if metric in scores)
 
 
@@ -105,6 +116,7 @@ BROUGHT: dict[str, Callable[[str], str]] = {
     "average": averaged,
     "decode": decoded,
     "score": scored,
+    "ensemble": scored_together,
     "report": reported,
 }
 

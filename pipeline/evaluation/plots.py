@@ -55,7 +55,7 @@ def scores_by_length(corpus: CorpusResults) -> Rows:
 def metrics(corpora: list[CorpusResults]) -> dict[str, dict[str, float]]:
     """Validation loss, and the first score on the first test part, of each system by its short name.
 
-    With several seeds, also the mean and the standard deviation of that score.
+    With several seeds, also the mean and the standard deviation of that score. An ensemble has that score alone.
     The name leaves out the corpus and the vocabulary if all systems have the same.
     """
     systems = [system for corpus in corpora for system in corpus.systems]
@@ -69,4 +69,7 @@ def metrics(corpora: list[CorpusResults]) -> dict[str, dict[str, float]]:
         if system.more_scores:
             mean, deviation = spread(system.of_seeds(next(iter(system.scores)), metric))
             found[name] |= {f"{metric}_mean": round(mean, DIGITS), f"{metric}_deviation": round(deviation, DIGITS)}
+    for ensemble in (one for corpus in corpora for one in corpus.ensembles):
+        metric, score = next(iter(next(iter(ensemble.scores.values())).items()))
+        found[ensemble.name] = {metric: score}
     return found

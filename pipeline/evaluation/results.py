@@ -61,6 +61,15 @@ class SystemResults:
 
 
 @dataclass(frozen=True)
+class EnsembleResults:
+    """Two systems that translated together."""
+
+    name: str
+    members: list[str]  # ids of the systems
+    scores: dict[str, dict[str, float]]  # test part -> metric -> score
+
+
+@dataclass(frozen=True)
 class CorpusResults:
     """One corpus: its counts, the texts of its test parts, and the systems that learnt from it."""
 
@@ -73,6 +82,7 @@ class CorpusResults:
     comparisons: dict[str, Comparison]  # test part -> every system against the best; none if BLEU was not measured
     words: dict[str, list[list[str]]]  # test part -> the words of each reference
     analyses: dict[str, dict[str, Analysis]]  # test part -> name of a system -> what was found in its translations
+    ensembles: list[EnsembleResults] = field(default_factory=list)
 
     @property
     def test_parts(self) -> list[str]:

@@ -58,12 +58,19 @@ def corpus_details(hypotheses: Lines, references: Lines, scoring: Scoring) -> di
 def interval(hypotheses: Lines, references: Lines, metric: Metric, scoring: Scoring) -> list[float] | None:
     """The ends of the 95 % interval of a score over resamples of the sentences; None for 0, and for one sentence.
 
+    None also if chrF is 0 for some resamples only: sacreBLEU 2.6 then fails on zeros that are no numpy numbers.
+
     Source: Koehn 2004; sacrebleu's option `--confidence`.
     """
-    with seeded(scoring.seed):
-        found = judge(metric, scoring.tokenize).corpus_score(
-            hypotheses, [references], n_bootstrap=scoring.bootstrap_samples
-        )
+    try:
+        with seeded(scoring.seed):
+            found = judge(metric, scoring.tokenize).corpus_score(
+                hypotheses, [references], n_bootstrap=scoring.bootstrap_samples
+            )
+    except TypeError:
+        if metric != "chrf":
+            raise
+        return None
     told = json.loads(found.format(width=DIGITS, signature=":", is_json=True))  # the only public way to the interval
     if "confidence_mean" not in told:
         return None

@@ -19,7 +19,7 @@ ENDING = ("system", "stopped by", "updates", "best update", "validation loss", "
 
 
 def scores(corpus: CorpusResults) -> Iterator[Block]:
-    """A table for each test part; with several seeds, one of all their scores before it."""
+    """A table for each test part; with several seeds, one of all their scores before it; then the ensembles."""
     if corpus.num_seeds > 1:
         yield html_pages.abreast(
             f"{tables.spread_of(corpus)}, test part `{part}`:\n\n{tables.of_seeds(corpus, part)}"
@@ -31,6 +31,11 @@ def scores(corpus: CorpusResults) -> Iterator[Block]:
         for part in corpus.test_parts
     )
     yield f"Names are short for `{corpus.pattern}`.\n"
+    if corpus.ensembles:
+        yield html_pages.abreast(
+            f"Two systems together, test part `{part}`:\n\n{tables.ensembles(corpus, part)}"
+            for part in corpus.test_parts
+        )
 
 
 def signatures(corpora: list[CorpusResults]) -> str:

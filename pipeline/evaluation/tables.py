@@ -68,6 +68,18 @@ def of_seeds(corpus: CorpusResults, part: str) -> str:
     return markdown(["system", *titles, "no clear difference to"], rows, numbers=1 + len(titles))
 
 
+def ensembles(corpus: CorpusResults, part: str) -> str:
+    """The Markdown table of every ensemble's scores on one test part, the best first."""
+    measured = metrics(corpus.systems)
+    ranked = sorted(corpus.ensembles, key=lambda one: one.scores[part][measured[0]], reverse=measured[0] != "ter")
+    rows = [
+        [f"`{one.name}`", " and ".join(f"`{member}`" for member in one.members)]
+        + [score(one.scores[part].get(metric)) for metric in measured]
+        for one in ranked
+    ]
+    return markdown(["ensemble", "systems", *(TITLES[name] for name in measured)], rows, numbers=len(measured))
+
+
 def terminal(corpus: CorpusResults) -> list[Table]:
     """Every system's scores on each test part, the best first; those without unknown words in a table of their own."""
     boards = [board(corpus, f"Scores on {corpus.name}", columns(corpus), cells)]

@@ -48,6 +48,12 @@ PRENORM = "models.transformer_prenorm.tiny"
 PHRASEBOOK = "corpora/phrasebook_fr_en.yaml:"
 TRAINING = "training.phrasebook_fr_en"
 TEACHER = {"corpus": "multi30k_de_en", "vocabulary": "bpe_2k", "model": "rnnsearch", "size": "tiny"}
+PAIR = {
+    "corpus": "phrasebook_fr_en",
+    "vocabulary": "bpe_2k",
+    "first": "rnnsearch-tiny",
+    "second": "gru_attention-tiny",
+}
 WORD = {"kind": "word", "words": 30000, "sentences": 1000, "seed": 1}
 
 
@@ -69,8 +75,8 @@ def test_models_are_all_that_there_are():
         (
             "zzz",
             1,
-            "zzz: unknown key; expected one of attend, average, build, clean, decode, distill, models, report, score, "
-            "split, training, vocabularies",
+            "zzz: unknown key; expected one of attend, average, build, clean, decode, distill, ensembles, models, "
+            "report, score, split, training, vocabularies",
         ),
         (f"{PHRASEBOOK}cleen", {}, f"{PHRASEBOOK}cleen: unknown key; nearest is 'clean'"),
         (f"{PHRASEBOOK}training", {}, f"{PHRASEBOOK}training: unknown key; it belongs in params.yaml"),
@@ -174,6 +180,29 @@ def test_models_are_all_that_there_are():
             "expected a teacher from another corpus",
         ),
         ("distill.teachers", {"phrasebook_fr_en": {}}, "distill.teachers.phrasebook_fr_en.corpus: is missing"),
+        ("ensembles.pairs", {"two": {}}, "ensembles.pairs.two.corpus: is missing"),
+        (
+            "ensembles.pairs",
+            {"two": PAIR | {"second": "rnnsearch-tiny-2"}},
+            "ensembles.pairs.two.second: not a system of `build`, got 'phrasebook_fr_en-bpe_2k-rnnsearch-tiny-2'; "
+            "nearest is 'phrasebook_fr_en-bpe_2k-rnnsearch-tiny'",
+        ),
+        (
+            "ensembles.pairs",
+            {"two": PAIR | {"second": PAIR["first"]}},
+            "ensembles.pairs.two: must be two systems, got 'rnnsearch-tiny' twice",
+        ),
+        (
+            "ensembles.pairs",
+            {"two": PAIR | {"first": "rnnsearch"}},
+            "ensembles.pairs.two.first: must be <model>-<size>[-<seed>], got 'rnnsearch'",
+        ),
+        (
+            "ensembles.pairs",
+            {"multi30k_de_en": PAIR},
+            "ensembles.pairs.multi30k_de_en: must not have the name of a corpus, got 'multi30k_de_en'; "
+            "expected another name",
+        ),
         (
             "training.default",
             None,

@@ -24,6 +24,8 @@ build:
   models: [small_model, large_model]
   sizes: [tiny]
   more_seeds: []
+ensembles:
+  pairs: {two: {corpus: toy_fr_en, vocabulary: bpe_2k, first: small_model-tiny, second: large_model-tiny}}
 report: {samples: 2, compared: 3, extremes: 1, ngrams: 2, frequency_buckets: [0, 9], seed: 1}
 score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [10], bootstrap_samples: 20, seed: 1}
 """
@@ -42,6 +44,7 @@ REQUIRED = {
     f"metrics/{SYSTEMS[1]}.json": f"score@{SYSTEMS[1]}",
     f"data/score/{SYSTEMS[1]}/by_length.csv": f"score@{SYSTEMS[1]}",
     f"data/score/{SYSTEMS[1]}/scores.json": f"score@{SYSTEMS[1]}",
+    "metrics/two.json": "ensemble@two",
     f"data/attend/{SYSTEMS[0]}/compositional.json": f"attend@{SYSTEMS[0]}",
 }
 
@@ -107,6 +110,7 @@ def write_project(root):
     for system, bleu in zip(SYSTEMS, (71.25, 83.5), strict=True):
         write_system(root, system, bleu)
     write_system(root, "toy_fr_en-bpe_2k-old_model-tiny", 99.0)  # of an earlier choice
+    write(root / "metrics/two.json", {part: {"bleu": 84.25, "chrf": 81.0} for part in ("test", "compositional")})
     return root
 
 
@@ -148,6 +152,15 @@ def test_the_page_shows_the_systems_chosen_and_no_other(reported):
     assert sorted(path.name for path in (project / "report/attention").iterdir()) == sorted(SYSTEMS)
 
 
+def test_an_ensemble_is_below_the_systems(reported):
+    page = (reported[0] / "report/index.md").read_text(encoding="utf-8")
+    row = f"| `two` | `{SYSTEMS[0]}` and `{SYSTEMS[1]}` | 84.25 | 81.00 |"
+    assert page.count(row) == 2
+    assert page.index("Two systems together, test part `test`") > page.index("Test part `compositional`")
+    metrics = json.loads((reported[0] / "report/metrics.json").read_text(encoding="utf-8"))
+    assert metrics["two"] == {"bleu": 84.25}
+
+
 def test_every_system_is_in_every_chart_that_dvc_draws(reported):
     """And every chart that dvc.yaml names is there, by templates that are there."""
     assert len(PLOTS) == 3
@@ -174,7 +187,7 @@ def test_words_are_counted_in_the_training_part(project, monkeypatch):
     """Its target side: the sources have none of the words of the references."""
     monkeypatch.chdir(project)
     scoring, report = Scoring.load("score"), Report.load("report")
-    corpus = analysed(read_corpus("toy_fr_en", Build.load("build"), scoring), report, scoring)
+    corpus = analysed(read_corpus("toy_fr_en", Build.load("build"), {}, scoring), report, scoring)
     assert corpus.words["test"][3] == ["test", "target", "3"]
     [never, rarely, often] = corpus.analyses["test"][corpus.systems[0].name].frequencies
     assert (never.name, never.expected) == ("0", 4)  # test
@@ -185,7 +198,7 @@ def test_words_are_counted_in_the_training_part(project, monkeypatch):
 def test_without_bleu_nothing_is_compared(project, monkeypatch):
     monkeypatch.chdir(project)
     scoring = Scoring.load("score")
-    corpus = read_corpus("toy_fr_en", Build.load("build"), scoring)
+    corpus = read_corpus("toy_fr_en", Build.load("build"), {}, scoring)
     assert compared(corpus, scoring.model_copy(update={"metrics": ["chrf"]})) == corpus
     assert set(compared(corpus, scoring).comparisons) == {"test", "compositional"}
 

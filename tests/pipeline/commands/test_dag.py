@@ -32,11 +32,19 @@ def test_kinds_counts_and_order_are_those_of_dvc(project_root):
 
 
 @pytest.mark.usefixtures("dvc_leaves_nothing_behind")
-def test_further_seeds_are_kinds_of_their_own(project_root, tmp_path, monkeypatch, run):
-    """Again against DVC; and the report's line has their names in one word."""
+def test_further_seeds_and_ensembles_are_kinds_of_their_own(project_root, tmp_path, monkeypatch, run):
+    """Again against DVC; and the report's line has the names of further seeds in one word."""
     monkeypatch.chdir(tmp_path)
     params = YAML(typ="safe").load(project_root / "params.yaml")
     params["build"]["more_seeds"] = [2, 3]
+    params["ensembles"]["pairs"] = {
+        "two": {
+            "corpus": "phrasebook_fr_en",
+            "vocabulary": "bpe_2k",
+            "first": "rnnsearch-tiny",
+            "second": "rnnsearch-tiny-3",
+        }
+    }
     YAML(typ="safe").dump(params, tmp_path / "params.yaml")
     shutil.copy(project_root / "dvc.yaml", tmp_path)
     shutil.copytree(project_root / "corpora", tmp_path / "corpora")
@@ -45,7 +53,9 @@ def test_further_seeds_are_kinds_of_their_own(project_root, tmp_path, monkeypatc
     lines = {line.split()[0]: line for line in run("dag").out.splitlines()}
     assert lines["train_seed"].split(maxsplit=2)[1:] == ["12", "a further seed   after split, vocabulary, encode"]
     assert lines["average_seed"].endswith("after train_seed")
-    assert lines["report"].endswith(", decode, score, attend, ..._seed")
+    assert lines["ensemble"].split(maxsplit=2)[1:2] == ["1"]
+    assert "an ensemble" in lines["ensemble"]
+    assert lines["report"].endswith(", decode, score, attend, ensemble, ..._seed")
 
 
 def test_a_taught_corpus_waits_for_its_teacher(project_root, tmp_path, monkeypatch):
@@ -59,7 +69,7 @@ def test_a_taught_corpus_waits_for_its_teacher(project_root, tmp_path, monkeypat
         "sizes": ["tiny"],
         "more_seeds": [],
     }
-    params = {"build": build, "distill": {"teachers": {"b": teacher}}}
+    params = {"build": build, "distill": {"teachers": {"b": teacher}}, "ensembles": {"pairs": {}}}
     YAML(typ="safe").dump(params, tmp_path / "params.yaml")
     found = {kind.name: kind for kind in dag.kinds(Build.load("build"))}
     assert found["distill"][1:] == (1, "a taught corpus", ("check", "split", "vocabulary", "train", "average"))

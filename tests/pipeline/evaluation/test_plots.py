@@ -3,6 +3,7 @@
 import csv
 
 from pipeline.evaluation import plots
+from pipeline.evaluation.results import EnsembleResults
 
 
 def test_a_table_has_the_lines_of_every_system(make_corpus, tmp_path):
@@ -65,6 +66,11 @@ def test_metrics_are_two_numbers_a_system_under_its_shortest_name(make_corpus, m
 def test_metrics_of_several_seeds_have_mean_and_standard_deviation(seeded):
     found = plots.metrics([seeded([5.0, 6.0, 7.0], [1.0, 1.0, 3.0])])["b-tiny"]
     assert (found["bleu"], found["bleu_mean"], found["bleu_deviation"]) == (1.0, 1.6667, 1.1547)  # 2 / sqrt(3)
+
+
+def test_metrics_of_an_ensemble_are_its_score(make_corpus):
+    two = EnsembleResults("two", ["a", "b"], {"test": {"bleu": 50.0, "chrf": 60.0}})
+    assert plots.metrics([make_corpus(ensembles=[two])])["two"] == {"bleu": 50.0}
 
 
 def rows(path):

@@ -66,6 +66,14 @@ def test_one_sentence_has_no_interval():
     assert corpus_details(["x"], ["x"], scoring(metrics=["bleu"]))["bleu"]["interval"] is None
 
 
+def test_chrf_that_is_0_for_some_resamples_only_has_no_interval():
+    """A mean of 0.0 and float32 is a TypeError in sacreBLEU."""
+    hypotheses, references = ["", "the cat", ""], ["a dog", "the cat", "an owl"]
+    found = corpus_details(hypotheses, references, scoring(metrics=["bleu", "chrf"], bootstrap_samples=50))
+    assert found["chrf"]["score"] > 0
+    assert found["chrf"]["interval"] is None
+
+
 def test_brevity_by_hand():
     # every word of the translation is right, but the reference has 8 words to its 6
     detail = corpus_details(["a b c d e f"], ["a b c d e f g h"], scoring(metrics=["bleu"]))["bleu"]

@@ -1,6 +1,7 @@
 """Sections of the report, one by one."""
 
 from pipeline.evaluation import html_pages, sections
+from pipeline.evaluation.results import EnsembleResults
 
 
 def joined(blocks):
@@ -17,6 +18,12 @@ def test_the_table_of_several_seeds_comes_before_that_of_one(seeded):
     shown = html_pages.markdown(sections.scores(seeded([5.0, 6.0], [1.0, 2.0])))
     assert shown.startswith("Mean ± standard deviation of 2 seeds, test part `test`:\n\n| system | BLEU | p | chrF |")
     assert "which the rest of the page is about:\n\nTest part `test`, 3 sentences:" in shown
+
+
+def test_ensembles_come_after_the_systems(make_corpus):
+    two = EnsembleResults("two", ["a", "b"], {"test": {"bleu": 50.0, "chrf": 60.0}})
+    shown = html_pages.markdown(sections.scores(make_corpus(ensembles=[two])))
+    assert "`.\n\nTwo systems together, test part `test`:\n\n| ensemble | systems | BLEU | chrF |" in shown
 
 
 def test_every_system_has_a_page_of_attention(make_corpus):

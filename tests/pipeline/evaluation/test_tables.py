@@ -5,6 +5,7 @@ from markdown_it import MarkdownIt
 from rich.console import Console
 
 from pipeline.evaluation import tables
+from pipeline.evaluation.results import EnsembleResults
 from pipeline.evaluation.significance import Comparison, Standing
 
 
@@ -89,6 +90,20 @@ def test_the_fewest_edits_are_the_best(make_system):
         make_system(str(ter), 1.0, scores={"test": {"ter": ter, "signatures": {}}}) for ter in (30.0, 20.0, 40.0)
     ]
     assert [system.model for system in tables.best_first(systems, "test")] == ["20.0", "30.0", "40.0"]
+
+
+def test_ensembles_are_ranked_by_the_first_metric(make_corpus):
+    scores = {"one": (50.0, 70.0), "other": (60.0, 65.5)}
+    ensembles = [
+        EnsembleResults(name, ["a", "b"], {"test": {"bleu": bleu, "chrf": chrf}})
+        for name, (bleu, chrf) in scores.items()
+    ]
+    assert tables.ensembles(make_corpus(ensembles=ensembles), "test").splitlines() == [
+        "| ensemble | systems | BLEU | chrF |",
+        "| :--- | :--- | ---: | ---: |",
+        "| `other` | `a` and `b` | 60.00 | 65.50 |",
+        "| `one` | `a` and `b` | 50.00 | 70.00 |",
+    ]
 
 
 def test_scores_of_a_part(make_corpus):
