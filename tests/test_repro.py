@@ -206,6 +206,29 @@ def test_a_further_seed_builds_itself_and_the_report(copy):
     assert (copy.root / "report/index.html").read_bytes() == report
 
 
+def test_two_systems_translate_together(copy):
+    """Nothing else runs for it but the report, which is as before once the pair is gone."""
+    report = (copy.root / "report/index.html").read_bytes()
+    pair = {
+        "corpus": "toy",
+        "vocabulary": "bpe",
+        "first": "transformer_postnorm-tiny",
+        "second": "transformer_prenorm-tiny",
+    }
+    copy.edit("ensembles.pairs", {"two": pair})
+    assert set(copy.repro()) == {"check", "ensemble@two", "report"}
+    assert copy.repro() == []
+    scores = json.loads((copy.root / "metrics/two.json").read_text())
+    assert scores.keys() == {"test", "compositional"}
+    assert f"| `two` | `{BOTH[0]}` and `{BOTH[1]}` | {scores['test']['bleu']:.2f} |" in (
+        copy.root / "report/index.md"
+    ).read_text(encoding="utf-8")
+
+    copy.edit("ensembles.pairs", {})
+    assert set(copy.repro()) <= {"check", "report"}
+    assert (copy.root / "report/index.html").read_bytes() == report
+
+
 def test_a_corpus_with_a_teacher(copy):
     """The teacher, the translations and what is encoded follow one another; without it all is as it was.
 
