@@ -7,7 +7,7 @@ from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.ensembles import Pair, decoded_folder, metrics_file
-from pipeline.evaluation.scores import Scoring, corpus_details, summary
+from pipeline.evaluation.scores import Scoring, details
 from pipeline.params import Reader
 from pipeline.tracking import runs
 
@@ -28,7 +28,11 @@ def main(name: str) -> None:
             lines, unknown = [source for source, _ in pairs], translator.vocabulary.whole_words
             translations = translator.translate(lines, decoding, f"{name} {part}", unknown=unknown)
             files.write_lines(folder / f"{part}.txt", translations)
-            scores[part] = summary(corpus_details(translations, [target for _, target in pairs], scoring))
+            references = [target for _, target in pairs]
+            scores[part] = {
+                metric: details(translations, references, metric, scoring.tokenize)["score"]
+                for metric in scoring.metrics
+            }
         about = {"members": [first.id, second.id], "decoding": decoding.model_dump(), "score": scoring.model_dump()}
         files.write_json(folder / "ensemble.json", about)
     files.write_json(metrics_file(name), scores)
