@@ -43,13 +43,13 @@ def lines(found: list[Kind]) -> Iterator[str]:
 
 def kinds(build: Build) -> list[Kind]:
     """The kinds of stages, in an order in which they can run; but what builds a teacher runs before `distill`."""
-    many = {"distill": Distillation.load("distill").teachers, "ensemble": Ensembles.load("ensembles").pairs}
-    each_of = {"distill": "a taught corpus", "ensemble": "an ensemble"}
+    teachers, pairs = Distillation.load("distill").teachers, Ensembles.load("ensembles").pairs
+    many = {"distill": (len(teachers), "a taught corpus"), "ensemble": (len(pairs), "an ensemble")}
     written: dict[str, dict[str, Any]] = {}
     for name, stage in read_yaml(PATH)["stages"].items():
         if "foreach" in stage:
             rewritten = per_taught_corpus if name == "distill" else per_ensemble
-            written |= {name: rewritten(stage["do"])} if many[name] else {}
+            written |= {name: rewritten(stage["do"])} if many[name][0] else {}
         elif "seed" in stage.get("matrix", ()):
             written |= {name: per_further_seed(stage)} if build.more_seeds else {}
         else:
@@ -63,7 +63,7 @@ def kinds(build: Build) -> list[Kind]:
         each = f"a {axes[-1]}" if axes else ""
         each = {len(AXES): "a system", len(AXES) + 1: "a further seed"}.get(len(axes), each)
         if name in many:
-            count, each = len(many[name]), each_of[name]
+            count, each = many[name]
         after = tuple(other for other in written if other != name and feeds(written[other], stage))
         found.append(Kind(name, count, each, after))
     return found
