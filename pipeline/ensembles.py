@@ -1,6 +1,5 @@
 """Section `ensembles`: pairs of systems that translate together; without torch, so that the report can read it too."""
 
-import re
 from pathlib import Path
 from typing import Annotated
 
@@ -9,13 +8,13 @@ from pydantic import AfterValidator
 from pipeline.params import Section
 from pipeline.system import Name, System
 
-MEMBER = re.compile(r"[A-Za-z0-9_]+-[A-Za-z0-9_]+(-[1-9][0-9]*)?")
-
 
 def check_member(text: str) -> str:
     """The end of a system's id, behind its corpus and its vocabulary."""
-    if not MEMBER.fullmatch(text):
-        raise ValueError(f"must be <model>-<size>[-<seed>], got {text!r}")
+    try:
+        System.parse(f"corpus-vocabulary-{text}")
+    except ValueError:
+        raise ValueError(f"must be <model>-<size>[-<seed>], got {text!r}") from None
     return text
 
 

@@ -7,7 +7,7 @@ from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.ensembles import Pair, decoded_folder, metrics_file
-from pipeline.evaluation.scores import Scoring, details
+from pipeline.evaluation.scores import Scoring, corpus_scores
 from pipeline.params import Reader
 from pipeline.tracking import runs
 
@@ -28,11 +28,7 @@ def main(name: str) -> None:
             lines, unknown = [source for source, _ in pairs], translator.vocabulary.whole_words
             translations = translator.translate(lines, decoding, f"{name} {part}", unknown=unknown)
             files.write_lines(folder / f"{part}.txt", translations)
-            references = [target for _, target in pairs]
-            scores[part] = {
-                metric: details(translations, references, metric, scoring.tokenize)["score"]
-                for metric in scoring.metrics
-            }
+            scores[part] = corpus_scores(translations, [target for _, target in pairs], scoring)
         about = {"members": [first.id, second.id], "decoding": decoding.model_dump(), "score": scoring.model_dump()}
         files.write_json(folder / "ensemble.json", about)
     files.write_json(metrics_file(name), scores)
@@ -40,8 +36,8 @@ def main(name: str) -> None:
     log = Path("work/logs", name, "ensemble.jsonl")
     with runs.scoring_run(first.id, stage="ensemble", fingerprint=fingerprint, log=log) as run:
         run.params({"ensemble": pair.model_dump(), "decode": decoding.model_dump(), "score": scoring.model_dump()})
-        found = {(part, metric): value for part, by_metric in scores.items() for metric, value in by_metric.items()}
-        run.log(0, **{f"{name}/{part}/{metric}": value for (part, metric), value in found.items()})
+        found = {f"{name}/{part}/{metric}": value for part, by in scores.items() for metric, value in by.items()}
+        run.log(0, **found)
         run.artifact(decoded_folder(name), "decode")
 
 

@@ -44,12 +44,15 @@ def lines(found: list[Kind]) -> Iterator[str]:
 def kinds(build: Build) -> list[Kind]:
     """The kinds of stages, in an order in which they can run; but what builds a teacher runs before `distill`."""
     teachers, pairs = Distillation.load("distill").teachers, Ensembles.load("ensembles").pairs
-    many = {"distill": (len(teachers), "a taught corpus"), "ensemble": (len(pairs), "an ensemble")}
+    per_key = {
+        "distill": (len(teachers), "a taught corpus", per_taught_corpus),
+        "ensemble": (len(pairs), "an ensemble", per_ensemble),
+    }
     written: dict[str, dict[str, Any]] = {}
     for name, stage in read_yaml(PATH)["stages"].items():
         if "foreach" in stage:
-            rewritten = per_taught_corpus if name == "distill" else per_ensemble
-            written |= {name: rewritten(stage["do"])} if many[name][0] else {}
+            number, _, rewritten = per_key[name]
+            written |= {name: rewritten(stage["do"])} if number else {}
         elif "seed" in stage.get("matrix", ()):
             written |= {name: per_further_seed(stage)} if build.more_seeds else {}
         else:
@@ -62,8 +65,8 @@ def kinds(build: Build) -> list[Kind]:
             count *= len(getattr(build, sections[axis]))
         each = f"a {axes[-1]}" if axes else ""
         each = {len(AXES): "a system", len(AXES) + 1: "a further seed"}.get(len(axes), each)
-        if name in many:
-            count, each = many[name]
+        if name in per_key:
+            count, each, _ = per_key[name]
         after = tuple(other for other in written if other != name and feeds(written[other], stage))
         found.append(Kind(name, count, each, after))
     return found

@@ -225,8 +225,10 @@ def overridden(
         if value is not None and not math.isfinite(value):
             raise DataError(f"{option}: must be finite, got {value}; expected 0 or more, such as {example}")
     given = {"beam_size": beam, "length_penalty": length_penalty, "mbr_temperature": mbr_temperature}
-    values = {key: value for key, value in given.items() if value is not None}
-    return decoding.changed(**values | ({"mbr_temperature": None} if mbr_temperature == 0 else {}))
+    values: dict[str, float | None] = {key: value for key, value in given.items() if value is not None}
+    if mbr_temperature == 0:
+        values["mbr_temperature"] = None
+    return decoding.changed(**values)
 
 
 def watched(found: Iterator[list[str]], given: sentences.Lines) -> Iterator[list[str]]:

@@ -152,20 +152,8 @@ def translate_batch(
     unknown: bool = False,
 ) -> list[list[int]]:
     """The best translation of each source of one batch; with `unknown` UNK may be among its pieces."""
-    source = pad(sources, after=(ids.EOS,)).to(device)
-    max_lengths = [decoding.max_length(len(one)) for one in sources]
     if decoding.beam_size == 1:
-        return greedy.decode(model, source, max_lengths, unknown=unknown)
-    if decoding.mbr_temperature is not None:
-        found = n_best_batch(model, sources, decoding, device, 1, unknown=unknown)
-        return [best.ids for best, *_ in found]
-    finished = beam.decode(
-        model,
-        source,
-        max_lengths,
-        beam_size=decoding.beam_size,
-        alpha=decoding.length_penalty,
-        max_finished=decoding.max_finished,
-        unknown=unknown,
-    )
-    return [best.ids for best, *_ in finished]
+        source = pad(sources, after=(ids.EOS,)).to(device)
+        return greedy.decode(model, source, [decoding.max_length(len(one)) for one in sources], unknown=unknown)
+    found = n_best_batch(model, sources, decoding, device, 1, unknown=unknown)
+    return [best.ids for best, *_ in found]

@@ -6,7 +6,9 @@ A table is a file and an output of its own: in a clone without data, DVC cannot 
 are few, and short; metrics/<system>.json has all scores of a system.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pipeline import files
 from pipeline.evaluation.bleu import DIGITS
@@ -63,13 +65,18 @@ def metrics(corpora: list[CorpusResults]) -> dict[str, dict[str, float]]:
     found = {}
     for system in systems:
         differ = [name for name, chosen in zip(system.id.split("-"), choices, strict=False) if len(chosen) > 1]
-        metric, score = next(iter(next(iter(system.scores.values())).items()))
+        metric, score = first_score(system.scores)
         name = "-".join([*differ, system.model, system.size])
         found[name] = {"loss": system.training["best"]["validation_loss"], metric: score}
         if system.more_scores:
             mean, deviation = spread(system.of_seeds(next(iter(system.scores)), metric))
             found[name] |= {f"{metric}_mean": round(mean, DIGITS), f"{metric}_deviation": round(deviation, DIGITS)}
     for ensemble in (one for corpus in corpora for one in corpus.ensembles):
-        metric, score = next(iter(next(iter(ensemble.scores.values())).items()))
+        metric, score = first_score(ensemble.scores)
         found[ensemble.name] = {metric: score}
     return found
+
+
+def first_score(scores: Mapping[str, Mapping[str, Any]]) -> tuple[str, float]:
+    """The first metric, and its score on the first test part."""
+    return next(iter(next(iter(scores.values())).items()))

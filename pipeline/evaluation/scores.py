@@ -42,8 +42,8 @@ class Scoring(Section):
 
 
 def corpus_scores(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, float]:
-    """The score of each metric of `scoring`."""
-    return summary(corpus_details(hypotheses, references, scoring))
+    """The score of each metric of `scoring`, without its interval."""
+    return {metric: details(hypotheses, references, metric, scoring.tokenize)["score"] for metric in scoring.metrics}
 
 
 def corpus_details(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, dict[str, Any]]:
@@ -97,8 +97,8 @@ def without_unknown(hypotheses: Lines, references: Lines, scoring: Scoring) -> d
     counts: dict[str, int | float] = {"sentences_without_unknown": len(references)}
     if not references:
         return counts
-    measured = corpus_details(hypotheses, references, scoring)
-    return {f"{metric}_without_unknown": detail["score"] for metric, detail in measured.items()} | counts
+    scores = corpus_scores(hypotheses, references, scoring)
+    return {f"{metric}_without_unknown": score for metric, score in scores.items()} | counts
 
 
 def details(hypotheses: Lines, references: Lines, metric: Metric, tokenize: str = "13a") -> dict[str, Any]:

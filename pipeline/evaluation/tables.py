@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.table import Table
 
@@ -10,6 +10,8 @@ from pipeline.evaluation import seeds
 from pipeline.evaluation.results import CorpusResults, SystemResults
 from pipeline.evaluation.significance import ALPHA, Standing
 from pipeline.terminal import printable
+
+T = TypeVar("T")
 
 TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~$&#])")  # what Markdown, its tables or GitHub's formulas would take for markup
@@ -40,7 +42,12 @@ def best_first(systems: Iterable[SystemResults], part: str, *, of_seeds: bool = 
         return []
     by = metrics(systems)[0]
     scored = SystemResults.mean if of_seeds else SystemResults.score
-    return sorted(systems, key=lambda system: scored(system, part, by), reverse=by != "ter")
+    return ranked(systems, by, lambda system: scored(system, part, by))
+
+
+def ranked(found: Iterable[T], metric: str, value: Callable[[T], float]) -> list[T]:
+    """What has a value of a metric, best first; equal ones keep their order."""
+    return sorted(found, key=value, reverse=metric != "ter")
 
 
 def scores(corpus: CorpusResults, part: str) -> str:
@@ -71,11 +78,10 @@ def of_seeds(corpus: CorpusResults, part: str) -> str:
 def ensembles(corpus: CorpusResults, part: str) -> str:
     """The Markdown table of every ensemble's scores on one test part, the best first."""
     measured = metrics(corpus.systems)
-    ranked = sorted(corpus.ensembles, key=lambda one: one.scores[part][measured[0]], reverse=measured[0] != "ter")
     rows = [
         [f"`{one.name}`", " and ".join(f"`{member}`" for member in one.members)]
         + [score(one.scores[part].get(metric)) for metric in measured]
-        for one in ranked
+        for one in ranked(corpus.ensembles, measured[0], lambda one: one.scores[part][measured[0]])
     ]
     return markdown(["ensemble", "systems", *(TITLES[name] for name in measured)], rows, numbers=len(measured))
 

@@ -1,9 +1,5 @@
 """`python -m stages.distill <corpus>` with a small random teacher."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 from ruamel.yaml import YAML
 from safetensors.torch import load_file, save_file
@@ -25,18 +21,6 @@ def project(tmp_path):
     teacher = dict(zip(("corpus", "vocabulary", "model", "size"), systems.SYSTEM.split("-"), strict=True))
     yaml.dump(yaml.load(params) | {"distill": {"teachers": {"novel": teacher}}}, params)
     return tmp_path
-
-
-@pytest.fixture
-def run(project, project_root):
-    """Run a stage there."""
-
-    def run_there(stage: str, *axes: str) -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {"PYTHONPATH": str(project_root), "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", f"stages.{stage}", *axes]
-        return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
-
-    return run_there
 
 
 def test_every_source_gets_the_translation_that_the_teacher_decodes(project, run):

@@ -1,9 +1,5 @@
 """`python -m stages.ensemble <name>` with two small random systems."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 from ruamel.yaml import YAML
 
@@ -31,38 +27,22 @@ def project(tmp_path):
     return tmp_path
 
 
-@pytest.fixture
-def run(project, project_root):
-    """Run Python there, with this repository's modules."""
-
-    def run_there(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {
-            "PYTHONPATH": str(project_root),
-            "OMP_NUM_THREADS": "1",
-            "MLFLOW_TRACKING_URI": f"sqlite:///{project / 'mlflow.db'}",
-        }
-        command = [sys.executable, *arguments]
-        return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
-
-    return run_there
-
-
-def test_the_two_translate_together_as_on_the_command_line(project, run):
-    done = run("-m", "stages.ensemble", "two")
+def test_the_two_translate_together_as_on_the_command_line(project, run, python):
+    done = run("ensemble", "two")
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     source, decoded = "data/split/toy/other.source.txt", project / "data/decode"
     nmt = ("-c", "from pipeline.commands.nmt import app; app()")
-    typed = run(*nmt, "translate", "--system", FIRST, "--system", SECOND, "--file", source)
+    typed = python(*nmt, "translate", "--system", FIRST, "--system", SECOND, "--file", source)
     assert (decoded / "two/other.txt").read_text() == typed.stdout, typed.stderr
     assert len((decoded / "two/test.txt").read_text().splitlines()) == len(systems.PARTS["test"])
     together = {part: (decoded / "two" / f"{part}.txt").read_text() for part in PARTS}
     for system in (FIRST, SECOND):
-        assert run("-m", "stages.decode", *system.split("-")).returncode == 0
+        assert run("decode", *system.split("-")).returncode == 0
         assert any((decoded / system / f"{part}.txt").read_text() != together[part] for part in PARTS)
 
 
 def test_what_it_writes(project, run):
-    assert run("-m", "stages.ensemble", "two").returncode == 0
+    assert run("ensemble", "two").returncode == 0
     about = files.read_json(project / "data/decode/two/ensemble.json")
     assert about["members"] == [FIRST, SECOND]
     assert (about["decoding"]["beam_size"], about["score"]) == (packages.DECODING["beam_size"], SCORE)
@@ -72,7 +52,7 @@ def test_what_it_writes(project, run):
 
 def test_a_system_that_is_not_built_is_named(project, run):
     (project / "runs" / SECOND / "train/training.json").unlink()
-    done = run("-m", "stages.ensemble", "two")
+    done = run("ensemble", "two")
     assert done.returncode == 1
     assert done.stderr.startswith(f"error: runs/{SECOND}/train/training.json: no such file")
     assert done.stderr.count("\n") == 1

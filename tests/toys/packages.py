@@ -10,17 +10,9 @@ from pipeline import files
 from pipeline.tracking import runs
 from pipeline.tracking.deadline import Deadline
 from stages import package
-from tests.toys import systems
+from tests.toys import searches, systems
 
-DECODING = {
-    "beam_size": 3,
-    "length_penalty": 0.6,
-    "patience": None,
-    "mbr_temperature": None,
-    "max_length_factor": 1.5,
-    "max_length_offset": 5,
-    "tokens_per_batch": 60,
-}
+DECODING = searches.SETTINGS | {"max_length_factor": 1.5, "max_length_offset": 5}
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
 

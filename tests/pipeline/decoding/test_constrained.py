@@ -9,20 +9,11 @@ from pipeline import ids
 from pipeline.decoding import constrained
 from pipeline.decoding.constrained import Progress, Terms
 from pipeline.decoding.search import mask_pieces
-from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translate import n_best
-from tests.toys import networks
+from tests.toys import networks, searches
 
 CPU = torch.device("cpu")
-DECODING = Decoding(
-    beam_size=4,
-    length_penalty=0.0,
-    patience=None,
-    mbr_temperature=None,
-    max_length_factor=0.0,
-    max_length_offset=5,
-    tokens_per_batch=60,
-)
+DECODING = searches.DECODING.changed(beam_size=4, length_penalty=0.0, max_length_factor=0.0, max_length_offset=5)
 
 
 def decode(model, source, terms, number=1, decoding=DECODING, continuing=()):

@@ -7,18 +7,9 @@ from pipeline import ids
 from pipeline.decoding import diverse, greedy
 from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.search import FORBIDDEN, mask_pieces
-from pipeline.decoding.translate import Decoding
 from tests.toys import networks
+from tests.toys.searches import DECODING
 
-DECODING = Decoding(
-    beam_size=3,
-    length_penalty=0.6,
-    patience=None,
-    mbr_temperature=None,
-    max_length_factor=1.0,
-    max_length_offset=4,
-    tokens_per_batch=60,
-)
 TABLE = {(): {4: 0.5, 5: 0.3, ids.EOS: 0.2}, (4,): {6: 0.6, 7: 0.4}, (5,): {6: 1.0}}
 
 

@@ -9,19 +9,10 @@ from pipeline.decoding import beam, greedy
 from pipeline.decoding.ensemble import Ensemble
 from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.search import mask_pieces
-from pipeline.decoding.translate import Decoding
 from tests.toys import networks
+from tests.toys.searches import DECODING
 
 LIMITS = [6, 5, 4]
-DECODING = Decoding(
-    beam_size=3,
-    length_penalty=0.6,
-    patience=None,
-    mbr_temperature=None,
-    max_length_factor=1.0,
-    max_length_offset=4,
-    tokens_per_batch=60,
-)
 
 
 def members(*names):

@@ -4,20 +4,11 @@ import pytest
 import torch
 
 from pipeline.decoding.invariant import InvariantSearch
-from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translate import n_best
-from tests.toys import networks
+from tests.toys import networks, searches
 
 CPU = torch.device("cpu")
-DECODING = Decoding(
-    beam_size=3,
-    length_penalty=0.8,
-    patience=None,
-    mbr_temperature=None,
-    max_length_factor=1.5,
-    max_length_offset=3,
-    tokens_per_batch=60,
-)
+DECODING = searches.DECODING.changed(length_penalty=0.8, max_length_factor=1.5, max_length_offset=3)
 
 
 @pytest.mark.parametrize("name", networks.NAMES)

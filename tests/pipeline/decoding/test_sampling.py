@@ -9,18 +9,9 @@ from pipeline import ids
 from pipeline.decoding import greedy, sampling
 from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.search import FORBIDDEN, mask_pieces
-from pipeline.decoding.translate import Decoding
 from tests.toys import networks
+from tests.toys.searches import DECODING
 
-DECODING = Decoding(
-    beam_size=3,
-    length_penalty=0.6,
-    patience=None,
-    mbr_temperature=None,
-    max_length_factor=1.0,
-    max_length_offset=4,
-    tokens_per_batch=60,
-)
 # First 4, 5 or the end; 4 is followed by 5 or the end. Forbidden pieces have a share that the others then divide.
 TABLE = {(): {4: 0.4, 5: 0.2, ids.EOS: 0.2, ids.UNK: 0.2}, (4,): {5: 0.25, ids.EOS: 0.75}}
 

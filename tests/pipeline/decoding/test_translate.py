@@ -10,22 +10,14 @@ from pipeline.decoding import beam, greedy
 from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.decoding.translate import Decoding, batches, n_best, translate
 from pipeline.params import ParamsError
+from tests.toys.searches import DECODING
 
 CPU = torch.device("cpu")
-SECTION = {
-    "beam_size": 3,
-    "length_penalty": 0.6,
-    "patience": None,
-    "mbr_temperature": None,
-    "max_length_factor": 1.5,
-    "max_length_offset": 3,
-    "tokens_per_batch": 20,
-}
 SOURCES = [[5, 4, 6], [], [4], np.array([6, 6, 5, 4, 7], dtype=np.uint16), [7, 5], [5] * 30, [], [4, 6, 5]]
 
 
 def decoding(**changed):
-    return Decoding.model_validate(SECTION | changed)
+    return DECODING.changed(**{"max_length_factor": 1.5, "max_length_offset": 3, "tokens_per_batch": 20} | changed)
 
 
 def test_max_length_is_a_function_of_the_source():

@@ -6,7 +6,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from pipeline import device, ids
-from pipeline.decoding.translate import Decoding, translate
+from pipeline.decoding.translate import translate
 from pipeline.decoding.translator import Source, Translator, nested
 from pipeline.files import DataError
 from pipeline.kernels.prepacked import can_prepack
@@ -15,17 +15,9 @@ from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import WordList
-from tests.toys import networks, systems
+from tests.toys import networks, searches, systems
 
-DECODING = Decoding(
-    beam_size=3,
-    length_penalty=0.6,
-    patience=None,
-    mbr_temperature=None,
-    max_length_factor=1.5,
-    max_length_offset=5,
-    tokens_per_batch=60,
-)
+DECODING = searches.DECODING.changed(max_length_factor=1.5, max_length_offset=5)
 LINES = ["le chat noir", "", "une pomme rouge", "le chat dort"]
 
 

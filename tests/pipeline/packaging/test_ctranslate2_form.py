@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from pipeline import cli, ids
-from pipeline.decoding.translate import Decoding, translate
+from pipeline.decoding.translate import translate
 from pipeline.packaging.ctranslate2_form import FILES, ExportError, save, tokens
 from pipeline.vocabularies.vocabulary import Vocabulary
-from tests.toys import networks
+from tests.toys import networks, searches
 
 
 class Side:
@@ -28,15 +28,7 @@ class Side:
 SPECIAL = ["<pad>", "<unk>", "<s>", "</s>"]
 SOURCE, TARGET = ([*SPECIAL, *(f"{side}{n}" for n in range(4, size))] for side, size in (("s", 13), ("t", 11)))
 MODELS = ["transformer_prenorm", "transformer_postnorm", "transformer_modern"]
-DECODING = Decoding(
-    beam_size=3,
-    length_penalty=1.0,
-    patience=None,
-    mbr_temperature=None,
-    max_length_factor=1.0,
-    max_length_offset=4,
-    tokens_per_batch=40,
-)
+DECODING = searches.DECODING.changed(length_penalty=1.0, tokens_per_batch=40)
 
 
 def export(model, folder, quantization="float32", positions=20):
