@@ -78,8 +78,8 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
     """The weights for all contestants, and the job but for beam and batch size."""
     model = translator.model
     layer = model.encoder[0]
-    if model.embeddings.tied != "all" or len(model.encoder) != len(model.decoder):
-        sys.exit("expected a Transformer with tied_embeddings: all and stacks of one height, which every peer can run")
+    if model.embeddings.tied != "all" or len(model.encoder) != len(model.decoder) or not model.positions:
+        sys.exit("expected sinusoids, tied_embeddings: all and stacks of one height, which every peer can run")
     weights = {name: value.contiguous() for name, value in model.state_dict().items()}
     save_file(weights | {"sinusoids": sinusoids(POSITIONS, model.width)}, folder / "weights.safetensors")
     for quantization in ("float32", "int8"):

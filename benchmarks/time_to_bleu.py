@@ -3,8 +3,8 @@
     python benchmarks/time_to_bleu.py multi30k_de_en-bpe_8k --peers ../peers/bin/python --target 39
 
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
-`small` with dropout 0.15; ours has rotary positions, unless `--model transformer_prenorm` asks for sinusoids, which
-the others have. The rate falls to 0 at the end (linearly, eole: along a cosine). First the speed of each, for each
+`small` with dropout 0.15; ours has rotary positions and gated feed-forward networks, unless `--model
+transformer_prenorm` asks for what the others have. The rate falls to 0 at the end (linearly, eole: along a cosine). First the speed of each, for each
 size of an update, is measured in turns of about half a minute, so that a noisy machine is equally noisy for all;
 minutes are updates divided by this speed, and validation is none of them. Then each trains for `--tuning` minutes with
 every size and rate: as many tries for all, and the best one counts. Last each trains from scratch for the minutes of

@@ -22,6 +22,8 @@ def network(given: Any, dropout: float) -> Any:
         **dict.fromkeys(("dropout", "attention_dropout", "feed_forward_dropout"), dropout),
         **{name: getattr(given, name) for name in ("width", "heads", "feed_forward")},
     }
+    if given.modern:
+        arch["feed_forward"] = given.feed_forward * 11 // 16  # gated: three matrices, with about as many weights as two
     found = interface.find("transformer_modern" if given.modern else f"transformer_{given.norm}norm")
     return found.Model(found.Arch.model_validate(arch), source_size=given.vocabulary, target_size=given.vocabulary)
 

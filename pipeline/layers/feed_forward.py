@@ -1,4 +1,4 @@
-"""The position-wise network of a Transformer layer."""
+"""The position-wise network of a Transformer layer, plain or gated."""
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -23,3 +23,21 @@ class FeedForward(nn.Module):
         """Shapes: x (B, T, D) -> (B, T, D), (B, T, F) between."""
         hidden = self.dropout(F.relu(self.widen(x)))  # (B, T, F)
         return self.narrow(hidden)
+
+
+class GatedFeedForward(nn.Module):
+    """(SiLU(x W + b) * (x V + c)) W2 + b2, with dropout on the hidden units. One matrix holds W and V, in this order.
+
+    Source: Shazeer 2020, FFN_SwiGLU; the biases and the dropout are `FeedForward`'s.
+    """
+
+    def __init__(self, width: int, hidden: int, dropout: float) -> None:
+        super().__init__()
+        self.gate_and_widen = Linear(width, 2 * hidden)
+        self.narrow = Linear(hidden, width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Shapes: x (B, T, D) -> (B, T, D), (B, T, F) between."""
+        gate, widened = self.gate_and_widen(x).chunk(2, dim=-1)
+        return self.narrow(self.dropout(F.silu(gate) * widened))

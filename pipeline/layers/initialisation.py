@@ -4,11 +4,19 @@ from abc import abstractmethod
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
-from torch import nn
+from torch import Tensor, nn
 
 from pipeline.params import Section
 
+STACKED = {"project_in": ("query", "key", "value"), "gate_and_widen": ("gate", "widen")}  # by the layer's name
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def separate(name: str, matrix: Tensor) -> dict[str, Tensor]:
+    """The matrices that the parameter called `name` holds one above the other, by what each of them does."""
+    layer = name.removesuffix(".weight").rpartition(".")[2]
+    parts = STACKED.get(layer, (layer,))
+    return dict(zip(parts, matrix.data.chunk(len(parts)), strict=True))
 
 
 class Scheme(Section):
@@ -28,7 +36,7 @@ class Scheme(Section):
 
 
 class Xavier(Scheme):
-    """Embeddings from N(0, 1 / D), all other matrices Xavier-uniform; query, key and value are a matrix each.
+    """Embeddings from N(0, 1 / D), all other matrices Xavier-uniform, those that share a parameter each by itself.
 
     `sublayer_gain`: the gain of the matrices inside a sub-layer's residual branch (values, attention's output,
     feed-forward), 1 as published. With less a post-norm stack learns sooner: it is one number for DeepNet's two betas
@@ -44,17 +52,15 @@ class Xavier(Scheme):
 
     def draw(self, name: str, matrix: nn.Parameter) -> None:
         """Draw the matrix called `name`, in place."""
-        if name.endswith("project_in.weight"):
-            for part, gain in zip(matrix.data.chunk(3), (1.0, 1.0, self.sublayer_gain), strict=True):
-                nn.init.xavier_uniform_(part, gain)
-        elif name.startswith("embeddings."):
+        if name.startswith("embeddings."):
             nn.init.normal_(matrix, std=matrix.shape[1] ** -0.5)
-        else:
-            nn.init.xavier_uniform_(matrix, self.sublayer_gain)
+            return
+        for part, weights in separate(name, matrix).items():
+            nn.init.xavier_uniform_(weights, 1.0 if part in ("query", "key") else self.sublayer_gain)
 
 
 class XavierEverywhere(Scheme):
-    """Every matrix Xavier-uniform, embeddings too; query, key and value are a matrix each.
+    """Every matrix Xavier-uniform, embeddings too, those that share a parameter each by itself.
 
     Source: the Annotated Transformer.
     """
@@ -63,8 +69,8 @@ class XavierEverywhere(Scheme):
 
     def draw(self, name: str, matrix: nn.Parameter) -> None:
         """Draw the matrix called `name`, in place."""
-        for part in matrix.data.chunk(3) if name.endswith("project_in.weight") else [matrix]:
-            nn.init.xavier_uniform_(part)
+        for weights in separate(name, matrix).values():
+            nn.init.xavier_uniform_(weights)
 
 
 class Normal(Scheme):

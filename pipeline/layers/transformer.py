@@ -13,7 +13,7 @@ from pipeline.layers.attention import KeysValues, MultiHeadAttention
 from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings
-from pipeline.layers.feed_forward import FeedForward
+from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
 from pipeline.layers.initialisation import Initialisation
 from pipeline.layers.positions import Positions
 from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
@@ -28,6 +28,7 @@ class Design(NamedTuple):
 
     residual: Residual
     rotary: bool = False  # self-attention rotates by positions; no sinusoids are added to the embeddings
+    feed_forward: type[FeedForward] | type[GatedFeedForward] = FeedForward
 
 
 class TransformerArch(Section):
@@ -64,10 +65,10 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, design: Design, arch: TransformerArch) -> None:
         super().__init__()
-        residual, rotary = design
+        residual, rotary, feed_forward = design
         self.self_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout, rotary=rotary)
         self.attention_residual = residual(arch.width, arch.dropout)
-        self.feed_forward = FeedForward(arch.width, arch.feed_forward, arch.feed_forward_dropout)
+        self.feed_forward = feed_forward(arch.width, arch.feed_forward, arch.feed_forward_dropout)
         self.feed_forward_residual = residual(arch.width, arch.dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -81,12 +82,12 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, design: Design, arch: TransformerArch) -> None:
         super().__init__()
-        residual, rotary = design
+        residual, rotary, feed_forward = design
         self.self_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout, rotary=rotary)
         self.self_residual = residual(arch.width, arch.dropout)
         self.cross_attention = MultiHeadAttention(arch.width, arch.heads, arch.attention_dropout)
         self.cross_residual = residual(arch.width, arch.dropout)
-        self.feed_forward = FeedForward(arch.width, arch.feed_forward, arch.feed_forward_dropout)
+        self.feed_forward = feed_forward(arch.width, arch.feed_forward, arch.feed_forward_dropout)
         self.feed_forward_residual = residual(arch.width, arch.dropout)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:

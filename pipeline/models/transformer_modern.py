@@ -1,7 +1,8 @@
-"""A Transformer with what has proved its worth since: pre-norm, and positions by rotation of queries and keys."""
+"""A Transformer with what has proved its worth since: pre-norm, rotary positions and gated feed-forward networks."""
 
 from pydantic import ValidationInfo, field_validator
 
+from pipeline.layers.feed_forward import GatedFeedForward
 from pipeline.layers.residual import PreNorm
 from pipeline.layers.transformer import Design, Transformer, TransformerArch
 
@@ -20,7 +21,8 @@ class Arch(TransformerArch):
 
 
 class Model(Transformer):
-    """Source: Xiong et al. 2020 for pre-norm, Su et al. 2021 for the rotations; sizes are those of `Arch`."""
+    """Source: Xiong et al. 2020 for pre-norm, Su et al. 2021 for the rotations, Shazeer 2020 for the gates."""
 
     def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
-        super().__init__(Design(PreNorm, rotary=True), arch, source_size=source_size, target_size=target_size)
+        design = Design(PreNorm, rotary=True, feed_forward=GatedFeedForward)
+        super().__init__(design, arch, source_size=source_size, target_size=target_size)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from pipeline import ids
 from pipeline.layers.attention import MultiHeadAttention
-from pipeline.layers.feed_forward import FeedForward
+from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
 from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import DecoderLayer, EncoderLayer, Transformer
@@ -89,7 +89,7 @@ def tokens(pieces: Sequence[str]) -> list[str]:
 def specification(model: Transformer, positions: int) -> Any:
     """CTranslate2's TransformerSpec with the weights of a model.
 
-    As here, embeddings are scaled by sqrt(D) and activations are ReLU. Equal matrices are stored once.
+    As here, embeddings are scaled by sqrt(D), and activations are ReLU or, if gated, SiLU. Equal matrices are stored once.
     """
     first, specs = model.encoder[0], package().specs
     assert isinstance(first, EncoderLayer)
@@ -99,6 +99,8 @@ def specification(model: Transformer, positions: int) -> Any:
         "rotary_dim": None if model.positions else model.width // first.self_attention.heads,
         "rotary_interleave": False,
     }
+    if isinstance(first.feed_forward, GatedFeedForward):
+        settings |= {"ffn_glu": True, "activation": specs.common_spec.Activation.SWISH}
     encoder = specs.transformer_spec.TransformerEncoderSpec(len(model.encoder), **settings)
     decoder = specs.transformer_spec.TransformerDecoderSpec(len(model.decoder), **settings)
     spec = specs.TransformerSpec(encoder, decoder)
@@ -151,10 +153,15 @@ def fill_attention(spec: Any, attention: MultiHeadAttention, residual: PostNorm 
     fill_linear(outward, attention.project_out.weight, attention.project_out.bias)
 
 
-def fill_feed_forward(spec: Any, network: FeedForward, residual: PostNorm | PreNorm) -> None:
-    """One position-wise network."""
+def fill_feed_forward(spec: Any, network: FeedForward | GatedFeedForward, residual: PostNorm | PreNorm) -> None:
+    """One position-wise network, plain or gated."""
     fill_norm(spec.layer_norm, residual.norm)
-    fill_linear(spec.linear_0, network.widen.weight, network.widen.bias)
+    if isinstance(network, GatedFeedForward):
+        weights, biases = (one.chunk(2) for one in (network.gate_and_widen.weight, network.gate_and_widen.bias))
+        for part, weight, bias in zip((spec.linear_0, spec.linear_0_noact), weights, biases, strict=True):
+            fill_linear(part, weight, bias)
+    else:
+        fill_linear(spec.linear_0, network.widen.weight, network.widen.bias)
     fill_linear(spec.linear_1, network.narrow.weight, network.narrow.bias)
 
 

@@ -1,7 +1,11 @@
+import math
+
+import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
-from pipeline.layers.feed_forward import FeedForward
+from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
 
 
 def test_by_hand():
@@ -21,13 +25,36 @@ def test_it_is_two_linear_maps():
     assert sum(weight.numel() for weight in network.parameters()) == 4 * 8 + 8 + 8 * 4 + 4
 
 
-def test_dropout_acts_on_hidden_units():
-    """Half of the hidden units go, the others count twice: with every unit 1, the sum out is 2 * how many stay."""
-    network = FeedForward(1, 1000, dropout=0.5)
+def test_gates_by_hand():
+    """x = (1, 2), one hidden unit: gate 1 - 2 + 1 = 0 and then 2, SiLU(2) = 2 / (1 + e^-2); widened 3 * 2 - 1 = 5."""
+    network = GatedFeedForward(2, 1, dropout=0.0)
+    network.gate_and_widen.weight.data = torch.tensor([[1.0, -1.0], [0.0, 3.0]])
+    network.gate_and_widen.bias.data = torch.tensor([1.0, -1.0])
+    network.narrow.weight.data = torch.tensor([[2.0], [-1.0]])
+    network.narrow.bias.data = torch.tensor([0.5, 0.0])
+    assert network(torch.tensor([[[1.0, 2.0]]])).tolist() == [[[0.5, 0.0]]]
+    network.gate_and_widen.bias.data[0] = 3.0
+    silu = 2 / (1 + math.exp(-2))
+    torch.testing.assert_close(network(torch.tensor([[[1.0, 2.0]]])), torch.tensor([[[0.5 + 10 * silu, -5 * silu]]]))
+
+
+def test_gates_are_three_linear_maps():
+    network, x = GatedFeedForward(4, 8, dropout=0.0), torch.randn(2, 3, 4)
+    gate, widen, narrow = nn.Linear(4, 8), nn.Linear(4, 8), network.narrow
+    network.gate_and_widen.weight.data = torch.cat((gate.weight, widen.weight)).detach()
+    network.gate_and_widen.bias.data = torch.cat((gate.bias, widen.bias)).detach()
+    torch.testing.assert_close(network(x), narrow(F.silu(gate(x)) * widen(x)))
+    assert sum(weight.numel() for weight in network.parameters()) == 2 * (4 * 8 + 8) + 8 * 4 + 4
+
+
+@pytest.mark.parametrize(("kind", "unit"), [(FeedForward, 1.0), (GatedFeedForward, 1 / (1 + math.exp(-1)))])
+def test_dropout_acts_on_hidden_units(kind, unit):
+    """Half of the hidden units go, the others count twice: the sum out is 2 * how many stay * the value of a unit."""
+    network = kind(1, 1000, dropout=0.5)
     for parameter in network.parameters():
         nn.init.constant_(parameter, float(parameter.dim() == 2))
     torch.manual_seed(1)
-    kept = network(torch.ones(1, 20, 1)).flatten() / 2
-    assert torch.equal(kept, kept.round())
+    kept = network(torch.ones(1, 20, 1)).flatten() / 2 / unit
+    torch.testing.assert_close(kept, kept.round(), rtol=1e-5, atol=0)
     assert 400 < kept.min() < kept.max() < 600
-    assert network.eval()(torch.ones(1, 1, 1)).item() == 1000
+    torch.testing.assert_close(network.eval()(torch.ones(1, 1, 1)).item(), 1000 * unit, rtol=1e-5, atol=0)

@@ -1,4 +1,4 @@
-"""What must hold of every Transformer, however its sub-layers are wrapped and whatever tells it of positions."""
+"""What must hold of every Transformer, whatever its `Design` is."""
 
 import pytest
 import torch
@@ -6,6 +6,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from pipeline.kernels import dispatch
+from pipeline.layers.feed_forward import GatedFeedForward
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import Design, Transformer, TransformerArch
 from pipeline.params import ParamsError
@@ -24,7 +25,10 @@ def build(design, *, source_size=SOURCE_SIZE, target_size=TARGET_SIZE, **changed
     return model
 
 
-@pytest.fixture(params=[Design(PostNorm), Design(PreNorm), Design(PreNorm, rotary=True)], ids=str)
+DESIGNS = [Design(PostNorm), Design(PreNorm), Design(PreNorm, rotary=True, feed_forward=GatedFeedForward)]
+
+
+@pytest.fixture(params=DESIGNS, ids=str)
 def design(request):
     return request.param
 
@@ -60,7 +64,8 @@ def test_every_position_sees_the_whole_source(model):
 @pytest.mark.parametrize(("tied", "matrices"), [("none", 13 + 2 * 11), ("output", 13 + 11), ("all", 11)])
 def test_weights_counted_by_hand(design, tied, matrices):
     d, f = 16, 32
-    norm, attention, feed_forward = 2 * d, 4 * (d * d + d), d * f + f + f * d + d
+    widened = 2 if design.feed_forward is GatedFeedForward else 1
+    norm, attention, feed_forward = 2 * d, 4 * (d * d + d), widened * (d * f + f) + f * d + d
     encoder, decoder = attention + feed_forward + 2 * norm, 2 * attention + feed_forward + 3 * norm
     ends = 2 * norm if design.residual is PreNorm else 0
     expected = 2 * encoder + 3 * decoder + ends + matrices * d + TARGET_SIZE

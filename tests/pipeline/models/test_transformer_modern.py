@@ -1,9 +1,10 @@
-"""The pre-norm Transformer, told of positions by rotations alone."""
+"""The pre-norm Transformer, told of positions by rotations alone, with gated feed-forward networks."""
 
 import torch
 from torch import nn
 
 from pipeline import ids
+from pipeline.layers.feed_forward import GatedFeedForward
 from pipeline.models.transformer_modern import Arch, Model
 from tests.toys import networks
 
@@ -16,11 +17,14 @@ def test_heads_are_of_an_even_width():
     assert faults == ["x.yaml: arch.heads: must divide width 24 into heads of an even width, got 8"]
 
 
-def test_without_rotations_it_is_the_prenorm_model_without_positions():
+def test_without_rotations_and_gates_it_is_the_prenorm_model_without_positions():
     modern, prenorm = networks.build("transformer_modern"), networks.build("transformer_prenorm")
     for layer in (*modern.encoder, *modern.decoder):
         layer.self_attention.rotation = None
     prenorm.positions.table.zero_()
+    for layer, own in zip((*prenorm.encoder, *prenorm.decoder), (*modern.encoder, *modern.decoder), strict=True):
+        layer.feed_forward = GatedFeedForward(TOY["width"], TOY["feed_forward"], dropout=0.0)
+        assert type(own.feed_forward) is GatedFeedForward
     prenorm.load_state_dict(modern.state_dict())
     given = networks.SOURCE, networks.TARGET
     torch.testing.assert_close(modern.hidden(*given), prenorm.hidden(*given))
