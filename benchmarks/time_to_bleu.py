@@ -4,12 +4,12 @@
 
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
 `small` with dropout 0.15; ours has rotary positions and gated feed-forward networks, unless `--model
-transformer_prenorm` asks for what the others have. The rate falls to 0 at the end (linearly, eole: along a cosine). First the speed of each, for each
-size of an update, is measured in turns of about half a minute, so that a noisy machine is equally noisy for all;
-minutes are updates divided by this speed, and validation is none of them. Then each trains for `--tuning` minutes with
-every size and rate: as many tries for all, and the best one counts. Last each trains from scratch for the minutes of
-the ladder, the shortest first, until the BLEU of its validation part (own beam search, beam 5) reaches the target.
-Nobody averages: all take their last weights.
+transformer_prenorm` asks for what the others have. The rate falls to 0 at the end (linearly, eole: along a cosine).
+First the speed of each, for each size of an update, is measured in turns of about half a minute, so that a noisy
+machine is equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each
+trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. Last each
+trains from scratch for the minutes of the ladder, the shortest first, until the BLEU of its validation part (own beam
+search, beam 5) reaches the target. Nobody averages: all take their last weights.
 
 With `--notes` a race that was stopped goes on where it was: what was measured is in the file and is not measured again.
 """

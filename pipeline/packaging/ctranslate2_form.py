@@ -89,7 +89,7 @@ def tokens(pieces: Sequence[str]) -> list[str]:
 def specification(model: Transformer, positions: int) -> Any:
     """CTranslate2's TransformerSpec with the weights of a model.
 
-    As here, embeddings are scaled by sqrt(D), and activations are ReLU or, if gated, SiLU. Equal matrices are stored once.
+    As here, embeddings are scaled by sqrt(D); activations are ReLU, of gates SiLU. Equal matrices are stored once.
     """
     first, specs = model.encoder[0], package().specs
     assert isinstance(first, EncoderLayer)

@@ -8,7 +8,6 @@ from pipeline.layers.residual import PostNorm
 from pipeline.layers.transformer import Design, Transformer, TransformerArch
 from tests.toys.networks import TRANSFORMER
 
-
 DESIGNS = [Design(PostNorm), Design(PostNorm, feed_forward=GatedFeedForward)]
 
 
