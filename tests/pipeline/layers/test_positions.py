@@ -75,6 +75,7 @@ def test_rotations_are_products_of_complex_numbers():
 
 
 def test_a_rotated_product_depends_on_the_distance_alone():
+    torch.manual_seed(1)  # some draws have nearly the same product at another distance
     rotation, query, key = Rotation(8), torch.randn(1, 1, 1, 8), torch.randn(1, 1, 1, 8)
     products = [(rotation(query, p) * rotation(key, p + 3)).sum() for p in (0, 1, 50, 700)]
     for product in products[1:]:
