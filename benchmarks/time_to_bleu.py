@@ -7,18 +7,20 @@
 transformer_prenorm` asks for what the others have. The rate falls to 0 at the end (linearly, eole: along a cosine).
 First the speed of each, for each size of an update, is measured in turns of about half a minute, so that a noisy
 machine is equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each
-trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. Last each
-trains from scratch for the minutes of the ladder, the shortest first, until the BLEU of its validation part (own beam
-search, beam 5) reaches the target. Nobody averages: all take their last weights.
+trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. Last comes
+the shortest time of the ladder after which the BLEU of the validation part (own beam search, beam 5) reaches the
+target, found by halving the ladder: each trains from scratch for the minutes in its middle, then for more or fewer.
+Nobody averages: all take their last weights.
 
 With `--notes` a race that was stopped goes on where it was: what was measured is in the file and is not measured again.
 """
 
+import bisect
 import itertools
 import sys
 import tempfile
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Annotated, NamedTuple, TypeVar, cast
 
@@ -111,7 +113,7 @@ def main(
     positions: Annotated[str, typer.Option(help="Most positions of an update, each tried.")] = "800,1500",
     peak_rates: Annotated[str, typer.Option(help="Peak rates, each tried.")] = "1e-3,2e-3,4e-3",
     tuning: Annotated[float, typer.Option(help="Minutes of each try.")] = 6.0,
-    ladder: Annotated[str, typer.Option(help="Minutes to train, the shortest first.")] = "3,4,5,6,7,8,10,12,14,17,20",
+    ladder: Annotated[str, typer.Option(help="Minutes of training to choose from.")] = "3,4,5,6,7,8,10,12,14,17,20",
     model: Annotated[str, typer.Option(help="Ours: transformer_modern or transformer_prenorm.")] = "transformer_modern",
     precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
     trial: Annotated[int, typer.Option(help="Timed updates of a turn.")] = TRIAL,
@@ -133,6 +135,7 @@ def main(
     rows = []
     for name, python in chosen.items():
 
+        @cache
         def after(minutes: float, settings: Settings, name: str = name, python: str = python) -> float:
             updates = max(1, int(minutes * 60 * speeds[settings.positions][name]))
             about = f"{name}, {settings.positions} positions, peak rate {settings.peak_rate:g}, {updates:,} updates"
@@ -143,8 +146,9 @@ def main(
         choices = itertools.starmap(Settings, itertools.product(sizes, rates))
         tries = {one: after(tuning, one) for one in choices}
         best = max(tries, key=tries.__getitem__)
-        reached = next(((minutes, found) for minutes in rungs if (found := after(minutes, best)) >= target), None)
-        minutes, score = (f"{reached[0]:g}", f"{reached[1]:.1f}") if reached else (f"> {rungs[-1]:g}", "-")
+        reach, missed = partial(after, settings=best), (f"> {rungs[-1]:g}", "-")
+        at = bisect.bisect_left(rungs, target, key=reach)
+        minutes, score = (f"{rungs[at]:g}", f"{reach(rungs[at]):.1f}") if at < len(rungs) else missed
         speed = f"{speeds[best.positions][name]:.2f}"
         rows.append((name, str(len(tries)), str(best.positions), f"{best.peak_rate:g}", speed, minutes, score))
     print(f"\n| system | tries | positions | peak rate | updates/s, in turn | minutes to {target:g} | BLEU |")

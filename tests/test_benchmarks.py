@@ -65,6 +65,12 @@ def trained(tmp_path_factory) -> Path:
     return root
 
 
+def test_no_script_hides_a_package_that_a_peer_looks_for():
+    """A peer's Python finds this folder first. With a kernels.py here, transformers did not load."""
+    looked_for = {"accelerate", "apex", "datasets", "kernels", "numpy", "optimum", "peft", "torch", "torchao", "triton"}
+    assert not looked_for & {name.removesuffix(".py") for name in SCRIPTS}
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_a_script_says_what_it_can_do(name, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", [name, "--help"])
@@ -90,12 +96,12 @@ def test_train_speed_on_a_toy(encoded):
 @pytest.mark.parametrize(
     ("target", "rungs", "reached"),
     [
-        ("0", ["0.01"], r"0\.01 \| \d+\.\d"),
-        pytest.param("101", ["0.01", "0.02"], r"> 0\.02 \| -", marks=pytest.mark.slow),
+        ("0", ["0.02", "0.01"], r"0\.01 \| \d+\.\d"),
+        pytest.param("101", ["0.02"], r"> 0\.02 \| -", marks=pytest.mark.slow),
     ],
 )
 def test_time_to_bleu_on_a_toy(encoded, target, rungs, reached):
-    """Every try is said, and the ladder is climbed up to the first rung that is high enough."""
+    """Every try is said; then the ladder is halved until its first rung that is high enough is known."""
     options = ("--positions", "200", "--peak-rates", "1e-3,2e-3", "--tuning", "0.01", "--ladder", "0.02,0.01")
     more = ("--precision", "fp32", "--trial", "2", "--threads", "1", "--target", target)
     said = run(encoded, "time_to_bleu.py", "toy-joint", *options, *more)
