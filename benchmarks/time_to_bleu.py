@@ -9,8 +9,8 @@ First the speed of each, for each size of an update, is measured in turns of abo
 machine is equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each
 trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. Last comes
 the shortest time of the ladder after which the BLEU of the validation part (own beam search, beam 5) reaches the
-target, found by halving the ladder: each trains from scratch for the minutes in its middle, then for more or fewer.
-Nobody averages: all take their last weights.
+target, found by halving the ladder: each trains from scratch for the minutes in its middle, then for more or fewer;
+longer is taken to be better. Nobody averages: all take their last weights.
 
 With `--notes` a race that was stopped goes on where it was: what was measured is in the file and is not measured again.
 """
@@ -135,7 +135,6 @@ def main(
     rows = []
     for name, python in chosen.items():
 
-        @cache
         def after(minutes: float, settings: Settings, name: str = name, python: str = python) -> float:
             updates = max(1, int(minutes * 60 * speeds[settings.positions][name]))
             about = f"{name}, {settings.positions} positions, peak rate {settings.peak_rate:g}, {updates:,} updates"
@@ -146,7 +145,7 @@ def main(
         choices = itertools.starmap(Settings, itertools.product(sizes, rates))
         tries = {one: after(tuning, one) for one in choices}
         best = max(tries, key=tries.__getitem__)
-        reach, missed = partial(after, settings=best), (f"> {rungs[-1]:g}", "-")
+        reach, missed = cache(partial(after, settings=best)), (f"> {rungs[-1]:g}", "-")
         at = bisect.bisect_left(rungs, target, key=reach)
         minutes, score = (f"{rungs[at]:g}", f"{reach(rungs[at]):.1f}") if at < len(rungs) else missed
         speed = f"{speeds[best.positions][name]:.2f}"
