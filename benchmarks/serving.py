@@ -31,6 +31,7 @@ from contestants.machine import describe
 from contestants.turn import HERE
 
 from pipeline import files
+from pipeline.commands import cores
 from pipeline.packaging import package
 from pipeline.serving import documents, engines
 
@@ -73,7 +74,7 @@ def main(
     model: Annotated[Path | None, typer.Option(help="Folder of a packaged Transformer; without: the first.")] = None,
     lines: Annotated[Path | None, typer.Option(help="Sentences; without: the test part of its corpus.")] = None,
     seconds: Annotated[float, typer.Option(help="Of each round.")] = 120.0,
-    threads: Annotated[int, typer.Option(min=1, help="Of each server.")] = len(os.sched_getaffinity(0)),
+    threads: Annotated[int, typer.Option(min=1, help="Of each server.")] = cores.count(),
     sentences: Annotated[int, typer.Option(min=1, help="How many lines of the file.")] = 1000,
 ) -> None:
     """Print a table; the ratio is to the quicker plain server with weights of the same type (fp32, int8)."""

@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from pipeline import device, events, progress
-from pipeline.commands import dag, outcome, project
+from pipeline.commands import cores, dag, outcome, project
 from pipeline.commands.board import Board, Lane
 from pipeline.commands.check import check
 from pipeline.encoding.budget import Training
@@ -59,12 +59,7 @@ def affordable(build: Build) -> int:
     if device.best().type == "cuda" or PROCESSES in os.environ:
         return 1
     threads = [Training.load_all("training.default", f"training.{corpus}").threads for corpus in build.corpora]
-    return max(1, cores() // (max(threads) if all(threads) else cores()))
-
-
-def cores() -> int:
-    """How many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores.count() // (max(threads) if all(threads) else cores.count()))
 
 
 def is_up_to_date() -> bool:
@@ -154,7 +149,7 @@ class Builder:
     def dvc(self, prefix: str, *arguments: str) -> int:
         """Run a `dvc`, unless the build is ending; its status. The prefix stands before each line that is shown."""
         lane = Lane(self.board, prefix)
-        threads = {"OMP_NUM_THREADS": str(max(1, cores() // self.number))} if self.number > 1 else {}
+        threads = {"OMP_NUM_THREADS": str(max(1, cores.count() // self.number))} if self.number > 1 else {}
         with self.lock:
             if self.ended:
                 return 0

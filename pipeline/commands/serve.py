@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from pipeline.commands import cores
 from pipeline.files import DataError, read_json
 from pipeline.packaging.package import CONFIG
 from pipeline.serving import security, server
@@ -76,7 +77,7 @@ def serve(
         origins=tuple(cors or ()),
         splitting="sentences" if split_sentences else "lines",
         log_text=log_text,
-        threads=threads or max(1, len(os.sched_getaffinity(0)) // workers),
+        threads=threads or max(1, cores.count() // workers),
         workers=workers,
         glossary=glossary,
         limits=limits,

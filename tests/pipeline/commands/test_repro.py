@@ -60,7 +60,7 @@ def folder(project_root, tmp_path, monkeypatch):
     (tmp_path / "fake_dvc.py").write_text(DVC)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(repro, "DVC", (sys.executable, str(tmp_path / "fake_dvc.py")))
-    monkeypatch.setattr(repro, "cores", lambda: 2)
+    monkeypatch.setattr(repro.cores, "count", lambda: 2)
     monkeypatch.setattr(repro, "is_up_to_date", lambda: False)
     monkeypatch.delenv(PROCESSES, raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -214,7 +214,7 @@ def test_as_many_trainings_as_the_cores_are_enough_for(folder, monkeypatch, thre
     monkeypatch.setattr(
         repro.Training, "load_all", lambda _, name: training.model_copy(update={"threads": number[name]})
     )
-    monkeypatch.setattr(repro, "cores", lambda: cores)
+    monkeypatch.setattr(repro.cores, "count", lambda: cores)
     assert repro.affordable(build) == expected
 
 
@@ -226,7 +226,3 @@ def test_a_gpu_and_a_number_of_processes_have_the_machine_for_themselves(folder,
     monkeypatch.delenv(PROCESSES)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert repro.affordable(build) == 1
-
-
-def test_the_cores_of_this_process():
-    assert 1 <= repro.cores() <= (os.cpu_count() or 1)
