@@ -20,7 +20,7 @@ from pipeline.corpora import parts
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.translate import Decoding, n_best
 from pipeline.decoding.translator import Translator
-from pipeline.system import System
+from pipeline.system import System, corpus_file
 
 SCORE_TOLERANCE = 1e-4  # relative
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
@@ -32,7 +32,9 @@ def main(
     sentences: Annotated[int, typer.Option(help="How many of its lines.")] = 1000,
 ) -> None:
     """Print how many translations are the same in every batching, and how far the scores of the others lie apart."""
-    translator, decoding = Translator.built(System.parse(system)), Decoding.load("decode")
+    chosen = System.parse(system)
+    translator = Translator.built(chosen)
+    decoding = Decoding.load_all("decode", f"{corpus_file(chosen.corpus)}:decode")
     path, _ = parts.paths(System.parse(system).split, part)
     sources = [source.ids for source in translator.read(list(files.read_lines(path))[:sentences])]
     sound = True

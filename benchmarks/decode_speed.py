@@ -33,7 +33,7 @@ from pipeline.evaluation.bleu import bleu
 from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PreNorm
 from pipeline.packaging import ctranslate2_form
-from pipeline.system import System
+from pipeline.system import System, corpus_file
 
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
 POSITIONS = 5000  # as many as eole has
@@ -53,7 +53,9 @@ def main(
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
 ) -> None:
     """Print a table: medians over the rounds, and the ratio to this project round by round."""
-    translator, decoding = Translator.built(System.parse(system)), Decoding.load("decode")
+    chosen = System.parse(system)
+    translator = Translator.built(chosen)
+    decoding = Decoding.load_all("decode", f"{corpus_file(chosen.corpus)}:decode")
     source, target = parts.paths(System.parse(system).split, part)
     sources = [line.ids for line in translator.read(list(files.read_lines(source))[:sentences])]
     references = list(files.read_lines(target))[:sentences]

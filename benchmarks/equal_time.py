@@ -25,6 +25,7 @@ from pipeline import files
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.evaluation.bleu import bleu
+from pipeline.system import corpus_file
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 DROPOUT, PEAK_RATE, WARM_UP = 0.15, 2e-3, 400
@@ -45,7 +46,8 @@ def main(
 ) -> None:
     """Print a table, a line as soon as it is known."""
     data = Path("data/encode", encoded)
-    vocabulary, decoding = Vocabulary.load(Path("data/vocabulary", encoded)), Decoding.load("decode")
+    vocabulary = Vocabulary.load(Path("data/vocabulary", encoded))
+    decoding = Decoding.load_all("decode", f"{corpus_file(encoded.partition('-')[0])}:decode")
     source, target = parts.paths(Path("data/split", encoded.partition("-")[0]), part)
     references = list(files.read_lines(target))
     training = training_job(

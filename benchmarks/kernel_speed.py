@@ -24,7 +24,7 @@ from pipeline import files
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
-from pipeline.system import System
+from pipeline.system import System, corpus_file
 
 AS_IS = "none"
 TRAINING = {
@@ -79,7 +79,8 @@ def searches(
     """Each search, likewise."""
     translator = Translator.built(system)
     lines = list(files.read_lines(parts.paths(system.split, part)[0]))[:sentences]
-    given = write(translator, folder, [line.ids for line in translator.read(lines)], Decoding.load("decode"))
+    decoding = Decoding.load_all("decode", f"{corpus_file(system.corpus)}:decode")
+    given = write(translator, folder, [line.ids for line in translator.read(lines)], decoding)
     for beam_size, task in ((1, "greedy search"), (5, "beam search, 5")):
         yield (
             task,

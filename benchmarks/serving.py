@@ -31,7 +31,7 @@ from contestants.machine import describe
 from contestants.turn import HERE
 
 from pipeline import files
-from pipeline.commands import cores
+from pipeline import cores
 from pipeline.packaging import package
 from pipeline.serving import documents, engines
 

@@ -34,6 +34,7 @@ from pipeline import files
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.evaluation.bleu import bleu
+from pipeline.system import corpus_file
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 MODELS = "transformer_modern", "transformer_prenorm"  # of ours
@@ -54,11 +55,11 @@ class Race:
 
     def __init__(self, encoded: str, model: str, precision: str, threads: int, seed: int) -> None:
         self.data, self.precision, self.threads, self.seed = Path("data/encode", encoded), precision, threads, seed
-        self.vocabulary = Vocabulary.load(Path("data/vocabulary", encoded))
-        source, target = parts.paths(Path("data/split", encoded.partition("-")[0]), parts.VALIDATION)
+        self.vocabulary, corpus = Vocabulary.load(Path("data/vocabulary", encoded)), encoded.partition("-")[0]
+        source, target = parts.paths(Path("data/split", corpus), parts.VALIDATION)
         self.references = list(files.read_lines(target))
         sources = self.vocabulary.encode_source(list(files.read_lines(source)))
-        decoding = Decoding.load("decode").model_dump()
+        decoding = Decoding.load_all("decode", f"{corpus_file(corpus)}:decode").model_dump()
         if model not in MODELS:
             sys.exit(f"--model: got {model!r}; expected {' or '.join(MODELS)}")
         self.modern = {"modern": model == MODELS[0]}
@@ -126,7 +127,8 @@ def main(
     sizes = [int(size) for size in numbers("--positions", positions)]
     rates, rungs = numbers("--peak-rates", peak_rates), numbers("--ladder", ladder)
     race, chosen = Race(encoded, model, precision, threads, seed), contestants(peers, only)
-    noted = Notes(notes, {"encoded": encoded, "model": model, "precision": precision, "threads": threads, "seed": seed})
+    question = {"encoded": encoded, "model": model, "precision": precision, "threads": threads, "seed": seed}
+    noted = Notes(notes, question | {"trial": trial, "contestants": sorted(contestants(peers, ""))})
     print(f"{describe()}; {threads} threads, {precision}, target {target:g} BLEU of {encoded} validation\n", flush=True)
     speeds = {}
     for size in sizes:

@@ -179,6 +179,9 @@ def model_faults(params: dict[str, Any], model: str) -> Iterator[str]:
         both = nodes(params, f"{where}.{DEFAULT}", f"{where}.{name}")
         for kind in (interface.find(model).Arch, Learning):
             yield from kind.merged_faults([node.only(kind.model_fields) for node in both])
+        keys = both[0].value | both[1].value
+        if keys.get("r_drop") and not any(value for key, value in keys.items() if key.endswith("dropout")):
+            yield f"{PATH}: {where}.{name}.r_drop: has no effect without dropout, got {keys['r_drop']}; expected 0.0"
 
 
 def of_mappings(section: dict[str, Any]) -> list[str]:
@@ -242,11 +245,21 @@ def teacher_faults(project: Project) -> Iterator[str]:
             name, chosen_names = getattr(teacher, axis), getattr(build, section)
             if name not in chosen_names:
                 yield f"{where}.{axis}: not in build.{section}, got {name!r}{nearest(name, chosen_names)}"
+        got, expected = (languages(project, corpus) for corpus in (teacher.corpus, taught))
+        if got and expected and got != expected:
+            yield f"{where}.corpus: translates {got}, got {teacher.corpus!r}; expected a corpus of {expected}"
         line = [taught]
         while line[-1] in teachers and len(line) <= len(teachers):
             line.append(teachers[line[-1]].corpus)
         if taught in line[1:]:
             yield f"{where}: its teacher is trained on {taught!r} in the end; expected a teacher from another corpus"
+
+
+def languages(project: Project, corpus: str) -> str:
+    """The languages of a corpus, as `fr-en`; empty if its file does not say, which `shape_faults` names."""
+    facts = project.corpora.get(corpus, {})
+    found = [facts.get(f"{side}_language") for side in ("source", "target")]
+    return "-".join(map(str, found)) if all(found) else ""
 
 
 def ensemble_faults(project: Project) -> Iterator[str]:

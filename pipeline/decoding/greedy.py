@@ -45,18 +45,18 @@ def piece_by_piece(
     sentence = (limits > 0).nonzero().flatten()  # (N,) the sentence of each row
     if len(sentence) == 0:
         return [[] for _ in range(len(source))]
-    written = torch.full((len(source), int(limits.max())), ids.EOS, device=source.device)
+    written = []  # columns (B,); as many as the longest translation has, which may be far below its limit
     with interface.prepacking(model):
         state, tokens, length = model.start(source[sentence]), torch.full_like(sentence, ids.BOS), 0
         while len(sentence):
             hidden, state = model.step(state, tokens)
             tokens = choose(hidden, sentence, length)
-            written[sentence, length] = tokens
+            written.append(torch.full_like(limits, ids.EOS).index_copy_(0, sentence, tokens))
             length += 1
             alive = ((tokens != ids.EOS) & (length < limits[sentence])).nonzero().flatten()
             if len(alive) < len(sentence):
                 state, tokens, sentence = state.select(alive, alive), tokens[alive], sentence[alive]
-    return [line[: line.index(ids.EOS)] if ids.EOS in line else line for line in written.tolist()]
+    return [line[: line.index(ids.EOS)] if ids.EOS in line else line for line in torch.stack(written, dim=1).tolist()]
 
 
 def argmax(logits: Tensor, _: slice) -> tuple[Tensor]:

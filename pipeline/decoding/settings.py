@@ -7,8 +7,9 @@ from pydantic import Field, PositiveInt
 
 from pipeline.params import Section
 
-NonNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 DIGITS = 6  # to which patience * beam_size is rounded, so that 1.1 * 10 is 11
+UpTo10 = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
+UpTo1000 = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
@@ -20,11 +21,11 @@ class Decoding(Section):
     """
 
     beam_size: Annotated[int, Field(gt=0, le=1000)]  # prefixes under way for each sentence; 1 is greedy search
-    length_penalty: NonNegative  # scores are log P / ((5 + pieces) / 6)^length_penalty; 0 compares by log P alone
+    length_penalty: UpTo10  # scores are log P / ((5 + pieces) / 6)^length_penalty; 0 compares by log P alone
     patience: Positive | None  # ends a sentence at patience * beam_size finished translations; null: the exact search
     mbr_temperature: Positive | None  # softens scores to weights for minimum Bayes risk; null: the best score wins
-    max_length_factor: NonNegative  # pieces that a translation may have for each piece of its source
-    max_length_offset: Annotated[int, Field(ge=0)]  # pieces that it may have besides
+    max_length_factor: UpTo1000  # pieces that a translation may have for each piece of its source
+    max_length_offset: Annotated[int, Field(ge=0, le=1_000_000)]  # pieces that it may have besides
     tokens_per_batch: PositiveInt  # sentences * longest source of a batch, EOS included; bounds memory
 
     @property
@@ -33,7 +34,7 @@ class Decoding(Section):
 
         Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what fairseq does.
         """
-        return math.inf if self.patience is None else math.ceil(round(self.patience * self.beam_size, DIGITS))
+        return math.inf if self.patience is None else max(1, math.ceil(round(self.patience * self.beam_size, DIGITS)))
 
     def max_length(self, source_length: int) -> int:
         """Pieces that the translation of a source may have, EOS counted; a fraction is dropped."""

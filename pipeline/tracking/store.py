@@ -132,7 +132,7 @@ class Store:
             self.client.log_batch(self.run_id, params=some)
         settings = [f"{word} {values[name]}" for name, word in NAMED_SETTINGS.items() if name in values]
         if self.kind == "scoring" and settings:
-            self.client.update_run(self.run_id, name=run_name(self.system, "score", *settings))
+            self.client.update_run(self.run_id, name=run_name(self.system, self.stage.split("@")[0], *settings))
 
     def dataset(self, name: str, digest: str, counts: Mapping[str, int], path: Path | None) -> None:
         """Send the description of one input, with the name of its content in DVC's cache if DVC knows it."""
@@ -335,7 +335,7 @@ class Store:
             tags["mlflow.source.git.commit"] = commit
         if parent:
             tags["mlflow.parentRunId"] = parent
-        name = run_name(self.system, "score") if parent else run_name(self.system)
+        name = run_name(self.system, self.stage.split("@")[0]) if parent else run_name(self.system)
         return str(self.client.create_run(self.experiment_id, tags=tags, run_name=name).info.run_id)
 
     def _created_ended(self) -> str:

@@ -91,7 +91,7 @@ def train(
         max_norm = math.inf if learning.clip is None else learning.clip
         loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(weights, max_norm))).tolist()  # one sync
         if not math.isfinite(loss + norm):  # the same on every rank
-            parts = ranks.all_gather([(part.item(), micro_batches[index]) for index, part in losses.items()])
+            parts = ranks.all_gather([(losses[index].item(), batch) for index, batch in micro_batches.items()])
             raise_diverged(update, parts, {"loss": loss, "gradient norm": norm})
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

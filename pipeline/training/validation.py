@@ -16,7 +16,7 @@ from pipeline.encoding.shards import Encoded
 from pipeline.evaluation.bleu import bleu
 from pipeline.files import DataError, count_lines, read_lines
 from pipeline.models.interface import Model
-from pipeline.training.loop import LOGIT_ROWS, autocast, unpadded_hidden
+from pipeline.training.loop import LOGIT_ROWS, DivergedError, autocast, unpadded_hidden
 from pipeline.training.ranks import Ranks
 from pipeline.vocabularies.vocabulary import Vocabulary
 
@@ -39,6 +39,7 @@ class Validator:
         """validation_loss (nats per target token), _perplexity, _accuracy (of tokens), _bleu (greedy, 13a, cased).
 
         Each rank scores its shard of the micro-batches; all return the same scores.
+        Raises: DivergedError if the loss is not finite.
         """
         release_memory()  # validation's peak comes on top of what the updates have left allocated
         model.eval()
@@ -47,6 +48,9 @@ class Validator:
         scored = ranks.all_gather(list(token_scores(model, batches, precision=self.precision, device=device)))
         loss, correct, tokens = (sum(numbers) for numbers in zip(*scored, strict=True))
         loss, accuracy = loss / tokens, correct / tokens
+        if not math.isfinite(loss):
+            what = f"validation loss is {loss}; expected a finite number: lower the learning rate or clip harder"
+            raise DivergedError(what)
         scores = {"validation_loss": loss, "validation_perplexity": math.exp(min(loss, 700.0))}
         scores["validation_accuracy"] = accuracy
         if self.references:

@@ -159,6 +159,11 @@ def test_models_are_all_that_there_are():
             f"average.tiny.checkpoints: must not exceed {TRAINING}.last_checkpoints 1, got 2",
         ),
         (
+            "models.bilstm_attention.tiny.r_drop",
+            3.0,
+            "models.bilstm_attention.tiny.r_drop: has no effect without dropout, got 3.0; expected 0.0",
+        ),
+        (
             "build.more_seeds",
             [2, 1],
             "build.more_seeds: must differ from training.default.seed of phrasebook_fr_en, got 1; expected other seeds",
@@ -178,6 +183,12 @@ def test_models_are_all_that_there_are():
             {"phrasebook_fr_en": TEACHER | {"corpus": "phrasebook_fr_en"}},
             "distill.teachers.phrasebook_fr_en: its teacher is trained on 'phrasebook_fr_en' in the end; "
             "expected a teacher from another corpus",
+        ),
+        (
+            "distill.teachers",
+            {"phrasebook_fr_en": TEACHER | {"corpus": "multi30k_de_en"}},
+            "distill.teachers.phrasebook_fr_en.corpus: translates de-en, got 'multi30k_de_en'; "
+            "expected a corpus of fr-en",
         ),
         ("distill.teachers", {"phrasebook_fr_en": {}}, "distill.teachers.phrasebook_fr_en.corpus: is missing"),
         ("ensembles.pairs", {"two": {}}, "ensembles.pairs.two.corpus: is missing"),

@@ -58,3 +58,8 @@ def test_batch_mates_change_nothing(drawn, padded, seed):
 def test_unknown_pieces_are_written_on_demand(scripted, padded):
     model = scripted({(): {ids.PAD: 0.3, ids.UNK: 0.3, ids.BOS: 0.3, 4: 0.1}, (ids.UNK,): {ids.UNK: 0.4, ids.EOS: 0.6}})
     assert greedy.decode(model, padded([[4]]), [10], unknown=True) == [[ids.UNK]]
+
+
+def test_memory_follows_what_is_written_and_not_the_limit(scripted, padded):
+    model = scripted({(): {4: 1.0}, (4,): {ids.EOS: 1.0}})
+    assert greedy.decode(model, padded([[4], [5]]), [10**15, 10**15]) == [[4], [4]]

@@ -19,3 +19,7 @@ def test_maximum_length_and_patience():
     assert [DECODING.max_length(length) for length in (0, 1, 3)] == [4, 5, 8]
     assert DECODING.max_finished == math.inf
     assert DECODING.changed(patience=1.1, beam_size=10).max_finished == 11
+
+
+def test_a_tiny_patience_still_leaves_one_translation():
+    assert DECODING.changed(patience=1e-8).max_finished == 1

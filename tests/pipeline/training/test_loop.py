@@ -170,6 +170,20 @@ def test_what_diverged_is_named(losses, found, said):
         loop.raise_diverged(4, [part_of(loss) for loss in losses], names)
 
 
+def test_the_first_of_many_micro_batches_is_named_by_its_own_number(monkeypatch):
+    """The sum visits them in the order of its tree: 0, 4, 2, 1, 3."""
+    real = loop.forward_backward
+
+    def breaks(model, one, *others):
+        loss = real(model, one, *others)
+        return loss * math.nan if one.pairs.tolist() in ([1], [4]) else loss
+
+    monkeypatch.setattr(loop, "forward_backward", breaks)
+    given = made_of(4, *(batch(index) for index in range(5)))
+    with pytest.raises(DivergedError, match=r"^update 4, micro-batch 1 \(training pairs 1\): loss is nan"):
+        run(build(), [given], samples.learning())
+
+
 def test_loss_is_per_token_and_smoothed_as_trained():
     model, given = build(), batch(*range(5))
     logits = model.logits(model.hidden(given.source, given.target_input)).flatten(0, 1)

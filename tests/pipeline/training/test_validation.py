@@ -12,6 +12,7 @@ from pipeline import files, ids
 from pipeline.encoding.batching import collate, sorted_batches
 from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.models.transformer_prenorm import Arch, Model
+from pipeline.training.loop import DivergedError
 from pipeline.training.ranks import Ranks
 from pipeline.training.validation import Validator, token_scores
 from tests.toys import samples
@@ -88,6 +89,12 @@ def test_loss_by_hand(validator, sure):
     expected = math.log(1 + 29 * math.exp(-sure))
     assert scores["validation_loss"] == pytest.approx(expected, rel=1e-6)
     assert scores["validation_perplexity"] == pytest.approx(1 + 29 * math.exp(-sure), rel=1e-6)
+
+
+@pytest.mark.parametrize("sure", [math.nan, math.inf])
+def test_a_loss_that_is_no_number_ends_the_training(validator, sure):
+    with pytest.raises(DivergedError, match=r"^validation loss is nan; expected a finite number"):
+        validator().validate(Copier(sure), CPU, Ranks())
 
 
 def test_a_perfect_copy_scores_100(validator):
