@@ -44,6 +44,8 @@ def encoded(tmp_path) -> Path:
     trainings.lay_out(tmp_path)
     with (tmp_path / "params.yaml").open("a", encoding="utf-8") as file:
         file.write(AVERAGE + DECODE)
+    (tmp_path / "corpora").mkdir(exist_ok=True)
+    (tmp_path / "corpora/toy.yaml").write_text("decode: {}\n", encoding="utf-8")
     return tmp_path
 
 
@@ -52,12 +54,12 @@ def trained(tmp_path_factory) -> Path:
     """The tiny project trained for 600 updates, up to the averaged model, and 200 test sentences."""
     root = tmp_path_factory.mktemp("trained")
     tiny_project.lay_out(root)
-    yaml, path = YAML(typ="safe"), root / "params.yaml"
-    params = yaml.load(path)
-    toy = params["corpora"]["toy"]
-    toy["download"]["parts"]["train"]["num_pairs"] = 3000
-    toy["download"]["parts"]["test"]["num_pairs"] = 200
-    toy["training"] |= {"updates": 600, "validation_interval": 300, "checkpoint_interval": 300}
+    yaml, path, corpus = YAML(typ="safe"), root / "params.yaml", root / "corpora/toy.yaml"
+    params, facts = yaml.load(path), yaml.load(corpus)
+    facts["parts"]["train"]["num_pairs"] = 3000
+    facts["parts"]["test"]["num_pairs"] = 200
+    params["training"]["toy"] |= {"updates": 600, "validation_interval": 300, "checkpoint_interval": 300}
+    yaml.dump(facts, corpus)
     yaml.dump(params, path)
     stages = tiny_project.stages()
     for name in ("local", "download", "clean", "split", "vocabulary", "encode", "train", "average"):
