@@ -63,11 +63,13 @@ exps: install ## experiments of DVC, with the columns in which they differ
 	@dvc exp show --only-changed --hide-workspace --drop 'Created|State|Executor|params.yaml$$|[a-z]+$$|[a-z]+/[^:]*$$'
 
 ui: PORT ?= 5000
+ui: SHELL := bash
 ui: install ## MLflow on http://127.0.0.1:5000; `make ui PORT=5001` takes another port
 	@echo "http://127.0.0.1:$(PORT) in a few seconds; Ctrl-C ends it"
-	@PYTHONWARNINGS=ignore MLFLOW_LOGGING_LEVEL=ERROR MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false \
+	@set -o pipefail; PYTHONWARNINGS=ignore MLFLOW_LOGGING_LEVEL=ERROR MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false \
 		mlflow ui --app-name nmt --host 127.0.0.1 --port $(PORT) --workers 1 --uvicorn-opts "--log-level warning" \
-		--backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}" 2>&1 | grep -v -e "^Registry store URI" -e "^\[MLflow\] Security"
+		--backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}" 2>&1 | \
+		{ grep -v -e "^Registry store URI" -e "^\[MLflow\] Security" || true; }  # the exit status is that of the server
 
 bench: install ## speed and memory, one script a question
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "$$script"; python $$script; done

@@ -30,8 +30,7 @@ import typer
 from contestants.machine import describe
 from contestants.turn import HERE
 
-from pipeline import files
-from pipeline import cores
+from pipeline import cores, files
 from pipeline.packaging import package
 from pipeline.serving import documents, engines
 

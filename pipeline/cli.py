@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from pipeline import events
+from pipeline import events, files
 from pipeline.terminal import printable
 
 PARENT = os.getppid()  # as early as possible: the other imports of a stage may take seconds
@@ -39,7 +39,6 @@ FULL = re.compile(rf"{os.strerror(errno.ENOSPC)}|\d+ requested and \d+ written")
 UNUSABLE = (PermissionError, FileExistsError, NotADirectoryError, IsADirectoryError)  # errors of an unusable path
 PR_SET_PDEATHSIG = 1  # of Linux's <sys/prctl.h>
 LOCKS = Path("work/locks")  # a file for each stage of each matrix item, unknown to DVC
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # Lustre unless mounted with -o flock, NFS without lockd
 IN_USE_SECONDS = 300.0  # enough for a training that was asked to stop: its update, a validation, writing its state
 
 
@@ -154,12 +153,9 @@ def open_lock(path: Path) -> IO[str]:
 def locked(file: IO[str]) -> bool:
     """Whether this process now holds the lock; always true on a file system without locks."""
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        files.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            raise
     return True
 
 

@@ -24,6 +24,7 @@ KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFSOCK: "a socket",
 }
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # Lustre unless mounted with -o flock, NFS without lockd
 Manifest = dict[str, int]  # relative name of each file below a folder -> its size in bytes
 
 UNFINISHED: dict[Path, Manifest] = {}  # the folders that this process is filling -> the files written into each
@@ -219,6 +220,18 @@ def lock(opened: int) -> None:
     """
     with suppress(OSError):
         fcntl.flock(opened, fcntl.LOCK_EX)
+
+
+def flock(file: IO[str], how: int) -> None:
+    """Lock an open file as `fcntl.flock` does; on a file system without locks, do nothing.
+
+    Raises: BlockingIOError if another process holds the lock and `how` says not to wait.
+    """
+    try:
+        fcntl.flock(file, how)
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise
 
 
 def remove_leftovers(path: Path, mine: Path) -> None:

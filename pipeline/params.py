@@ -105,8 +105,14 @@ class Section(BaseModel):
                 yield fault(cls, detail)
 
     def changed(self, **values: Any) -> Self:
-        """This section with other values of some keys."""
-        return self.model_validate(self.model_dump() | values)
+        """This section with other values of some keys.
+
+        Raises: ParamsError listing every fault, by its key: the values come from no file.
+        """
+        whole = self.model_dump() | values
+        if faults := [f"{'.'.join(below)}: {what}" for below, what in self.details(whole)]:
+            raise ParamsError("\n".join(faults))
+        return self.model_validate(whole)
 
 
 class Node(NamedTuple):
@@ -196,6 +202,10 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ParamsError(f"{path}: no such file; expected in the folder the command runs in") from None
     except YAMLError as error:
         raise ParamsError(f"{path}{broken(error)}") from None
+    except ParamsError:
+        raise
+    except ValueError as error:  # a date that no calendar has, a number of thousands of digits
+        raise ParamsError(f"{path}: not valid YAML, {' '.join(str(error).split())}") from None
     if not isinstance(node, dict):
         got = "nothing" if node is None else shown(node)
         raise ParamsError(f"{path}: must be a mapping of sections, got {got}")

@@ -29,10 +29,10 @@ ROOMS = {  # a stage that imports every file of one depends on the folder
         *("kernels", "layers", "training", "decoding", "packaging", "evaluation"),
     )
 }
-BOTTOM = {"params", "files", "ids", "seeding", "terminal", "events"}  # import nothing else of ours
+BOTTOM = {"params", "files", "ids", "seeding", "terminal", "events", "cores"}  # import nothing else of ours
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
-    "cli": {"terminal", "events"},
+    "cli": {"files", "terminal", "events"},
     "progress": {"terminal", "events"},
     "training_display": {"progress", "system"},
     "system": {"params"},
@@ -43,7 +43,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "corpora": {"phrasebook", "params", "files", "seeding", "progress", "terminal"},
     "preparation": {"corpora.parts", "params", "files", "seeding", "progress", "summaries", "terminal"},
     "vocabularies": {"preparation.normalisation", "params", "files", "ids", "seeding", "progress", "summaries"},
-    "encoding": {"vocabularies.vocabulary", "params", "files", "ids", "seeding", "progress"},
+    "encoding": {"vocabularies.vocabulary", "cores", "params", "files", "ids", "seeding", "progress"},
     "kernels": {"ids"},
     "layers": {"kernels.dispatch", "params", "ids"},
     "models": {"models.interface", "layers", "params", "ids"},

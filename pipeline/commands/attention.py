@@ -7,7 +7,7 @@ import typer
 
 from pipeline.commands import project, sentences
 from pipeline.commands.out import check, new_folder
-from pipeline.commands.translate import overridden
+from pipeline.commands.translate import MOST_BEAM, overridden
 from pipeline.decoding.attending import written
 from pipeline.evaluation import attention_pages
 from pipeline.evaluation.attended import Attended
@@ -22,7 +22,9 @@ def attention(
     out: Annotated[
         Path | None, typer.Option(help="Folder of the page and the pictures; work/attention/<system> without it.")
     ] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam size, instead of decode.beam_size.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")
+    ] = None,
 ) -> None:
     """Translate a sentence, draw the attention weights as a page (index.html, readable offline) and as PNG files."""
     project.check_here()

@@ -13,7 +13,7 @@ from pipeline.encoding.batching import START, BatchSampler, collate, load_batche
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
-from pipeline.params import DEFAULT, ParamsError, nearest
+from pipeline.params import DEFAULT, LARGEST, ParamsError, nearest
 from pipeline.seeding import generator, seed_for
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
@@ -23,7 +23,7 @@ VOCABULARY, DIGITS = 11, range(4, 11)  # seven digits beside the four special pi
 LENGTH = 10  # of a sentence, unless asked otherwise
 TRAINED, UNSEEN = 20_000, 400  # sentences to train on, and sentences of each check
 
-PEAK_RATE = 5e-3  # at BATCH sentences an update
+PEAK_RATE, HIGHEST_RATE = 5e-3, 1000.0  # at BATCH sentences an update
 BATCH, WARMUP = 80, 100
 INTERVAL = 50  # updates between two checks
 LEARNT = 0.99  # share of unseen sentences, new ones in each check
@@ -45,15 +45,20 @@ def copy_task(
     reverse: Annotated[bool, typer.Option("--reverse", help="Write the digits backwards.")] = False,
     batch_size: Annotated[int, typer.Option(min=1, max=TRAINED, help="Sentences an update.")] = BATCH,
     length: Annotated[int, typer.Option(min=2, max=50, help="Digits a sentence.")] = LENGTH,
-    updates: Annotated[int, typer.Option(min=1, help="Give up after so many.")] = 5000,
-    peak_rate: Annotated[float, typer.Option(min=0, help="Highest learning rate, for 80 sentences.")] = PEAK_RATE,
-    seed: Annotated[int, typer.Option(min=0, help="Of the weights and the sentences.")] = 1,
+    updates: Annotated[int, typer.Option(min=1, max=LARGEST, help="Give up after so many.")] = 5000,
+    peak_rate: Annotated[float, typer.Option(help="Highest learning rate, for 80 sentences.")] = PEAK_RATE,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST, help="Of the weights and the sentences.")] = 1,
 ) -> None:
     """Train a model to copy digits, until it copies digits that it never saw.
 
     Prints the loss and the share of unseen sentences that are copied exactly. The exit status is 0 as soon as that is
     99 %, and 1 if the updates run out before.
     """
+    if not 0 < peak_rate <= HIGHEST_RATE:  # nor NaN
+        raise ParamsError(
+            f"--peak-rate: must be over 0 and at most {HIGHEST_RATE:g}, got {peak_rate:g}; "
+            f"expected a number such as {PEAK_RATE:g}"
+        )
     last = None
     arch, asked = read_arch(model, size), {"batch_size": batch_size, "length": length, "updates": updates}
     for last in run(model, arch, reverse=reverse, interval=INTERVAL, seed=seed, peak_rate=peak_rate, **asked):

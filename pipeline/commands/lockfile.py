@@ -1,6 +1,7 @@
 """Repairs dvc.lock and DVC's own locks: DVC writes them in place, so a kill may leave a part that it cannot read."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from pipeline import files
 
 PATH = Path("dvc.lock")
 COPY = Path("work/dvc.lock")  # as it was when it could last be read
+BROKEN = Path("work/dvc.lock.broken")  # as it was before it was repaired
+CONFLICT = re.compile(rb"^(<<<<<<<|>>>>>>>) ", re.MULTILINE)  # as git marks the two sides of a merge
 
 
 def keep_or_restore() -> str | None:
@@ -23,6 +26,7 @@ def keep_or_restore() -> str | None:
 
     Returns what was repaired, one sentence a file; None if nothing was. That is also so if another `dvc` holds the
     lock, or this is no repository: DVC itself says so.
+    Raises: DataError if dvc.lock holds the conflicts of a merge.
     """
     try:
         repo = Repo()
@@ -47,7 +51,10 @@ def remove_cut_rwlock(folder: Path) -> str | None:
 
 
 def held() -> str | None:
-    """The same file, locked against other processes."""
+    """The same of dvc.lock alone, while no other process writes it; what was unreadable is kept as `BROKEN`.
+
+    Raises: DataError if it holds the conflicts of a merge.
+    """
     if not PATH.exists():
         return None
     text = PATH.read_bytes()
@@ -55,12 +62,19 @@ def held() -> str | None:
         if not COPY.exists() or text.count(b"cmd: ") >= COPY.read_bytes().count(b"cmd: "):
             write(COPY, text)  # of no fewer stages: cut between two lines, it can be read too
         return None
+    if CONFLICT.search(text):
+        raise files.DataError(
+            f"{PATH}: not valid YAML, got the conflicts of a git merge; expected both sides put together, or "
+            f"`git checkout HEAD {PATH}` and `nmt repro`"
+        )
+    write(BROKEN, text)
+    cut = f"{PATH}: cut short by a kill, kept as {BROKEN}"
     for name, found in ((str(COPY), COPY.read_bytes() if COPY.exists() else None), ("git", committed())):
         if found is not None and is_readable(found):
             write(PATH, found)
-            return f"{PATH}: cut short by a kill, restored from {name}; what was built since comes from DVC's cache"
+            return f"{cut}, restored from {name}; what was built since comes from DVC's cache"
     PATH.unlink()
-    return f"{PATH}: cut short by a kill, removed; what was built comes from DVC's cache"
+    return f"{cut}, removed; what was built comes from DVC's cache"
 
 
 def is_readable(text: bytes) -> bool:

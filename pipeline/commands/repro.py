@@ -13,8 +13,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pipeline import device, events, progress
-from pipeline.commands import cores, dag, outcome, project
+from pipeline import cores, device, events, progress
+from pipeline.commands import dag, outcome, project
 from pipeline.commands.board import Board, Lane
 from pipeline.commands.check import check
 from pipeline.encoding.budget import Training
@@ -141,28 +141,33 @@ class Builder:
         # Only these stages: while one runs, DVC lets no other `dvc` check the stages that wrote its inputs.
         stages = [system.stage(name) for name in (SEED_STAGES if system.seed else STAGES)]
         prefix = f"{outcome.label(self.build, system.id)} | "
-        if self.dvc(prefix, "--wait-for-lock", "repro", "--single-item", *stages):
+        threads = max(1, cores.count() // self.number)
+        if self.dvc(prefix, "--wait-for-lock", "repro", "--single-item", *stages, threads=threads):
             with self.lock:
                 self.ended = True
                 self.failed.append(outcome.label(self.build, system.id))
 
-    def dvc(self, prefix: str, *arguments: str) -> int:
-        """Run a `dvc`, unless the build is ending; its status. The prefix stands before each line that is shown."""
+    def dvc(self, prefix: str, *arguments: str, threads: int | None = None) -> int:
+        """Run a `dvc`, unless the build is ending; its status. The prefix stands before each line that is shown.
+
+        `threads` is how many its stages may use, unless a parameter or the user's OMP_NUM_THREADS says otherwise;
+        None: all cores.
+        """
         lane = Lane(self.board, prefix)
-        threads = {"OMP_NUM_THREADS": str(max(1, cores.count() // self.number))} if self.number > 1 else {}
+        shared = {"OMP_NUM_THREADS": str(threads)} if threads else {}
         with self.lock:
             if self.ended:
                 return 0
             process = subprocess.Popen(
                 [*DVC, *arguments],
-                env=threads | self.environment,
+                env=shared | self.environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 encoding="utf-8",
                 errors="replace",
             )
             self.running.add(process)
-        if self.ended:  # a signal came before the process was in `running`
+        if self.asked:  # by a signal before the process was in `running`; a failure elsewhere ends nothing that runs
             process.terminate()
         assert process.stdout
         for line in process.stdout:

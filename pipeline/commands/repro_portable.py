@@ -131,8 +131,14 @@ def lay_out() -> None:
 
 
 def link(source: str, target: str) -> None:
-    """Give a file of the user another name, or copy it if the two folders are on different disks."""
+    """Give a file of the user another name, or copy it if the two folders are on different disks.
+
+    Of a symbolic link it is the file that gets the name: a relative one leads elsewhere from `target`. One that leads
+    to nothing is left out.
+    """
     try:
-        os.link(source, target)
+        os.link(os.path.realpath(source), target)
+    except FileNotFoundError:
+        return
     except OSError:
         shutil.copy2(source, target)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from pipeline.commands import cores
+from pipeline import cores
 from pipeline.files import DataError, read_json
 from pipeline.packaging.package import CONFIG
 from pipeline.serving import security, server

@@ -17,6 +17,10 @@ from pipeline.decoding.translator import Source, Translator
 from pipeline.files import DataError
 from pipeline.terminal import printable
 
+MOST_BEAM = 1000  # as section `decode` allows
+MOST_SAMPLES = 1000  # a line
+TEMPERATURE, SEED = 1.0, 1  # of --sample
+DIVERSITY = 0.5
 TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
 
 
@@ -73,17 +77,30 @@ def translate(
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="One sentence a line.")] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Beam size, instead of decode.beam_size.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")
+    ] = None,
     n_best: Annotated[
         int | None,
-        typer.Option(min=1, help="So many translations a line: line number, score, translation, tabs between."),
+        typer.Option(
+            min=1, max=MOST_BEAM, help="So many translations a line: line number, score, translation, tabs between."
+        ),
     ] = None,
     sample: Annotated[
         int | None,
-        typer.Option(min=1, help="So many random translations a line, drawn piece by piece; columns as with --n-best."),
+        typer.Option(
+            min=1,
+            max=MOST_SAMPLES,
+            help="So many random translations a line, drawn piece by piece; columns as with --n-best.",
+        ),
     ] = None,
-    temperature: Annotated[float, typer.Option(help="Of --sample: less than 1 favours likely pieces.")] = 1.0,
-    seed: Annotated[int, typer.Option(help="Of --sample: the same gives the same translations.")] = 1,
+    temperature: Annotated[
+        float | None,
+        typer.Option(help=f"Of --sample: less than 1 favours likely pieces; {TEMPERATURE:g} if not given."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help=f"Of --sample: the same gives the same translations; {SEED} if not given.")
+    ] = None,
     diverse: Annotated[
         int | None,
         typer.Option(
@@ -91,11 +108,13 @@ def translate(
         ),
     ] = None,
     diversity: Annotated[
-        float,
+        float | None,
         typer.Option(
-            max=1000, help="Of --diverse: penalty in nats for a piece that an earlier one has at this position."
+            max=1000,
+            help="Of --diverse: penalty in nats for a piece that an earlier one has at this position; "
+            f"{DIVERSITY:g} if not given.",
         ),
-    ] = 0.5,
+    ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="The score and a tab before each translation.")] = False,
     pieces: Annotated[
         bool, typer.Option("--pieces", help="Two more columns: the pieces read, the pieces written.")
@@ -121,28 +140,14 @@ def translate(
     """
     load, settings = chosen(system or [], model or [])
     decoding = overridden(settings, beam, length_penalty, mbr_temperature)
-    if n_best is not None and n_best > decoding.beam_size:
-        raise DataError(
-            f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
-            f"expected fewer or --beam {n_best}"
-        )
-    how: Sampling | Diverse | None = None
-    if sample is not None:
-        check_alone("--sample", {"--n-best": n_best, "--beam": beam, "--diverse": diverse})
-        check_positive("--temperature", temperature, "0.7")
-        how = Sampling(sample, seed, temperature)
-    elif diverse is not None:
-        check_alone("--diverse", {"--n-best": n_best, "--beam": beam})
-        check_positive("--diversity", diversity, "0.5")
-        how = Diverse(diverse, diversity)
+    check_n_best(n_best, decoding)
+    of_search = {"--n-best": n_best, "--beam": beam, "--mbr-temperature": mbr_temperature}
+    random = sampling(sample, seed, temperature, {**of_search, "--diverse": diverse})
+    unlike = diverse_search(diverse, diversity, of_search)
+    how = random or unlike
     given = sentences.lines(sentence, file, TOGETHER)
-    translator = load()
-    shown = printable if sys.stdout.isatty() else str  # a file gets what was translated, byte for byte
-    out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
     layout = Layout(how.number if how else n_best, scores, pieces)
-    for rows in watched(answers(translator, given, decoding, layout, how), given):
-        out.write("".join(shown(row) + "\n" for row in rows).encode())
-        out.flush()
+    write(answers(load(), given, decoding, layout, how), given)
 
 
 def chosen(systems: list[str], folders: list[Path]) -> tuple[Callable[[], Translator], Decoding]:
@@ -166,6 +171,58 @@ def chosen(systems: list[str], folders: list[Path]) -> tuple[Callable[[], Transl
     return lambda: together("--system", [project.load(system) for system in named]), project.decoding(named[0])
 
 
+def check_n_best(n_best: int | None, decoding: Decoding) -> None:
+    """Check that the search finds so many translations.
+
+    Raises: DataError.
+    """
+    if n_best is not None and n_best > decoding.beam_size:
+        raise DataError(
+            f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
+            f"expected fewer or --beam {n_best}"
+        )
+
+
+def sampling(
+    number: int | None, seed: int | None, temperature: float | None, others: dict[str, float | None]
+) -> Sampling | None:
+    """What --sample asks for, if it is given; `others` are the options that do not go with it.
+
+    Raises: DataError naming the option that does not go with it, or that needs it.
+    """
+    if number is None:
+        check_needs("--sample", {"--temperature": temperature, "--seed": seed})
+        return None
+    check_alone("--sample", others)
+    chosen_temperature = TEMPERATURE if temperature is None else temperature
+    check_positive("--temperature", chosen_temperature, "0.7")
+    return Sampling(number, SEED if seed is None else seed, chosen_temperature)
+
+
+def diverse_search(number: int | None, diversity: float | None, others: dict[str, float | None]) -> Diverse | None:
+    """What --diverse asks for, if it is given; `others` are the options that do not go with it.
+
+    Raises: DataError naming the option that does not go with it, or that needs it.
+    """
+    if number is None:
+        check_needs("--diverse", {"--diversity": diversity})
+        return None
+    check_alone("--diverse", others)
+    strength = DIVERSITY if diversity is None else diversity
+    check_positive("--diversity", strength, "0.5")
+    return Diverse(number, strength)
+
+
+def check_needs(option: str, others: dict[str, float | None]) -> None:
+    """Check that no option is given that would change nothing without `option`.
+
+    Raises: DataError naming the first that is.
+    """
+    for other, value in others.items():
+        if value is not None:
+            raise DataError(f"{other}: needs {option}, got {value} without it; expected both or neither")
+
+
 def check_positive(option: str, value: float, example: str) -> None:
     """Check a number of the command line.
 
@@ -175,7 +232,7 @@ def check_positive(option: str, value: float, example: str) -> None:
         raise DataError(f"{option}: must be positive and finite, got {value}; expected a number such as {example}")
 
 
-def check_alone(option: str, others: dict[str, int | None]) -> None:
+def check_alone(option: str, others: dict[str, float | None]) -> None:
     """Check that no option of another kind of search is given.
 
     Raises: DataError naming the first that is.
@@ -229,6 +286,15 @@ def overridden(
     if mbr_temperature == 0:
         values["mbr_temperature"] = None
     return decoding.changed(**values)
+
+
+def write(found: Iterator[list[str]], given: sentences.Lines) -> None:
+    """Write the rows of each line as soon as they are there."""
+    shown = printable if sys.stdout.isatty() else str  # a file gets what was translated, byte for byte
+    out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
+    for rows in watched(found, given):
+        out.write("".join(shown(row) + "\n" for row in rows).encode())
+        out.flush()
 
 
 def watched(found: Iterator[list[str]], given: sentences.Lines) -> Iterator[list[str]]:

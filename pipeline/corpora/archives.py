@@ -152,9 +152,13 @@ def tar_names(
 ) -> Iterator[str]:
     """The names of all members; the entry of `member` goes into `found`, all others are dropped at once.
 
-    Raises: DataError if the members are too large.
+    Raises: DataError if the members are too large; ReadError if one ends before it begins.
     """
+    before = 0
     while (info := archive.next()) is not None:
+        if info.size < 0 or archive.offset <= before:  # tarfile would read this header again, without end
+            raise tarfile.ReadError(f"member {shown(info.name)}, which ends before it begins")
+        before = archive.offset
         if max(archive.offset, info.size) > ARCHIVE_BYTES:
             raise too_much(address, ARCHIVE_BYTES)
         if info.name == member:

@@ -92,12 +92,16 @@ class Store:
         verify(partial, sha256, address, address)
 
     def mirrored(self, address: str) -> str | None:
-        """The mirror's path or address of the file of `address`; None without a mirror."""
-        if not self.mirror:
-            return None
+        """The mirror's path or address of the file of `address`; None without a mirror, or if a query names the file.
+
+        Two files of one path, such as `get?f=a` and `get?f=b`, would be one file of the mirror.
+        """
         parts = urlsplit(address)
+        if not self.mirror or parts.query:
+            return None
         path = parts.path if is_address(self.mirror) else unquote(parts.path)
-        return None if ".." in Path(path).parts else f"{self.mirror.rstrip('/')}/{parts.netloc}{path}"
+        below = f"{parts.netloc}{path}"
+        return None if ".." in Path(below).parts else f"{self.mirror.rstrip('/')}/{below}"
 
     def download(self, address: str, partial: Path, *, verified: bool = False) -> None:
         """Fill `partial` over HTTP, continuing after an earlier fetch and after each lost connection."""
@@ -130,9 +134,12 @@ def is_address(place: str) -> bool:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """A block that one process at a time runs, by a lock on `path`; the lock ends with its process."""
+    """A block that one process at a time runs, by a lock on `path`; the lock ends with its process.
+
+    On a file system without locks, processes do not wait for each other.
+    """
     with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        files.flock(file, fcntl.LOCK_EX)
         yield
 
 

@@ -52,10 +52,12 @@ def sentences(batch: dict[str, list[Any]], fields: tuple[str, ...], where: str) 
         sides = [batch[name] for name in fields]
     else:
         field, *languages = fields
+        rows = [{} if row is None else row for row in batch[field]]
         for language in languages:
-            if not isinstance(batch[field][0], dict) or language not in batch[field][0]:
-                raise files.DataError(f"{where}: field {field!r} has no language {language!r}, got {batch[field][0]!r}")
-        sides = [[row[language] for row in batch[field]] for language in languages]
+            if lacking := [row for row in rows if not isinstance(row, dict) or (row and language not in row)]:
+                shown = terminal.one_line(repr(lacking[0]), SHOWN_CHARACTERS)
+                raise files.DataError(f"{where}: field {field!r} has no language {language!r}, got {shown}")
+        sides = [[row.get(language) for row in rows] for language in languages]
     for pair in zip(*sides, strict=True):
         for value in pair:
             if not isinstance(value, str | None):

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pipeline import files, ids
+from pipeline import cores, files, ids
 from pipeline.encoding import shards
 from pipeline.progress import track
 from pipeline.vocabularies.vocabulary import Vocabulary
@@ -32,7 +32,7 @@ def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> d
     """
     num_pairs = files.count_lines(source)
     pairs = track(files.read_pairs(source, target), f"encode {folder.name}", total=num_pairs, unit="pairs")
-    num_processes = (os.cpu_count() or 1) if num_pairs >= POOL_PAIRS else 1
+    num_processes = cores.count() if num_pairs >= POOL_PAIRS else 1
     folder.mkdir(parents=True)
     counts = dict.fromkeys(("pairs", "source_tokens", "target_tokens", "source_unknown", "target_unknown"), 0)
     with shards.Writer(folder, *types(Vocabulary.load(vocabulary))) as write:

@@ -1,6 +1,7 @@
 """A user's mistake is one message and exit 1, a bug a traceback; run as a command, as a stage is."""
 
 import errno
+import fcntl
 import os
 import re
 import shutil
@@ -12,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline import cli
+from pipeline import cli, files
 
 FULL = Path("/dev/full")
 
@@ -210,11 +211,11 @@ def test_a_file_system_without_locks_is_no_obstacle(tmp_path, monkeypatch):
     def fail(number, *_):
         raise OSError(number, os.strerror(number))
 
-    for number in cli.NO_LOCKS:
-        monkeypatch.setattr(cli.fcntl, "flock", lambda *_, number=number: fail(number))
+    for number in files.NO_LOCKS:
+        monkeypatch.setattr(fcntl, "flock", lambda *_, number=number: fail(number))
         with cli.held(tmp_path / "lock"):
             assert (tmp_path / "lock").read_text() == str(os.getpid())
-    monkeypatch.setattr(cli.fcntl, "flock", lambda *_: fail(errno.EIO))
+    monkeypatch.setattr(fcntl, "flock", lambda *_: fail(errno.EIO))
     with pytest.raises(OSError, match="Input/output"), cli.held(tmp_path / "lock"):
         pytest.fail("held")
 

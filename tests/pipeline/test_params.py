@@ -1,5 +1,6 @@
 """Sections are read typed and whole, and every fault is named at its key: each message by its text."""
 
+import math
 from typing import Annotated, Literal
 
 import pytest
@@ -235,6 +236,12 @@ def test_file_is_missing(tmp_path, monkeypatch):
             "a: \x01\n",
             ": not valid YAML, unacceptable character #x0001: special characters are not allowed, at character 4",
         ),
+        ("licence: 2024-02-30\n", ": not valid YAML, day is out of range for month"),
+        (
+            f"a: {'1' * 5000}\n",
+            ": not valid YAML, Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; "
+            "use sys.set_int_max_str_digits() to increase the limit",
+        ),
     ],
 )
 def test_broken_file_is_one_line(message, text, said):
@@ -277,6 +284,12 @@ def test_a_section_with_other_values():
     section = Shape(width=4, rate=0.5, name="x")
     assert section.changed() == section
     assert section.changed(name=None, width=5) == Shape(width=5, rate=0.5, name=None)
+    with pytest.raises(ParamsError) as error:
+        section.changed(width=0, rate=math.inf)
+    assert str(error.value).splitlines() == [
+        "width: should be greater than 0, got 0",
+        "rate: should be a finite number, got inf",
+    ]
 
 
 @pytest.fixture

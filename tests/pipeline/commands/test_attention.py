@@ -59,3 +59,9 @@ def test_warnings_are_those_of_translate(run, project):
     said = run("attention", "--system", SYSTEM, systems.WORDS)
     assert said.status == 0
     assert said.err.startswith("warning: sentence: longer than in training, got ")
+
+
+def test_a_beam_that_is_too_large_is_refused(run, project):
+    said = run("attention", "--system", SYSTEM, "--beam", "1001", "le chat")
+    assert (said.status, said.out) == (2, "")
+    assert "'--beam': Input should be less than or equal to 1000" in said.err

@@ -63,6 +63,22 @@ def test_unknown_names_are_named(fails, asked):
     assert fails("copy-task", "--model", "rnnsearch", "--size", "tiniest").startswith("params.yaml: models.rnnsearch")
 
 
+@pytest.mark.parametrize("rate", ["0", "-1", "inf", "nan", "1e9"])
+def test_a_rate_that_is_none_is_named(fails, asked, rate):
+    assert fails("copy-task", "--model", "rnnsearch", "--peak-rate", rate) == (
+        f"--peak-rate: must be over 0 and at most 1000, got {float(rate):g}; expected a number such as 0.005"
+    )
+    assert asked == []
+
+
+@pytest.mark.parametrize("option", ["--seed", "--updates"])
+def test_numbers_that_are_too_large_are_refused(run, asked, option):
+    said = run("copy-task", "--model", "rnnsearch", option, "3000000000")
+    assert said.status == 2
+    assert f"'{option}': Input should be less than or equal to 2147483647" in said.err
+    assert asked == []
+
+
 @pytest.mark.slow
 def test_a_transformer_learns(run, monkeypatch, project_root):
     monkeypatch.chdir(project_root)

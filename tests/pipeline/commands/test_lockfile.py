@@ -6,6 +6,7 @@ import pytest
 from dvc.repo import Repo
 
 from pipeline.commands import lockfile
+from pipeline.files import DataError
 
 LOCK = """\
 schema: '2.0'
@@ -75,9 +76,11 @@ def test_a_cut_file_is_restored_from_the_copy(project):
     assert lockfile.keep_or_restore() is None
     (project / "dvc.lock").write_text(CUT)
     assert lockfile.keep_or_restore() == (
-        "dvc.lock: cut short by a kill, restored from work/dvc.lock; what was built since comes from DVC's cache"
+        "dvc.lock: cut short by a kill, kept as work/dvc.lock.broken, restored from work/dvc.lock; "
+        "what was built since comes from DVC's cache"
     )
     assert (project / "dvc.lock").read_text() == LOCK
+    assert (project / "work/dvc.lock.broken").read_text() == CUT
 
 
 def test_a_copy_of_more_stages_is_kept(project):
@@ -98,16 +101,37 @@ def test_without_a_good_copy_git_has_one(project, copy):
         (project / "work").mkdir()
         (project / "work/dvc.lock").write_text(copy)
     assert lockfile.keep_or_restore() == (
-        "dvc.lock: cut short by a kill, restored from git; what was built since comes from DVC's cache"
+        "dvc.lock: cut short by a kill, kept as work/dvc.lock.broken, restored from git; "
+        "what was built since comes from DVC's cache"
     )
     assert (project / "dvc.lock").read_text() == LOCK
 
 
 def test_without_any_other_it_goes(project):
     (project / "dvc.lock").write_text(CUT)
-    assert lockfile.keep_or_restore() == "dvc.lock: cut short by a kill, removed; what was built comes from DVC's cache"
+    assert lockfile.keep_or_restore() == (
+        "dvc.lock: cut short by a kill, kept as work/dvc.lock.broken, removed; what was built comes from DVC's cache"
+    )
     assert not (project / "dvc.lock").exists()
+    assert (project / "work/dvc.lock.broken").read_text() == CUT
     assert lockfile.keep_or_restore() is None
+
+
+def test_conflicts_of_a_merge_are_left_to_the_user(project):
+    """Git's copy and ours have one side only."""
+    (project / "dvc.lock").write_text(LOCK)
+    commit()
+    assert lockfile.keep_or_restore() is None
+    ours, theirs = "      size: 12\n", "      size: 11\n"
+    conflict = LOCK.replace(ours, f"<<<<<<< HEAD\n{ours}=======\n{theirs}>>>>>>> theirs\n", 1)
+    (project / "dvc.lock").write_text(conflict)
+    with pytest.raises(DataError) as error:
+        lockfile.keep_or_restore()
+    assert str(error.value) == (
+        "dvc.lock: not valid YAML, got the conflicts of a git merge; expected both sides put together, or "
+        "`git checkout HEAD dvc.lock` and `nmt repro`"
+    )
+    assert (project / "dvc.lock").read_text() == conflict
 
 
 def test_while_another_dvc_works_nothing_is_touched(project):

@@ -22,6 +22,8 @@ import json, os, signal, sys, time
 words = sys.argv[1:]
 with open("called", "a") as file:
     file.write(" ".join(words) + "\\n")
+with open("threads-alone" if words[0] == "repro" else "threads-beside-others", "a") as file:
+    print(os.environ.get("OMP_NUM_THREADS"), file=file)
 def event(kind, **values):
     print("\\x1e" + json.dumps({"kind": kind, "stage": target, **values}), flush=True)
 for target in words:
@@ -120,6 +122,8 @@ def test_the_cores_are_shared_out(folder, run, jobs):
     threads = {line.split()[-1] for line in said.out.splitlines() if "threads" in line}
     assert threads == ({"1"} if jobs == 2 else set())
     assert called() == ["repro"] if jobs == 1 else len(called()) == 5
+    assert set(Path("threads-alone").read_text().split()) == {"None"}
+    assert jobs == 1 or set(Path("threads-beside-others").read_text().split()) == {"1"}
 
 
 def test_the_stages_of_a_system_are_those_of_dvc_yaml_in_their_order(project_root):
@@ -161,6 +165,22 @@ def test_make_repro_is_no_more(project_root):
     assert lines[start + 1 : start + 3] == ["\t@nmt repro", ""]
 
 
+@pytest.mark.parametrize("status", [0, 3])
+def test_make_ui_ends_with_the_status_of_the_server(project_root, tmp_path, status):
+    shutil.copy(project_root / "Makefile", tmp_path)
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    for name in ("requirements.lock", "torch.lock", "pyproject.toml", ".venv/.installed"):
+        (tmp_path / name).touch()
+    server = tmp_path / ".venv/bin/mlflow"
+    server.write_text(f"#!/bin/sh\necho 'Registry store URI: x' >&2\necho \"$MLFLOW_LOGGING_LEVEL\"\nexit {status}\n")
+    server.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    said = subprocess.run(["make", "ui"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert said.stdout.splitlines() == ["http://127.0.0.1:5000 in a few seconds; Ctrl-C ends it", "ERROR"]
+    assert said.returncode == (2 if status else 0)  # of make, which says the server's
+    assert ("Error 3" in said.stderr) == (status == 3)
+
+
 def test_what_fails_is_named_and_nothing_else_begins(folder, run, monkeypatch):
     monkeypatch.setenv("FAILS", MODELS[0])
     said = run("repro", "--jobs", "2")
@@ -174,6 +194,22 @@ def test_what_fails_is_named_and_nothing_else_begins(folder, run, monkeypatch):
     ]
     assert said.err == f"error: {MODELS[0]}-tiny: not built, as said above; `nmt repro` goes on from there\n"
     assert called()[-1] != "repro"
+
+
+def test_what_was_just_started_is_waited_for_when_another_fails(folder, monkeypatch):
+    build = Build.load("build")
+
+    def start(*arguments, **options):
+        process = popen(*arguments, **options)
+        builder.ended = True
+        return process
+
+    with repro.Board(build) as board:
+        builder, popen = repro.Builder(board, build, 2), subprocess.Popen
+        monkeypatch.setattr(repro.subprocess, "Popen", start)
+        assert builder.dvc("", "repro", f"score@{SYSTEMS[0]}") == 0
+        assert builder.dvc("", "repro", f"score@{SYSTEMS[1]}") == 0
+    assert called() == [f"repro score@{SYSTEMS[0]}"]  # and the second was not begun
 
 
 @pytest.mark.parametrize(("status", "expected"), [("3", 3), ("-9", 137)])

@@ -112,6 +112,17 @@ def test_files_of_the_user_come_along(listed, run):
     assert os.listdir("work/portable/my") == []
 
 
+def test_links_of_the_user_come_along(listed, run):
+    Path("elsewhere").mkdir()
+    Path("elsewhere/theirs.en").write_text("the cat\n")
+    Path("my/theirs.en").symlink_to("../elsewhere/theirs.en")
+    Path("my/gone.en").symlink_to("../elsewhere/gone.en")
+    for _ in range(2):
+        assert run("repro-portable").status == 0
+        assert Path("work/portable/my/theirs.en").read_text() == "the cat\n"
+        assert sorted(os.listdir("work/portable/my")) == ["mine.fr", "theirs.en"]
+
+
 def test_the_first_difference_is_named(listed, fails, monkeypatch):
     monkeypatch.setenv(
         "OTHERS", f"metrics/{POSTNORM}.json runs/{PRENORM}/train/curves.csv data/decode/{POSTNORM}/test.txt"

@@ -228,3 +228,9 @@ def test_every_trial_is_a_run_of_mlflow(project, search, monkeypatch):
     assert dict(store.execute("select key, value from params")) == {f"{TINY}.dropout": "0.1"}
     steps = store.execute("select step from metrics where key = 'validation_loss' order by step")
     assert [step for (step,) in steps] == [4, 8]
+
+
+def test_a_seed_that_is_too_large_is_one_line(project, fails):
+    assert fails("search", "--system", f"{SYSTEM}-99999999999", "-S", RATE) == (
+        "seed: should be at most 2147483647, got 99999999999"
+    )

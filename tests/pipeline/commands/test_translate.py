@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pipeline.commands.translate import overridden
+from pipeline.commands.translate import MOST_BEAM, overridden
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
@@ -172,6 +172,25 @@ def test_more_than_the_beam_finds_is_refused(fails, project):
     )
 
 
+def test_a_beam_has_the_bound_of_the_section():
+    values = {**packages.DECODING, "beam_size": MOST_BEAM}
+    assert list(Decoding.faults(values, "decode")) == []
+    assert list(Decoding.faults({**values, "beam_size": MOST_BEAM + 1}, "decode")) != []
+
+
+@pytest.mark.parametrize("option", ["--beam", "--n-best", "--sample"])
+def test_numbers_that_are_too_large_are_refused(run, project, option):
+    said = run("translate", "--system", SYSTEM, option, "1001", "le chat")
+    assert (said.status, said.out) == (2, "")
+    assert f"'{option}': Input should be less than or equal to 1000" in said.err
+
+
+def test_a_length_penalty_that_is_too_large_is_one_line(fails, project):
+    assert fails("translate", "--system", SYSTEM, "--length-penalty", "20", "le chat") == (
+        "length_penalty: should be less than or equal to 10, got 20.0"
+    )
+
+
 def test_lines_before_a_bad_one_are_translated(run, project, monkeypatch):
     monkeypatch.setattr("pipeline.commands.translate.TOGETHER", 1)
     said = run("translate", "--system", SYSTEM, given=b"le chat\nle \xff chat\n")
@@ -307,6 +326,27 @@ def test_diverse_translations_differ_and_depend_on_their_line_alone(run, project
         ("--sample", ["--diverse", "2"], "--sample: must stand without --diverse, got both; expected one of the two"),
         ("--diverse", ["--beam", "2"], "--diverse: must stand without --beam, got both; expected one of the two"),
         ("--diverse", ["--n-best", "2"], "--diverse: must stand without --n-best, got both; expected one of the two"),
+        (
+            "--sample",
+            ["--mbr-temperature", "0.3"],
+            "--sample: must stand without --mbr-temperature, got both; expected one of the two",
+        ),
+        (
+            "--sample",
+            ["--diversity", "1"],
+            "--diversity: needs --diverse, got 1.0 without it; expected both or neither",
+        ),
+        (
+            "--diverse",
+            ["--mbr-temperature", "0.3"],
+            "--diverse: must stand without --mbr-temperature, got both; expected one of the two",
+        ),
+        (
+            "--diverse",
+            ["--temperature", "0.7"],
+            "--temperature: needs --sample, got 0.7 without it; expected both or neither",
+        ),
+        ("--beam", ["--seed", "0"], "--seed: needs --sample, got 0 without it; expected both or neither"),
         (
             "--diverse",
             ["--diversity", "0"],

@@ -236,3 +236,27 @@ def retold(tar: bytes) -> bytes:
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     return tar[:start] + bytes(header) + tar[start + 512 :]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_member_of_negative_size_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sparse: bool) -> None:
+    """CVE-2025-8194: tarfile goes back to this very header, again and again; newer ones refuse it themselves."""
+    path, calls = packed(tmp_path, "x.tgz", {"more": b"", "text": TEXT}), iter(range(9))
+    tar = bytearray(gzip.decompress(path.read_bytes()))
+    if sparse:  # whose size in messages is another one, which is right
+        tar[156:157], tar[483:495] = tarfile.GNUTYPE_SPARSE, b"%011o\0" % 5
+    tar[124:136] = b"\xff" * 10 + (-512).to_bytes(2, "big", signed=True)
+    tar[148:156] = b" " * 8
+    tar[148:156] = b"%06o\0 " % sum(tar[:512])
+    path.write_bytes(gzip.compress(bytes(tar)))
+
+    def following(archive: tarfile.TarFile) -> tarfile.TarInfo | None:
+        assert next(calls, None) is not None, "read without end"
+        return following_member(archive)
+
+    following_member = tarfile.TarFile.next
+    monkeypatch.setattr(tarfile.TarFile, "next", following)
+    with pytest.raises(DataError, match=r"^x.tgz: damaged or no tar file, got .+; expected a whole one$") as error:
+        read(path, "x.tgz", "text")
+    if "invalid offset" not in str(error.value):  # as newer Pythons say
+        assert "got member 'more', which ends before it begins;" in str(error.value)

@@ -1,6 +1,7 @@
 """Files by address against a server that fails: fetched once, whole, verified, from the mirror first."""
 
 import errno
+import fcntl
 import hashlib
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler
@@ -165,8 +166,30 @@ def test_what_the_mirror_has_not_comes_from_the_address(server: Server, tmp_path
     assert fetched.read_bytes() == BODY
 
 
-def test_no_address_leaves_the_mirror(server: Server, tmp_path: Path) -> None:
-    assert store(tmp_path, str(tmp_path / "mirror")).mirrored("https://example.org/%2e%2e/%2e%2e/secret") is None
+@pytest.mark.parametrize("address", ["https://example.org/%2e%2e/%2e%2e/secret", "https://../secret"])
+def test_no_address_leaves_the_mirror(tmp_path: Path, address: str) -> None:
+    assert store(tmp_path, str(tmp_path / "mirror")).mirrored(address) is None
+
+
+@pytest.mark.parametrize("http", [True, False])
+def test_two_queries_of_one_path_are_two_files(server: Server, tmp_path: Path, http: bool) -> None:
+    host, mirror = server.address.removeprefix("http://"), tmp_path / "mirror"
+    (mirror / host).mkdir(parents=True)
+    (mirror / host / "get").write_bytes(b"neither")
+    server.files |= {f"/mirror/{host}/get": b"neither", "/get?f=train.de": b"eins", "/get?f=train.en": b"one"}
+    mirrored = store(tmp_path / "downloads", f"{server.address}/mirror" if http else str(mirror))
+    paths = [mirrored.fetch(f"{server.address}/get?f=train.{language}") for language in ("de", "en")]
+    assert [path.read_bytes() for path in paths] == [b"eins", b"one"]
+
+
+def test_a_file_system_without_locks_is_no_obstacle(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    assert store(tmp_path).fetch(f"{server.address}/a/corpus.txt", SHA256).read_bytes() == BODY
 
 
 def test_a_wrong_checksum_names_the_mirror(tmp_path: Path) -> None:

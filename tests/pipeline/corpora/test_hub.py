@@ -210,3 +210,18 @@ def test_an_unknown_split_or_configuration(mirror: Path, tmp_path: Path, changed
     assert "): cannot be read, got " in text
     assert f"; expected a data set with revision 'main', config {changed.get('config')!r}, split " in text
     assert "\n" not in text
+
+
+def test_a_field_that_is_missing_is_an_empty_pair(mirror: Path, tmp_path: Path) -> None:
+    path = mirror / hub.HOST / "datasets/toy/pairs/data/train.jsonl"
+    kept = {"translation": ROWS[0]["translation"]}
+    for rows in ([kept, {"translation": None}], [{"translation": None}, kept]):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        store = Store(tmp_path / "downloads", str(mirror))
+        assert sorted(pairs(store, ("translation", "fr", "en"))) == [(b"", b""), PAIRS[0]]
+
+
+def test_every_row_of_a_field_has_the_languages() -> None:
+    rows = [{"fr": "un", "en": "one"}, None, "deux"]
+    with pytest.raises(DataError, match=r"^toy: field 'translation' has no language 'fr', got 'deux'$"):
+        list(hub.sentences({"translation": rows}, ("translation", "fr", "en"), "toy"))

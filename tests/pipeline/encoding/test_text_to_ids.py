@@ -99,10 +99,19 @@ def test_blocks_and_processes_leave_no_trace(trained, split, tmp_path, monkeypat
     counts = encode(trained, split, tmp_path / "one")
     monkeypatch.setattr(text_to_ids, "BLOCK_PAIRS", 3)
     monkeypatch.setattr(text_to_ids, "POOL_PAIRS", 1)
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(text_to_ids.cores, "count", lambda: 2)
     assert encode(trained, split, tmp_path / "two") == counts
     for path in (tmp_path / "one").iterdir():
         assert (tmp_path / "two" / path.name).read_bytes() == path.read_bytes()
+
+
+def test_there_are_as_many_processes_as_cores_that_may_be_used(trained, split, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(text_to_ids, "POOL_PAIRS", 1)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1, 3, 5}, raising=False)
+    monkeypatch.setattr(text_to_ids, "encode_blocks", lambda folder, read, number: asked.append(number) or iter(()))
+    encode(trained, split, tmp_path / "out")
+    assert asked == [3]
 
 
 def test_little_is_read_ahead(trained):

@@ -2,7 +2,7 @@
 
 import os
 
-from pipeline.commands import cores
+from pipeline import cores
 
 
 def test_those_that_the_process_is_bound_to(monkeypatch):
