@@ -1,6 +1,8 @@
 """`nmt serve`: translate for whoever asks over HTTP."""
 
+import math
 import os
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +19,8 @@ MODELS = Path("models")
 ENGINES = ("torch", "ctranslate2", "ctranslate2-int8")
 KEY = "NMT_API_KEY"
 PUBLIC_REQUESTS = 600  # a minute, of each client of a server that anybody may ask
+ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+USUAL_PORTS = {"http": ":80", "https": ":443"}  # which browsers leave out
 
 
 def serve(
@@ -57,6 +61,8 @@ def serve(
     """
     if engine not in ENGINES:
         raise DataError(f"--engine: unknown, got {engine!r}; expected {', '.join(ENGINES)}")
+    if not math.isfinite(timeout):
+        raise DataError(f"--timeout: must be a finite number, got {timeout}; expected seconds, such as 60")
     keys = all_keys(api_key or [], api_key_file)
     folders = [check(folder) for folder in model or found()]
     if not (security.is_loopback(host) or keys or public):
@@ -74,7 +80,7 @@ def serve(
         host=host,
         port=port,
         keys=keys,
-        origins=tuple(cors or ()),
+        origins=tuple(map(origin, cors or ())),
         splitting="sentences" if split_sentences else "lines",
         log_text=log_text,
         threads=threads or max(1, cores.count() // workers),
@@ -88,18 +94,46 @@ def serve(
 def all_keys(given: list[str], file: Path | None) -> frozenset[str]:
     """The keys of the command line, of the environment and of a file.
 
-    Raises: DataError if the file is missing or has none.
+    Raises: DataError if one of them is given and has none: whoever means to have keys does not serve everybody.
     """
-    keys = [*given, *os.environ.get(KEY, "").split()]
-    if file is not None:
-        try:
-            lines = file.read_text(encoding="utf-8").split()
-        except FileNotFoundError:
-            raise DataError(f"--api-key-file: no such file, got {str(file)!r}; expected a key a line") from None
-        if not lines:
-            raise DataError(f"--api-key-file: is empty, got no key in {str(file)!r}; expected a key a line")
-        keys += lines
-    return frozenset(key for key in keys if key)
+    if any(not key.strip() for key in given):
+        raise DataError("--api-key: is blank, got no key; expected one, or no such option")
+    named = os.environ.get(KEY)
+    if named is not None and not named.strip():
+        raise DataError(f"{KEY}: is blank, got no key; expected one, or no such variable")
+    return frozenset([*given, *(named or "").split(), *(keys_in(file) if file is not None else [])])
+
+
+def keys_in(file: Path) -> list[str]:
+    """The keys in a file.
+
+    Raises: DataError.
+    """
+    try:
+        keys = file.read_text(encoding="utf-8").split()
+    except FileNotFoundError:
+        raise DataError(f"--api-key-file: no such file, got {str(file)!r}; expected a key a line") from None
+    except UnicodeDecodeError as error:
+        raise DataError(
+            f"--api-key-file: invalid UTF-8, got byte {error.start} of {str(file)!r}; expected a key a line"
+        ) from None
+    if not keys:
+        raise DataError(f"--api-key-file: is empty, got no key in {str(file)!r}; expected a key a line")
+    return keys
+
+
+def origin(given: str) -> str:
+    """An origin as browsers write it, or `*`.
+
+    Raises: DataError.
+    """
+    if given == "*":
+        return given
+    parts = ORIGIN.fullmatch(given.lower().removesuffix("/"))
+    if parts is None:
+        raise DataError(f"--cors: is no origin, got {given!r}; expected * or one such as https://example.org:8000")
+    scheme, host, port = parts.groups(default="")
+    return f"{scheme}://{host}{'' if port == USUAL_PORTS.get(scheme) else port}"
 
 
 def found() -> list[Path]:
@@ -114,9 +148,20 @@ def found() -> list[Path]:
 
 
 def bleu(folder: Path) -> float:
-    """What a packaged system scored on validation; 0 if it does not say."""
-    validation = read_json(folder / CONFIG).get("validation", {})
-    return float(validation.get("validation_bleu", 0.0))
+    """What a packaged system scored on validation; 0 if it does not say.
+
+    Raises: DataError.
+    """
+    path = folder / CONFIG
+    config = read_json(path)
+    validation = config.get("validation", {}) if isinstance(config, dict) else None
+    found = validation.get("validation_bleu", 0.0) if isinstance(validation, dict) else None
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise DataError(
+            f"{path}: validation: must hold a number validation_bleu, got {str(config)[:100]}; "
+            "expected what the stage `package` wrote"
+        )
+    return found
 
 
 def check(folder: Path) -> Path:

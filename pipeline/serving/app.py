@@ -13,6 +13,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
+from pipeline.files import DataError
 from pipeline.serving import deepl, errors, inspection, libretranslate, operations, worker
 from pipeline.serving.errors import ServingError
 from pipeline.serving.journal import Journal
@@ -80,9 +81,12 @@ def create(options: Options, loaded: Callable[[StartError | None, Service], None
         def tell(future: "asyncio.Future[None]") -> None:
             if not future.cancelled():
                 error = future.exception()
-                if error is None:
-                    systems.load(options.folders, workers.systems)
                 assert error is None or isinstance(error, StartError)
+                if error is None:
+                    try:
+                        systems.load(options.folders, workers.systems)
+                    except DataError as wrong:
+                        error = StartError(str(wrong))
                 loaded(error, service)
 
         workers.loaded.add_done_callback(tell)

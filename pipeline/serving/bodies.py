@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qs
@@ -12,6 +13,7 @@ from pipeline.serving.errors import LEFT, ServingError
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 MOST_FIELDS = 10_000
+MOST_DIGITS = 18  # of a number in a form; Python refuses to read thousands
 Fields = dict[str, Any]
 
 
@@ -103,7 +105,7 @@ def choice(fields: Fields, name: str, among: Sequence[str]) -> str:
 def count(fields: Fields, name: str, most: int) -> int:
     """A field that must be a number from 0 to `most`; 0 if it is missing."""
     given = fields.get(name)
-    number = int(given) if isinstance(given, str) and given.isascii() and given.isdigit() else given
+    number = int(given) if isinstance(given, str) and re.fullmatch(rf"[0-9]{{1,{MOST_DIGITS}}}", given) else given
     if number is None or number == "":
         return 0
     if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number <= most:

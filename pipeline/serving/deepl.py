@@ -52,16 +52,11 @@ def how(fields: bodies.Fields) -> Asked:
     if not bodies.optional(fields, "target_lang"):
         raise ServingError(422, "target_lang: is missing; expected the code of a language, such as EN")
     return Asked(
-        source=code(bodies.optional(fields, "source_lang") or AUTO),
-        target=code(bodies.one_text(fields, "target_lang")),
+        source=(bodies.optional(fields, "source_lang") or AUTO).lower(),
+        target=bodies.one_text(fields, "target_lang").lower(),
         form="html" if bodies.choice(fields, "tag_handling", TAGS) else "text",
         splitting=SPLITTING[bodies.choice(fields, "split_sentences", tuple(SPLITTING))],
     )
-
-
-def code(given: str) -> str:
-    """A language without its country: EN for EN-GB, in lower case as systems name it."""
-    return given.partition("-")[0].lower()
 
 
 def truth(given: Any) -> bool:

@@ -83,7 +83,7 @@ class Guard:
     def __init__(self, app: ASGIApp, *, host: str, origins: Iterable[str], body_bytes: int) -> None:
         self.app, self.body_bytes = app, body_bytes
         self.names = LOOPBACK_NAMES | {host} if is_loopback(host) else None
-        self.origins = {origin.rstrip("/") for origin in origins}
+        self.origins = set(origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -121,7 +121,11 @@ class Guard:
 
     def knows(self, origin: str, host: str) -> bool:
         """Whether a page of an origin may ask: the server's own, or one that the operator named."""
-        return bool(self.origins & {origin, "*"}) or urlsplit(origin).netloc == host
+        try:
+            own = urlsplit(origin).netloc == host
+        except ValueError:
+            own = False
+        return own or bool(self.origins & {origin, "*"})
 
     def bounded(self, receive: Receive) -> Receive:
         """`receive`, for a body that is not announced, or longer than announced."""

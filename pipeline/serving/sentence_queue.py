@@ -70,7 +70,7 @@ class SentenceQueue:
         Raises: ServingError (503) if there is no room.
         """
         lines, now = list(lines), self.clock()
-        room = int(self.size * (DOCUMENTS if document else 1)) - self.waiting
+        room = self.most(document=document) - self.waiting
         if len(lines) > room:
             raise ServingError(
                 503,
@@ -83,6 +83,10 @@ class SentenceQueue:
             heapq.heappush(self.heaps.setdefault(task, []), (sentence.due, next(self.numbers), sentence))
             self.admit(sentence)
         return sentences
+
+    def most(self, *, document: bool) -> int:
+        """How many sentences an empty queue takes, of a document or of a person."""
+        return max(1, int(self.size * DOCUMENTS)) if document else self.size
 
     def put_back(self, sentences: Iterable[Sentence]) -> None:
         """Queue sentences whose worker died, each for a batch of its own."""

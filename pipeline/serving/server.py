@@ -81,7 +81,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         found = socket.create_server(address[:2], family=family, backlog=BACKLOG)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # UnicodeError: no host can have such a name
         raise ServeError(
             f"--host, --port: cannot listen on {host}:{port}, got {error}; expected a free address of this machine"
         ) from None

@@ -115,7 +115,7 @@ class Service:
         self.check(texts)
         async with in_time(self.limits.timeout_seconds):
             await self.loaded()
-            chosen = await asyncio.gather(*(self.choose(text, asked) for text in texts))
+            chosen = await self.choose(texts, asked)
             split = [await self.split(text, asked, system) for text, system in zip(texts, chosen, strict=True)]
             self.check_sentences([sentence for document in split for sentence in document.sentences])
             tasks = [Task("translate", system.id, 1 + asked.alternatives) for system in chosen]
@@ -133,7 +133,7 @@ class Service:
         self.check([text])
         async with in_time(self.limits.timeout_seconds):
             await self.loaded()
-            system = await self.choose(text, asked)
+            [system] = await self.choose([text], asked)
             document = await self.split(text, asked, system)
         for sentence in document.sentences:
             self.check_sentence(sentence)
@@ -183,31 +183,32 @@ class Service:
             [[found]] = await self.ask_all([Task("attention", chosen.id)], [[line]])
         return dict(found) | {"system": chosen.id}
 
-    async def detect(self, text: str, among: Sequence[Served]) -> list[tuple[Served, float]]:
-        """How probable the systems find their own translations of a text's beginning, the most probable first.
+    async def detect(self, texts: Sequence[str], among: Sequence[Served]) -> list[list[tuple[Served, float]]]:
+        """For each text, how probable the systems find their translations of its beginning, the most probable first.
 
         The probability is the geometric mean of a piece's: a system that does not know the language is unsure.
         """
-        samples = [(await self.split(text[:SAMPLE], Asked("auto", ""), one)).sentences[:3] for one in among]
-        found = await self.ask_all([Task("translate", one.id) for one in among], samples)
-        means = [mean([Answer(*best).confidence for best, *_ in answers]) for answers in found]
-        return sorted(zip(among, map(math.exp, means), strict=True), key=lambda pair: -pair[1])
+        pairs = [(text[:SAMPLE], one) for text in texts for one in among]
+        samples = [(await self.split(text, Asked("auto", ""), one)).sentences[:3] for text, one in pairs]
+        self.check_sentences([sentence for sample in samples for sentence in sample])
+        found = await self.ask_all([Task("translate", one.id) for _, one in pairs], samples)
+        sure = iter([math.exp(mean([Answer(*best).confidence for best, *_ in answers])) for answers in found])
+        return [sorted(((one, next(sure)) for one in among), key=lambda pair: -pair[1]) for _ in texts]
 
     async def detected(self, text: str) -> list[tuple[str, float]]:
         """The languages that are loaded, and how probable the first system of each finds its translation of a text."""
         self.check([text])
         async with in_time(self.limits.timeout_seconds):
             await self.loaded()
-            found = await self.detect(text, self.systems.first_of_each_source(self.systems.all))
+            [found] = await self.detect([text], self.systems.first_of_each_source(self.systems.all))
         return [(system.source, probability) for system, probability in found]
 
-    async def choose(self, text: str, asked: Asked) -> Served:
-        """The system for a text; if several languages may be its source, the one that is surest of its translation."""
+    async def choose(self, texts: Sequence[str], asked: Asked) -> list[Served]:
+        """The system for each text; if several languages may be its source, the one that is surest of a translation."""
         candidates = self.systems.fitting(asked.source, asked.target, asked.system)
         if len(each := self.systems.first_of_each_source(candidates)) == 1:
-            return candidates[0]
-        [(surest, _), *_] = await self.detect(text, each)
-        return surest
+            return candidates[:1] * len(texts)
+        return [surest for [(surest, _), *_] in await self.detect(texts, each)]
 
     async def loaded(self) -> None:
         """Wait until the systems are loaded."""
@@ -249,11 +250,12 @@ class Service:
 
         Raises: ServingError (413).
         """
-        if len(sentences) > self.limits.queue:
+        most = max(self.queue.most(document=True), min(INTERACTIVE, self.queue.size))
+        if len(sentences) > most:
             raise ServingError(
                 413,
-                f"q: has more sentences than the queue, got {len(sentences):,}; expected at most "
-                f"{self.limits.queue:,}, or /translate/stream",
+                f"q: has more sentences than the queue takes, got {len(sentences):,}; expected at most {most:,}, or "
+                "/translate/stream",
             )
         for sentence in sentences:
             self.check_sentence(sentence)
@@ -304,11 +306,22 @@ def joined(document: Split, answers: list[Any], system: Served, alternatives: in
 
 def combinations(scores: Sequence[Sequence[float]], number: int) -> list[tuple[int, ...]]:
     """The `number` best ways to choose one answer a sentence, the best first, by the sum of their scores."""
-    found: list[tuple[float, tuple[int, ...]]] = [(0.0, ())]
+    totals, steps = [0.0], []  # a step: which of the best ways before goes on, and with which answer
     for options in scores:
-        longer = ((total + score, (*chosen, i)) for total, chosen in found for i, score in enumerate(options))
+        longer = ((total + score, (way, i)) for way, total in enumerate(totals) for i, score in enumerate(options))
         found = heapq.nlargest(number, longer, key=lambda one: one[0])
-    return [chosen for _, chosen in found]
+        totals = [total for total, _ in found]
+        steps.append([step for _, step in found])
+    return [chosen(steps, way) for way in range(len(totals))]
+
+
+def chosen(steps: Sequence[Sequence[tuple[int, int]]], way: int) -> tuple[int, ...]:
+    """The answers of one of the ways that the last step ends with."""
+    found = []
+    for step in reversed(steps):
+        way, answer = step[way]
+        found.append(answer)
+    return tuple(reversed(found))
 
 
 def mean(values: Sequence[float]) -> float:

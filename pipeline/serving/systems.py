@@ -1,6 +1,7 @@
 """The systems that a server has, as their packages describe them."""
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,10 @@ class Systems:
         self.all: list[Served] = []
 
     def load(self, folders: Sequence[Path], said: Iterable[dict[str, Any]]) -> None:
-        """Take what a worker says of the packages in these folders."""
+        """Take what a worker says of the packages in these folders.
+
+        Raises: DataError if a package cannot be read.
+        """
         self.all = [
             Served(
                 one["system"],
@@ -69,16 +73,18 @@ class Systems:
     def fitting(self, source: str, target: str, name: str | None) -> list[Served]:
         """The systems for a pair, the source `auto` for any; or the one of this name, which must fit.
 
+        Languages are told in any case; without one for their country, as in `EN-GB`, the one without a country fits.
+
         Raises: ServingError (400).
         """
         among = [self.named(name)] if name else self.all
-        found = [one for one in among if source in (one.source, AUTO) and one.target == target]
-        if not found:
-            pairs = sorted({f"{one.source}-{one.target}" for one in among})
-            raise ServingError(
-                400, f"source, target: no system translates {source[:20]}-{target[:20]}; expected {' or '.join(pairs)}"
-            )
-        return found
+        for to, of in product(codes(target), codes(source)):
+            if found := [one for one in among if of in (one.source.lower(), AUTO) and one.target.lower() == to]:
+                return found
+        pairs = sorted({f"{one.source}-{one.target}" for one in among})
+        raise ServingError(
+            400, f"source, target: no system translates {source[:20]}-{target[:20]}; expected {' or '.join(pairs)}"
+        )
 
     def first_of_each_source(self, among: Sequence[Served]) -> list[Served]:
         """One system for each source language."""
@@ -96,6 +102,11 @@ class Systems:
         return {source: sorted(found[source]) for source in sorted(found)}
 
 
+def codes(language: str) -> list[str]:
+    """The codes by which a language is looked up, in lower case: its own, and the one without its country."""
+    return list(dict.fromkeys((language.lower(), language.lower().partition("-")[0])))
+
+
 def config(folder: Path) -> dict[str, Any]:
     """What a package's config.json says; nothing if there is none."""
     path = folder / CONFIG
@@ -103,6 +114,12 @@ def config(folder: Path) -> dict[str, Any]:
 
 
 def card(folder: Path) -> str:
-    """The model card of a package: Markdown."""
+    """The model card of a package: Markdown.
+
+    Raises: DataError.
+    """
     path = folder / CARD
-    return path.read_text(encoding="utf-8") if path.exists() else ""
+    try:
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise files.DataError(f"{path}: cannot be read, got {error}; expected Markdown in UTF-8") from None

@@ -42,9 +42,12 @@ class Process:
         """
         pipe = asyncio.subprocess.PIPE
         threads = {"OMP_NUM_THREADS": str(given["threads"])}
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=pipe, stdout=pipe, limit=LINE_BYTES, env=os.environ | threads
-        )
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=pipe, stdout=pipe, limit=LINE_BYTES, env=os.environ | threads
+            )
+        except OSError as error:  # too many processes or open files, too little memory
+            raise StartError(f"worker: cannot start, got {error}; expected room for one more process") from None
         try:
             said = await exchange(process, given)
         except BaseException as error:
@@ -79,14 +82,17 @@ class Process:
 async def exchange(process: asyncio.subprocess.Process, value: dict[str, Any]) -> dict[str, Any]:
     """The answer to one line.
 
-    Raises: DeadError if the process ends instead.
+    Raises: DeadError if the process ends instead, or its line does not end.
     """
     assert process.stdin is not None
     assert process.stdout is not None
     with contextlib.suppress(ConnectionError):  # the reading says so
         process.stdin.write(json.dumps(value).encode() + b"\n")
         await process.stdin.drain()
-    line = await process.stdout.readline()
+    try:
+        line = await process.stdout.readline()
+    except ValueError:
+        raise DeadError(f"an answer of more than {LINE_BYTES:,} bytes") from None
     if not line.endswith(b"\n"):
         raise DeadError(f"exit status {await process.wait()}")
     return dict(json.loads(line))

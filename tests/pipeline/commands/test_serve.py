@@ -135,9 +135,10 @@ def test_without_the_packages(folders, tmp_path):
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A folder without a project, to which the test goes."""
+    """A folder without a project, to which the test goes; no server is started from there, which would run for ever."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(serve.KEY, raising=False)
+    monkeypatch.setattr(serve.server, "run", None)
     return tmp_path
 
 
@@ -158,6 +159,47 @@ def test_refusals(here, fails, folders):
     assert fails("serve", *model, "--api-key-file", "none") == (
         "--api-key-file: no such file, got 'none'; expected a key a line"
     )
+    (here / "keys").write_bytes(b"one\xff\n")
+    assert fails("serve", *model, "--api-key-file", "keys") == (
+        "--api-key-file: invalid UTF-8, got byte 3 of 'keys'; expected a key a line"
+    )
+    assert fails("serve", *model, "--timeout", "inf") == (
+        "--timeout: must be a finite number, got inf; expected seconds, such as 60"
+    )
+
+
+@pytest.mark.parametrize("blank", ["", " "])
+def test_a_blank_key_is_not_no_key(here, fails, folders, monkeypatch, blank):
+    """`--api-key "$KEY"` without KEY must not let everybody in."""
+    model = ("--model", str(folders[0]))
+    said = fails("serve", *model, "--api-key", "one", "--api-key", blank)
+    assert said == "--api-key: is blank, got no key; expected one, or no such option"
+    monkeypatch.setenv(serve.KEY, blank)
+    said = fails("serve", *model)
+    assert said == "NMT_API_KEY: is blank, got no key; expected one, or no such variable"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("*", "*"),
+        ("https://a.example/", "https://a.example"),
+        ("HTTPS://A.example:443", "https://a.example"),
+        ("http://a.example:443", "http://a.example:443"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+        ("moz-extension://0f-1a", "moz-extension://0f-1a"),
+    ],
+)
+def test_an_origin_is_written_as_browsers_do(given, expected):
+    assert serve.origin(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given", ["a.example", "", "https://", "https://a.example/b", "https://a b", "null", "http://["]
+)
+def test_what_is_no_origin(here, fails, folders, given):
+    said = fails("serve", "--model", str(folders[0]), "--cors", given)
+    assert said == f"--cors: is no origin, got {given!r}; expected * or one such as https://example.org:8000"
 
 
 def options(monkeypatch, run, *arguments):
@@ -200,3 +242,13 @@ def test_the_best_on_validation_is_the_default(here, run, monkeypatch):
         (here / "models" / name / "config.json").write_text(json.dumps(config))
     found = options(monkeypatch, run).folders
     assert [folder.name for folder in found] == ["b", "c", "a"]
+
+
+@pytest.mark.parametrize("config", [[], {"validation": None}, {"validation": {"validation_bleu": "good"}}])
+def test_a_config_without_a_number_for_validation(here, fails, config):
+    (here / "models" / "x").mkdir(parents=True)
+    (here / "models" / "x" / "config.json").write_text(json.dumps(config))
+    assert fails("serve") == (
+        f"models/x/config.json: validation: must hold a number validation_bleu, got {config}; "
+        "expected what the stage `package` wrote"
+    )

@@ -78,10 +78,10 @@ def test_a_count(given, number):
     assert bodies.count({"a": given}, "a", 9) == number
 
 
-@pytest.mark.parametrize("given", [10, -1, "10", "x", 1.0, True, [], "²"])
+@pytest.mark.parametrize("given", [10, -1, "10", "x", 1.0, True, [], "²", "9" * 5000])
 def test_a_wrong_count(given):
     said = refusal(422, bodies.count, {"a": given}, "a", 9)
-    assert said == f"a: must be a whole number from 0 to 9, got {given}"
+    assert said == f"a: must be a whole number from 0 to 9, got {str(given)[:50]}"
 
 
 def test_bodies_over_http(server):

@@ -48,6 +48,14 @@ def test_terms_match_whole_words(tmp_path, line, found):
     assert terms.match(line) == found
 
 
+def test_terms_match_letters_whose_small_form_is_another(tmp_path):
+    """In any case these are the same letters, and yet `İstanbul`.lower() is not `istanbul`."""
+    terms = glossary(tmp_path, "istanbul\ta\nkız\tbb a\ns\tccc\n")
+    assert [terms.match(line) for line in ("İstanbul", "ISTANBUL", "KIZ ſ", "S s")] == (
+        [[[4]], [[4]], [[5, 4], [6]], [[6], [6]]]
+    )
+
+
 def test_all_faults_come_with_their_lines(tmp_path):
     path = tmp_path / "terms.tsv"
     path.write_text("a b\n\tc\nd\t\ne\tf\tg\n...\th\ni\tj\ni\tk\ni\tj\n")

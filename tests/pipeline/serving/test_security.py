@@ -77,7 +77,7 @@ def test_another_host_is_fine_elsewhere():
 
 
 def test_a_page_of_another_origin_may_not_ask(server):
-    for origin in ("https://evil.example", "null", "http://localhost:1"):
+    for origin in ("https://evil.example", "null", "http://localhost:1", "http://["):
         said = server.post("/translate", ASKED, headers={"Origin": origin})
         assert said.status_code == 403
         assert said.json() == {"error": f"origin: may not ask, got {origin!r}; expected one that --cors names"}

@@ -149,6 +149,14 @@ def test_a_full_queue_takes_all_or_nothing_and_keeps_room_for_persons():
     on_queue(test, size=10)
 
 
+def test_the_smallest_queue_takes_a_sentence_of_a_document():
+    async def test(queue, clock):
+        queue.put(ONE, ["a"], document=True)
+        assert queue.waiting == 1
+
+    on_queue(test, size=1)
+
+
 def test_how_long_to_wait_follows_from_the_speed():
     async def test(queue, clock):
         queue.put(ONE, map(str, range(100)), document=False)

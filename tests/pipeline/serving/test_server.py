@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from pipeline.serving import server as server_module
-from tests.toys import servers
+from tests.toys import servers, stand_in
 
 PAIR = {"source": "fr", "target": "en"}
 
@@ -46,6 +46,26 @@ def test_a_host_that_is_not_ours():
     said = start(host="192.0.2.1")
     assert said.returncode == 1
     assert "error: --host, --port: cannot listen on 192.0.2.1:0, got " in said.stderr
+
+
+def test_a_host_that_no_name_can_be():
+    said = start(host="0.0.0..0")
+    assert said.returncode == 1
+    assert "Traceback" not in said.stderr
+    assert "error: --host, --port: cannot listen on 0.0.0..0:0, got " in said.stderr
+
+
+def test_a_card_that_cannot_be_read_ends_it_with_its_message(tmp_path):
+    folder = tmp_path / next(iter(stand_in.SYSTEMS))
+    folder.mkdir()
+    (folder / "README.md").write_bytes(b"# Caf\xe9\n")
+    said = start(folders=[str(folder)])
+    assert said.returncode == 1
+    assert "ready" not in said.stderr
+    assert said.stderr.splitlines()[-1] == (
+        f"error: {folder}/README.md: cannot be read, got 'utf-8' codec can't decode byte 0xe9 in position 5: "
+        "invalid continuation byte; expected Markdown in UTF-8"
+    )
 
 
 def test_a_model_that_cannot_be_loaded_ends_it_with_its_message():

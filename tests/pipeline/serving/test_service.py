@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import math
+import time
 
 import pytest
 
@@ -66,6 +67,16 @@ def test_every_combination_of_alternatives_in_the_order_of_their_sums():
     assert combinations([], 3) == [()]
 
 
+def test_the_time_for_combinations_grows_with_the_sentences_not_with_their_square():
+    def seconds(number):
+        scores = [[-float(i) for i in range(10)]] * number
+        began = time.process_time()
+        assert combinations(scores, 10)[0] == (0,) * number
+        return time.process_time() - began
+
+    assert min(seconds(10_000) for _ in range(2)) < 30 * min(seconds(1000) for _ in range(3))  # the square: 60
+
+
 def test_texts_are_translated_sentence_by_sentence():
     async def test(service):
         [first, second] = await service.translate(["Le chat dort. Il est là !\n\nla", " "], FR_EN)
@@ -126,6 +137,40 @@ def test_a_language_is_recognised_by_the_system_that_is_surest():
     with_service(test)
 
 
+def test_languages_of_many_texts_are_recognised_as_a_document():
+    """By the size of the whole request, and what does not fit is refused for good, with nothing left in the queue."""
+
+    async def test(service):
+        texts, asked = ["Die Katze ist da.", "Le chat dort."] * 5, FR_EN._replace(source="auto")
+        asking, put, documents = service.queue.put, service.queue.put, []
+        service.queue.put = lambda *given, document: documents.append(document) or put(*given, document=document)
+        found = await service.translate(texts, asked)
+        assert [one.language for one in found] == ["de", "fr"] * 5
+        assert set(documents) == {True}
+        service.queue.put = asking
+        with pytest.raises(ServingError) as refused:
+            await service.translate(texts * 2, asked)
+        assert (refused.value.status, service.queue.waiting) == (413, 0)
+
+    with_service(test, queue=30)
+
+
+def test_a_language_that_cannot_be_recognised_gives_up_the_other_texts():
+    async def test(service):
+        asked = asyncio.ensure_future(service.translate(["le chat"] * 3, FR_EN._replace(source="auto")))
+        while not service.queue.heaps and not asked.done():
+            await asyncio.sleep(0)
+        first = next(iter(service.queue.heaps.values()))[0][2]
+        first.result.set_exception(ServingError(503, "worker: died", 1))
+        with pytest.raises(ServingError, match=r"^worker: died$") as refused:
+            await asked
+        assert refused.value.retry_seconds == 1
+        await asyncio.sleep(0)
+        assert service.queue.waiting == 0
+
+    with_service(test, works=False)
+
+
 def test_how_probable_a_text_without_sentences_is():
     assert Translated("", [], [], "", "fr").probability == 0.0
 
@@ -139,7 +184,17 @@ def test_how_probable_a_text_without_sentences_is():
         (
             {"queue": 2},
             ["Un. Deux. Trois."],
-            "q: has more sentences than the queue, got 3; expected at most 2, or /translate/stream",
+            "q: has more sentences than the queue takes, got 3; expected at most 2, or /translate/stream",
+        ),
+        (
+            {"queue": 20},
+            ["Le.\n" * 19],
+            "q: has more sentences than the queue takes, got 19; expected at most 18, or /translate/stream",
+        ),
+        (
+            {"queue": 8},
+            ["Le.\n" * 9],
+            "q: has more sentences than the queue takes, got 9; expected at most 8, or /translate/stream",
         ),
     ],
 )
@@ -227,6 +282,13 @@ def test_a_stream_longer_than_the_queue_waits_for_room():
         assert len(found) == 51
 
     with_service(test, queue=4)
+
+
+def test_a_stream_needs_room_for_one_sentence():
+    async def test(service):
+        assert len([record async for record in service.stream("le chat.\nil dort.", FR_EN)]) == 3
+
+    with_service(test, queue=1)
 
 
 def test_a_stream_that_is_left_leaves_the_queue():

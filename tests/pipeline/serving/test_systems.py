@@ -25,6 +25,19 @@ def test_the_first_that_fits_is_the_default(systems):
     assert [one.id for one in systems.first_of_each_source(fitting)] == ["a-v-one-tiny", "b-v-one-tiny"]
 
 
+def test_a_country_counts_where_a_system_has_it(systems):
+    """DeepL's clients write the codes that /v2/languages lists, in capitals, and EN-GB where a system has only en."""
+    for name, source, target in (("c-v-one-tiny", "fr", "pt-BR"), ("d-v-one-tiny", "fr", "pt")):
+        systems.all.append(Served(name, source, target, "torch", {}, ""))
+
+    def first(source, target):
+        return systems.fitting(source, target, None)[0].id
+
+    assert first("fr", "pt-br") == first("FR-CA", "PT-BR") == first("auto", "pt-BR") == "c-v-one-tiny"
+    assert first("fr", "pt-PT") == first("fr", "pt") == "d-v-one-tiny"
+    assert first("de", "en-gb") == "b-v-one-tiny"
+
+
 def test_what_does_not_fit(systems):
     for given, said in (
         (("en", "fr", None), "source, target: no system translates en-fr; expected de-en or fr-en"),

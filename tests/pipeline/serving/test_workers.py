@@ -1,6 +1,7 @@
 """Workers: started, given batches, replaced when they die, hang or fail; nothing is lost."""
 
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -8,6 +9,7 @@ import time
 
 import pytest
 
+from pipeline.serving import workers as workers_module
 from pipeline.serving.errors import ServingError
 from pipeline.serving.metrics import Metrics
 from pipeline.serving.sentence_queue import SentenceQueue, Task
@@ -142,6 +144,52 @@ def test_a_worker_that_ends_at_once():
             await workers.loaded
 
     with_workers(test, command=[sys.executable, "-c", "raise SystemExit(3)"])
+
+
+def without_room(monkeypatch, times):
+    """The next processes cannot be started, so many times."""
+    start, left = asyncio.create_subprocess_exec, iter(range(times))
+
+    async def start_or_fail(*command, **options):
+        if next(left, None) is not None:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return await start(*command, **options)
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", start_or_fail)
+
+
+def test_a_worker_that_cannot_be_started():
+    async def test(workers, queue, metrics):
+        said = r"^worker: cannot start, got \[Errno 24\] Too many open files; expected room for one more process$"
+        with pytest.raises(StartError, match=said):
+            await workers.loaded
+
+    with pytest.MonkeyPatch.context() as patch:
+        without_room(patch, 1)
+        with_workers(test)
+
+
+def test_a_worker_that_cannot_be_replaced_is_tried_again(monkeypatch, caplog):
+    async def test(workers, queue, metrics):
+        await workers.loaded
+        without_room(monkeypatch, 2)
+        os.kill(workers.running[0].process.pid, signal.SIGKILL)
+        assert await results(queue, ["a b"]) == ["b a"]
+
+    with_workers(test)
+    assert caplog.text.count("worker 0: worker: cannot start, got [Errno 24] Too many open files") == 2
+
+
+def test_an_answer_that_is_too_long_is_refused_and_its_worker_replaced(monkeypatch):
+    monkeypatch.setattr(workers_module, "LINE_BYTES", 1000)
+
+    async def test(workers, queue, metrics):
+        first, long = await results(queue, ["a b", "x" * 1500])
+        assert (first, long.status) == ("b a", 503)
+        assert value(metrics.worker_restarts) == 2
+        assert await results(queue, ["c d"]) == ["d c"]
+
+    with_workers(test)
 
 
 def test_stopping_ends_a_worker_that_loads():
