@@ -7,8 +7,9 @@
 transformer_prenorm` asks for what the others have. The rate falls to 0 at the end (linearly, eole: along a cosine).
 First the speed of each, for each size of an update, is measured in turns of about half a minute, so that a noisy
 machine is equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each
-trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. Last comes
-the shortest time of the ladder after which the BLEU of the validation part (own beam search, beam 5) reaches the
+trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. They must be
+long enough for the slowest to have left the start: after 4 minutes of two cores all peers had less than 7 BLEU, which
+chooses by chance. Last comes the shortest time of the ladder after which the BLEU of the validation part (own beam search, beam 5) reaches the
 target, found by halving the ladder: each trains from scratch for the minutes in its middle, then for more or fewer;
 longer is taken to be better. Nobody averages: all take their last weights.
 
@@ -112,8 +113,8 @@ def main(
     target: Annotated[float, typer.Option(help="BLEU of the validation part to reach.")] = 39.0,
     peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
     positions: Annotated[str, typer.Option(help="Most positions of an update, each tried.")] = "800,1500",
-    peak_rates: Annotated[str, typer.Option(help="Peak rates, each tried.")] = "1e-3,2e-3,4e-3",
-    tuning: Annotated[float, typer.Option(help="Minutes of each try.")] = 6.0,
+    peak_rates: Annotated[str, typer.Option(help="Peak rates, each tried.")] = "1e-3,1.5e-3",
+    tuning: Annotated[float, typer.Option(help="Minutes of each try.")] = 8.0,
     ladder: Annotated[str, typer.Option(help="Minutes of training to choose from.")] = "3,4,5,6,7,8,10,12,14,17,20",
     model: Annotated[str, typer.Option(help="Ours: transformer_modern or transformer_prenorm.")] = "transformer_modern",
     precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
