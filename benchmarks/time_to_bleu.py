@@ -9,9 +9,9 @@ First the speed of each, for each size of an update, is measured in turns of abo
 machine is equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each
 trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. They must be
 long enough for the slowest to have left the start: after 4 minutes of two cores all peers had less than 7 BLEU, which
-chooses by chance. Last comes the shortest time of the ladder after which the BLEU of the validation part (own beam search, beam 5) reaches the
-target, found by halving the ladder: each trains from scratch for the minutes in its middle, then for more or fewer;
-longer is taken to be better. Nobody averages: all take their last weights.
+chooses by chance. Last comes the shortest time of the ladder after which the BLEU of the validation part (own beam
+search, beam 5) reaches the target, found by halving the ladder: each trains from scratch for the minutes in its middle,
+then for more or fewer; longer is taken to be better. Nobody averages: all take their last weights.
 
 With `--notes` a race that was stopped goes on where it was: what was measured is in the file and is not measured again.
 """
