@@ -16,11 +16,12 @@ import torch
 import typer
 
 from pipeline import files
+from pipeline.commands import project
 from pipeline.corpora import parts
 from pipeline.decoding.search import Hypothesis
-from pipeline.decoding.translate import Decoding, n_best
+from pipeline.decoding.translate import n_best
 from pipeline.decoding.translator import Translator
-from pipeline.system import System, corpus_file
+from pipeline.system import System
 
 SCORE_TOLERANCE = 1e-4  # relative
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
@@ -33,9 +34,8 @@ def main(
 ) -> None:
     """Print how many translations are the same in every batching, and how far the scores of the others lie apart."""
     chosen = System.parse(system)
-    translator = Translator.built(chosen)
-    decoding = Decoding.load_all("decode", f"{corpus_file(chosen.corpus)}:decode")
-    path, _ = parts.paths(System.parse(system).split, part)
+    translator, decoding = Translator.built(chosen), project.decoding(chosen)
+    path, _ = parts.paths(chosen.split, part)
     sources = [source.ids for source in translator.read(list(files.read_lines(path))[:sentences])]
     sound = True
     for dtype in (torch.float64, torch.float32):

@@ -13,11 +13,12 @@ import typer
 
 from pipeline import device, files
 from pipeline.averaging import Averaging, average_checkpoints
+from pipeline.commands import project
 from pipeline.corpora import parts
-from pipeline.decoding.translate import Decoding, translate
+from pipeline.decoding.translate import translate
 from pipeline.evaluation.bleu import bleu
 from pipeline.models import interface
-from pipeline.system import System, corpus_file
+from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 
@@ -31,7 +32,7 @@ def main(
 ) -> None:
     """Print a row for each combination; without options the one row that params.yaml asks for."""
     chosen = System.parse(system)
-    usual = Decoding.load_all("decode", f"{corpus_file(chosen.corpus)}:decode")
+    usual = project.decoding(chosen)
     averaged = Averaging.load(f"average.{chosen.size}").checkpoints
     pieces = Vocabulary.load(chosen.vocabulary_folder)
     source, target = parts.paths(chosen.split, parts.VALIDATION)

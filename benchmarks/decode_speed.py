@@ -26,6 +26,7 @@ from contestants.turn import HERE, OURS, run
 from safetensors.torch import save_file
 
 from pipeline import device, files
+from pipeline.commands import project
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
@@ -33,7 +34,7 @@ from pipeline.evaluation.bleu import bleu
 from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PreNorm
 from pipeline.packaging import ctranslate2_form
-from pipeline.system import System, corpus_file
+from pipeline.system import System
 
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
 POSITIONS = 5000  # as many as eole has
@@ -54,9 +55,8 @@ def main(
 ) -> None:
     """Print a table: medians over the rounds, and the ratio to this project round by round."""
     chosen = System.parse(system)
-    translator = Translator.built(chosen)
-    decoding = Decoding.load_all("decode", f"{corpus_file(chosen.corpus)}:decode")
-    source, target = parts.paths(System.parse(system).split, part)
+    translator, decoding = Translator.built(chosen), project.decoding(chosen)
+    source, target = parts.paths(chosen.split, part)
     sources = [line.ids for line in translator.read(list(files.read_lines(source))[:sentences])]
     references = list(files.read_lines(target))[:sentences]
     print(f"{describe()}; {threads} threads; {len(sources):,} sentences of {system}, {part}\n")

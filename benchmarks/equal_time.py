@@ -45,10 +45,10 @@ def main(
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
 ) -> None:
     """Print a table, a line as soon as it is known."""
-    data = Path("data/encode", encoded)
+    data, corpus = Path("data/encode", encoded), encoded.partition("-")[0]
     vocabulary = Vocabulary.load(Path("data/vocabulary", encoded))
-    decoding = Decoding.load_all("decode", f"{corpus_file(encoded.partition('-')[0])}:decode")
-    source, target = parts.paths(Path("data/split", encoded.partition("-")[0]), part)
+    decoding = Decoding.load_all("decode", f"{corpus_file(corpus)}:decode")
+    source, target = parts.paths(Path("data/split", corpus), part)
     references = list(files.read_lines(target))
     training = training_job(
         data,

@@ -19,13 +19,14 @@ import typer
 from contestants.machine import describe
 
 from pipeline import files, ids
+from pipeline.commands import project
 from pipeline.corpora import parts
 from pipeline.decoding.search import forbidden
-from pipeline.decoding.translate import Decoding, translate
+from pipeline.decoding.translate import translate
 from pipeline.decoding.translator import Translator
 from pipeline.models.interface import Model
 from pipeline.packaging import ctranslate2_form
-from pipeline.system import System, corpus_file
+from pipeline.system import System
 
 TOLERANCE = 1e-4  # of a piece's log-probability
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
@@ -38,7 +39,7 @@ def main(
     """Print the largest difference of a log-probability, and the share of lines that both searches translate alike."""
     chosen = System.parse(system)
     translator = Translator.built(chosen)
-    decoding = Decoding.load_all("decode", f"{corpus_file(chosen.corpus)}:decode")
+    decoding = project.decoding(chosen)
     path, _ = parts.paths(chosen.split, part)
     sources = [line for line in translator.vocabulary.encode_source(list(files.read_lines(path))) if line]
     model, pieces = translator.model.cpu(), translator.vocabulary

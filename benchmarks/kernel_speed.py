@@ -21,10 +21,10 @@ from contestants.turn import HERE, OURS, run
 from decode_speed import SYSTEM, write
 
 from pipeline import files
+from pipeline.commands import project
 from pipeline.corpora import parts
-from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
-from pipeline.system import System, corpus_file
+from pipeline.system import System
 
 AS_IS = "none"
 TRAINING = {
@@ -79,8 +79,7 @@ def searches(
     """Each search, likewise."""
     translator = Translator.built(system)
     lines = list(files.read_lines(parts.paths(system.split, part)[0]))[:sentences]
-    decoding = Decoding.load_all("decode", f"{corpus_file(system.corpus)}:decode")
-    given = write(translator, folder, [line.ids for line in translator.read(lines)], decoding)
+    given = write(translator, folder, [line.ids for line in translator.read(lines)], project.decoding(system))
     for beam_size, task in ((1, "greedy search"), (5, "beam search, 5")):
         yield (
             task,

@@ -24,12 +24,13 @@ import typer
 from contestants.machine import describe
 
 from pipeline import files
+from pipeline.commands import project
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu
 from pipeline.packaging import ctranslate2_form
-from pipeline.system import System, corpus_file
+from pipeline.system import System
 
 Translate = Callable[[list[str]], list[str]]
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
@@ -45,7 +46,7 @@ def main(
 ) -> None:
     """Print a row for each way to translate: medians over the rounds."""
     small, large = System.parse(student), System.parse(teacher)
-    decoding = Decoding.load_all("decode", f"{corpus_file(small.corpus)}:decode")
+    decoding = project.decoding(small)
     source, target = parts.paths(small.split, part)
     lines, references = list(files.read_lines(source)), list(files.read_lines(target))
     torch.set_num_threads(threads)

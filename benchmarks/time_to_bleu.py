@@ -127,13 +127,14 @@ def main(
     """Print every try as soon as it is known, then a table."""
     sizes = [int(size) for size in numbers("--positions", positions)]
     rates, rungs = numbers("--peak-rates", peak_rates), numbers("--ladder", ladder)
-    race, chosen = Race(encoded, model, precision, threads, seed), contestants(peers, only)
+    race = Race(encoded, model, precision, threads, seed)
+    everyone, chosen = contestants(peers, ""), contestants(peers, only)
     question = {"encoded": encoded, "model": model, "precision": precision, "threads": threads, "seed": seed}
-    noted = Notes(notes, question | {"trial": trial, "contestants": sorted(contestants(peers, ""))})
+    noted = Notes(notes, question | {"trial": trial, "contestants": sorted(everyone)})
     print(f"{describe()}; {threads} threads, {precision}, target {target:g} BLEU of {encoded} validation\n", flush=True)
     speeds = {}
     for size in sizes:
-        in_turn = partial(race.speeds, contestants(peers, ""), size, trial)
+        in_turn = partial(race.speeds, everyone, size, trial)
         speeds[size] = noted.measured(f"updates/s, {size} positions", in_turn)
     rows = []
     for name, python in chosen.items():
