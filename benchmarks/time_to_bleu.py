@@ -3,8 +3,9 @@
     python benchmarks/time_to_bleu.py multi30k_de_en-bpe_8k --peers ../peers/bin/python --target 39
 
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
-`small` with dropout 0.15; ours has rotary positions and gated feed-forward networks, unless `--model
-transformer_prenorm` asks for what the others have. The rate falls to 0 at the end (linearly, eole: along a cosine).
+`small` with dropout 0.15; ours has rotary positions, gated feed-forward networks and embeddings that start by
+cross-language LSI (5 s, which are not counted), unless `--model transformer_prenorm` asks for what the others have.
+The rate falls to 0 at the end (linearly, eole: along a cosine).
 First the speed of each, for each size of an update, is measured in turns of about half a minute, so that a noisy
 machine is equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each
 trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. They must be
@@ -40,6 +41,7 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 
 MODELS = "transformer_modern", "transformer_prenorm"  # of ours
 DROPOUT, WARM_UP_SHARE = 0.15, 0.1  # of the updates, in which the rate rises
+LSI_PAIRS = 100_000  # from which `transformer_modern` starts its embeddings
 
 T = TypeVar("T")
 
@@ -63,14 +65,17 @@ class Race:
         decoding = Decoding.load_all("decode", f"{corpus_file(corpus)}:decode").model_dump()
         if model not in MODELS:
             sys.exit(f"--model: got {model!r}; expected {' or '.join(MODELS)}")
-        self.modern = {"modern": model == MODELS[0]}
-        self.translating = translation_job(self.vocabulary.source_size, sources, decoding, threads) | self.modern
+        is_modern = model == MODELS[0]
+        self.ours = {"modern": is_modern, "lsi_pairs": LSI_PAIRS if is_modern else 0}
+        self.translating = translation_job(self.vocabulary.source_size, sources, decoding, threads) | {
+            "modern": is_modern
+        }
 
     def job(self, positions: int, peak_rate: float = 0.0, updates: int = 0) -> dict[str, object]:
         """A training from scratch."""
         settings = {"positions": positions, "peak_rate": peak_rate, "updates": updates, "precision": self.precision}
         rising = max(1, int(updates * WARM_UP_SHARE))
-        more = {"norm": "pre", "warm_up_rate": rising, "warm_up": 0, "seed": self.seed, "average": False, **self.modern}
+        more = {"norm": "pre", "warm_up_rate": rising, "warm_up": 0, "seed": self.seed, "average": False, **self.ours}
         return training_job(self.data, "small", **settings, **more) | {"dropout": DROPOUT}
 
     def speeds(self, pythons: dict[str, str], positions: int, updates: int) -> dict[str, float]:

@@ -39,7 +39,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     fingerprint = setup.checked_fingerprint(config, device, ranks)
     vocabulary, encoded, validator = setup.open_data(config)
     sampler = BatchSampler(encoded, training, learning.batches)
-    net = setup.build_model(config, vocabulary, device, ranks)
+    net = setup.build_model(config, vocabulary, encoded, device, ranks)
     optimizer = learning.optimizer.build(net)
     checkpoints = setup.open_checkpoints(config, fingerprint)
     state = checkpoints.resume(net, optimizer, ranks)

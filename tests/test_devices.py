@@ -26,6 +26,7 @@ LEARNING = Learning.model_validate(
         "label_smoothing": 0.1,
         "smoothing_spread": "others",
         "r_drop": 0.0,
+        "lsi_pairs": 0,
         "clip": 1.0,
         "precision": "fp32",
     }

@@ -41,6 +41,7 @@ class Job(NamedTuple):
     exact: bool = True  # whether any number of processes gives the same bytes, as only ours can
     norm: str = "pre"  # or post, of the layers; eole knows pre only
     modern: bool = False  # whether ours trains transformer_modern in its place
+    lsi_pairs: int = 0  # whether ours starts its embeddings by cross-language LSI, and from how many pairs at most
     peak_rate: float = 0.0  # after `warm_up_rate` updates, then falling to 0 at the last; 0: no matter, a small one
     warm_up_rate: int = 0
     save: str = ""  # folder for the weights

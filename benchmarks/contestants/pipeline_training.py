@@ -13,7 +13,7 @@ from pipeline.encoding.batching import START, BatchSampler, load_batches
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
 from pipeline.layers.positions import sinusoids
-from pipeline.training import checkpoint_file
+from pipeline.training import checkpoint_file, lsi
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetched
@@ -46,6 +46,7 @@ learning = Learning.model_validate(
         "label_smoothing": given.label_smoothing,
         "smoothing_spread": "all",
         "r_drop": 0.0,
+        "lsi_pairs": given.lsi_pairs,
         "clip": 1.0,
         "precision": given.precision,
     }
@@ -55,6 +56,8 @@ device.bound_memory()
 device.be_deterministic(given.seed)
 model = network(given, given.dropout)
 encoded = Encoded.open(Path(given.data))
+if given.lsi_pairs:
+    lsi.start(model.embedding_matrices, encoded, most_pairs=given.lsi_pairs, seed=given.seed)
 sampler = BatchSampler(encoded, training, learning.batches)
 with process_group() as ranks:
     ranks.be_exact(given.exact)

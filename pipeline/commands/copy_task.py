@@ -127,6 +127,7 @@ def learning_of(peak_rate: float, batch_size: int) -> Learning:
             "label_smoothing": 0.0,
             "smoothing_spread": "all",
             "r_drop": 0.0,
+            "lsi_pairs": 0,
             "clip": 1.0,
             "precision": "fp32",
         }

@@ -1,6 +1,7 @@
 """Scaled embeddings and the output projection, with a matrix each or with shared ones."""
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,18 @@ from pipeline.layers.linear import Prepackable
 
 class SharedMatrixError(ValueError):
     """Two vocabularies of different sizes cannot share one matrix."""
+
+
+class EmbeddingMatrices(NamedTuple):
+    """What a network embeds pieces with, (V, E) each: one and the same matrix if both languages share it."""
+
+    source: nn.Parameter
+    target: nn.Parameter
+
+    @property
+    def are_shared(self) -> bool:
+        """Whether a piece has one embedding in both languages."""
+        return self.source is self.target
 
 
 class Embeddings(Prepackable, nn.Module):
@@ -39,11 +52,16 @@ class Embeddings(Prepackable, nn.Module):
 
     def embed_source(self, ids: Tensor) -> Tensor:
         """Shapes: ids (B, S) -> (B, S, D)."""
-        return F.embedding(ids, self.target if self.tied == "all" else self.source) * self.scale
+        return F.embedding(ids, self.matrices.source) * self.scale
 
     def embed_target(self, ids: Tensor) -> Tensor:
         """Shapes: ids (B, T) -> (B, T, D)."""
         return F.embedding(ids, self.target) * self.scale
+
+    @property
+    def matrices(self) -> EmbeddingMatrices:
+        """What the embeddings of both languages are read from."""
+        return EmbeddingMatrices(self.target if self.tied == "all" else self.source, self.target)
 
     @property
     def projection(self) -> Tensor:

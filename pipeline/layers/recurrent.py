@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from pipeline import ids
 from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.layers.dropout import Dropout
+from pipeline.layers.embedding import EmbeddingMatrices
 from pipeline.layers.linear import OutputProjection
 from pipeline.params import Section, Width
 
@@ -74,6 +75,11 @@ class Recurrent(nn.Module, Generic[State]):
         self.dropout = Dropout(arch.dropout)
         self.output_dropout = Dropout(arch.output_dropout)
         self.teacher_forcing = arch.teacher_forcing
+
+    @property
+    def embedding_matrices(self) -> EmbeddingMatrices:
+        """Those of the source and of the target."""
+        return EmbeddingMatrices(self.source_embedding, self.target_embedding)
 
     @abstractmethod
     def start(self, source: Tensor) -> State:

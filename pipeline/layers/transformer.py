@@ -12,7 +12,7 @@ from pipeline import ids
 from pipeline.layers.attention import KeysValues, MultiHeadAttention
 from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.layers.dropout import Dropout
-from pipeline.layers.embedding import Embeddings
+from pipeline.layers.embedding import EmbeddingMatrices, Embeddings
 from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
 from pipeline.layers.initialisation import Initialisation
 from pipeline.layers.positions import Positions
@@ -159,6 +159,11 @@ class Transformer(nn.Module):
         self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
         arch.initialisation.initialise(self)
+
+    @property
+    def embedding_matrices(self) -> EmbeddingMatrices:
+        """Those of the source and of the target, which may be one."""
+        return self.embeddings.matrices
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """The encoded source and the mask of its real positions: (B, S, D) and (B, 1, 1, S)."""

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from pipeline import models
 from pipeline.layers.decoder_state import DecoderState as DecoderState
+from pipeline.layers.embedding import EmbeddingMatrices as EmbeddingMatrices
 from pipeline.layers.linear import prepack_in_bf16 as prepack_in_bf16
 from pipeline.layers.linear import prepacking as prepacking
 
@@ -28,6 +29,11 @@ class Model(Protocol):
     def train(self) -> object: ...
 
     def eval(self) -> object: ...
+
+    @property
+    def embedding_matrices(self) -> EmbeddingMatrices:
+        """Those of the source and of the target, (V, E) each, which may be one."""
+        ...
 
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
         """What the output projection reads, given the true prefixes (teacher forcing): (B, S), (B, T) -> (B, T, D)."""

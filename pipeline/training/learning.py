@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat
 
 from pipeline.encoding.budget import Batches
 from pipeline.params import Section
@@ -19,6 +19,9 @@ class Learning(Section):
     `r_drop` is the weight of the divergence between two passes of each sentence, which differ in dropout (R-Drop, see
     `r_drop_loss`). With 0 there is one pass; two take about twice the time and memory.
 
+    `lsi_pairs`: how many pairs, at most, say which pieces' embeddings start close together (cross-language LSI, see
+    `lsi.start`). With 0 all of them start at random.
+
     `precision` is that of matrix products; `auto` is bf16 if the machine has instructions for it, else fp32.
     """
 
@@ -28,5 +31,6 @@ class Learning(Section):
     label_smoothing: Annotated[float, Field(ge=0, lt=1)]
     smoothing_spread: Spread
     r_drop: NonNegativeFloat
+    lsi_pairs: NonNegativeInt
     clip: PositiveFloat | None
     precision: Literal["auto", "fp32", "bf16"]

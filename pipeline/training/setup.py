@@ -17,6 +17,7 @@ from pipeline.progress import console
 from pipeline.seeding import seed_for
 from pipeline.system import System
 from pipeline.tracking import runs
+from pipeline.training import lsi
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import resolve_precision
@@ -93,9 +94,13 @@ def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
     return vocabulary, Encoded.open(system.encoded / "train", *sizes), validator
 
 
-def build_model(config: Config, vocabulary: Vocabulary, device: torch.device, ranks: Ranks) -> Any:
+def build_model(config: Config, vocabulary: Vocabulary, encoded: Encoded, device: torch.device, ranks: Ranks) -> Any:
     """The network on its device, with the same new weights on every rank."""
-    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
+    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size)
+    if config.learning.lsi_pairs and ranks.is_main:
+        most_pairs, seed = config.learning.lsi_pairs, config.training.seed
+        lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=seed)
+    net.to(device)
     ranks.broadcast_weights(net.state_dict().values())
     return net
 

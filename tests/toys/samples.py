@@ -32,6 +32,7 @@ LEARNING: dict[str, Any] = {
     "label_smoothing": 0.1,
     "smoothing_spread": "all",
     "r_drop": 0.0,
+    "lsi_pairs": 0,
     "clip": 1.0,
     "precision": "fp32",
 }

@@ -42,7 +42,7 @@ models:
       attention_dropout: 0.2, feed_forward_dropout: 0.2,
       tied_embeddings: all, initialisation: {kind: xavier, sublayer_gain: 1.0},
       schedule: {kind: inverse_sqrt, peak_rate: 1e-2, warmup: 10},
-      label_smoothing: 0.1, smoothing_spread: others, r_drop: 2.0, clip: 1.0, precision: fp32}
+      label_smoothing: 0.1, smoothing_spread: others, r_drop: 2.0, lsi_pairs: 1000, clip: 1.0, precision: fp32}
 """
 
 

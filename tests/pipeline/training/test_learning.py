@@ -16,6 +16,7 @@ def faults(tmp_path, **lines):
         "label_smoothing": "0.1",
         "smoothing_spread": "others",
         "r_drop": "0.0",
+        "lsi_pairs": "0",
         "clip": "1.0",
         "precision": "bf16",
     }

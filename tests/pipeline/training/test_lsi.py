@@ -1,0 +1,116 @@
+"""Embeddings start close together where their pieces occur in the same pairs."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from pipeline.encoding.shards import Encoded, Ragged
+from pipeline.layers.embedding import EmbeddingMatrices
+from pipeline.training import lsi
+from tests.toys import networks
+
+WORDS, FIRST = 40, 4  # of each language, and the id of the first one: those below are never in a sentence
+SIZE = FIRST + WORDS
+
+
+def ragged(sentences):
+    lengths = [0, *map(len, sentences)]
+    return Ragged(np.concatenate([np.asarray(one, dtype=np.uint16) for one in sentences]), np.cumsum(lengths))
+
+
+def dictionary(pairs=300, shift=0):
+    """Pairs in which word k of the source always stands for word k of the target, in another order."""
+    draw = np.random.default_rng(3)
+    chosen = [FIRST + draw.choice(WORDS, 5, replace=False) for _ in range(pairs)]
+    return Encoded(ragged(chosen), ragged([draw.permutation(one) + shift for one in chosen]))
+
+
+def matrices():
+    torch.manual_seed(2)
+    return EmbeddingMatrices(*(nn.Parameter(torch.randn(SIZE, 16)) for _ in range(2)))
+
+
+def nearest(vectors, others):
+    return (F.normalize(vectors) @ F.normalize(others).T).argmax(dim=1)
+
+
+def test_occurrences_by_hand():
+    """Piece 3 is twice in pair 0, which counts once; piece 1 is nowhere."""
+    found = lsi.Occurrences.of(np.array([3, 0, 3, 2, 0]), np.array([0, 0, 0, 2, 2]), 4, 3)
+    dense = torch.tensor([[1.0, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0]])
+    x, y = torch.randn(4, 2), torch.randn(3, 2)
+    torch.testing.assert_close(found.sums_of_pieces(x), dense.T @ x)
+    torch.testing.assert_close(found.sums_of_pairs(y), dense @ y)
+    torch.testing.assert_close(found.rarity, torch.tensor([3 / 2, 1, 3, 3]).log())
+
+
+def test_decomposition_is_the_exact_one():
+    """The angles between pieces are those of numpy's decomposition, U sqrt(S) of the weighted matrix."""
+    draw = np.random.default_rng(1)
+    pieces, pairs = np.nonzero(draw.random((50, 90)) < 0.1)
+    found = lsi.Occurrences.of(pieces, pairs, 50, 90)
+    dense = np.zeros((50, 90))
+    dense[pieces, pairs] = 1
+    left, values, _ = np.linalg.svd(dense * found.rarity[:, None].double().numpy())
+    exact = F.normalize(torch.from_numpy(left[:, :8] * values[:8] ** 0.5))
+    directions = lsi.decompose(found, 8, seed=1).double()
+    torch.testing.assert_close(directions @ directions.T, exact @ exact.T, rtol=0, atol=1e-3)
+
+
+def test_wider_than_the_data_leaves_no_gap():
+    found = lsi.decompose(lsi.Occurrences.of(np.array([0, 1, 2]), np.array([0, 1, 1]), 4, 2), 6, seed=1)
+    assert found.shape == (4, 6)
+    torch.testing.assert_close(found.norm(dim=1), torch.tensor([1.0, 1, 1, 0]))
+
+
+@pytest.mark.parametrize("most_pairs", [10_000, 200])
+def test_translations_start_together(most_pairs):
+    """In two matrices; in each row the length stays, and a piece that no sentence has keeps its row."""
+    start, before = matrices(), matrices()
+    lsi.start(start, dictionary(), most_pairs=most_pairs, seed=1)
+    source, target = (matrix.detach() for matrix in start)
+    assert nearest(source[FIRST:], target).tolist() == list(range(FIRST, SIZE))
+    for matrix, old in zip(start, before, strict=True):
+        torch.testing.assert_close(matrix.norm(dim=1), old.norm(dim=1))
+        assert torch.equal(matrix[:FIRST], old[:FIRST])
+
+
+def test_translations_start_together_in_a_shared_matrix():
+    """The target's words follow the source's in one vocabulary."""
+    torch.manual_seed(2)
+    one = nn.Parameter(torch.randn(SIZE + WORDS, 16))
+    lsi.start(EmbeddingMatrices(one, one), dictionary(shift=WORDS), most_pairs=10_000, seed=1)
+    found = one.detach()
+    assert (nearest(found[FIRST:SIZE], found[SIZE:]) == torch.arange(WORDS)).all()
+
+
+def test_seeds_differ_and_repeat():
+    found = []
+    for seed in (1, 1, 2):
+        start = matrices()
+        lsi.start(start, dictionary(), most_pairs=100, seed=seed)
+        found.append(start.source.detach())
+    assert torch.equal(found[0], found[1])
+    assert not torch.allclose(found[0], found[2], atol=0.1)
+
+
+def test_pairs_are_drawn_once_each():
+    assert lsi.drawn(5, 5, 1).tolist() == [0, 1, 2, 3, 4]
+    rows = lsi.drawn(1000, 100, 1)
+    assert len(set(rows.tolist())) == 100
+    assert (np.diff(rows) > 0).all()
+    assert rows.tolist() != lsi.drawn(1000, 100, 2).tolist()
+
+
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_every_model_can_start_so(name):
+    """What it says it embeds with is what it embeds with."""
+    model = networks.build(name)
+    both = model.embedding_matrices
+    encoded = Encoded(ragged([[4, 5], [6, 7], [5, 6]]), ragged([[5, 4], [6, 6], [4]]))
+    before = [matrix.detach().clone() for matrix in both]
+    lsi.start(both, encoded, most_pairs=10, seed=1)
+    assert all(not torch.equal(matrix, old) for matrix, old in zip(both, before, strict=True))
+    assert {id(matrix) for matrix in both} <= {id(parameter) for parameter in model.parameters()}
