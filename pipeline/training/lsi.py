@@ -4,14 +4,14 @@ Latent semantic indexing, that is, a truncated singular value decomposition of w
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.encoding.shards import Encoded, Ragged
+from pipeline.encoding.shards import Encoded
 from pipeline.models.interface import EmbeddingMatrices
 from pipeline.seeding import generator
 
@@ -68,30 +68,16 @@ def start(matrices: EmbeddingMatrices, encoded: Encoded, *, most_pairs: int, see
 
 def drawn(num_pairs: int, most: int, seed: int) -> np.ndarray:
     """The rows of `most` pairs at random, or of all if they are fewer."""
-    if num_pairs <= most:
-        return np.arange(num_pairs)
-    return np.sort(generator(seed, "LSI pairs").choice(num_pairs, most, replace=False))
+    return np.sort(generator(seed, "LSI pairs").choice(num_pairs, min(most, num_pairs), replace=False))
 
 
 def count(encoded: Encoded, matrices: EmbeddingMatrices, rows: np.ndarray) -> Occurrences:
     """The occurrences in the pairs `rows`; pieces of the target follow those of the source, unless they are shared."""
     first = 0 if matrices.are_shared else len(matrices.source)
-    source, target = (positions(side, rows) for side in (encoded.source, encoded.target))
-    pieces = np.concatenate((source.pieces, target.pieces + first))
-    return Occurrences.of(pieces, np.concatenate((source.pairs, target.pairs)), first + len(matrices.target), len(rows))
-
-
-class Positions(NamedTuple):
-    """The piece at every position of some sentences, and which sentence it is in: (L,) and (L,)."""
-
-    pieces: np.ndarray
-    pairs: np.ndarray
-
-
-def positions(side: Ragged, rows: np.ndarray) -> Positions:
-    """Those of the sentences `rows`, which count from 0."""
-    pieces = np.concatenate([side[row] for row in rows.tolist()]).astype(np.int64)
-    return Positions(pieces, np.repeat(np.arange(len(rows)), side.lengths[rows]))
+    sides = encoded.source, encoded.target
+    source, target = (np.concatenate([side[row] for row in rows.tolist()]).astype(np.int64) for side in sides)
+    pairs = np.concatenate([np.repeat(np.arange(len(rows)), side.lengths[rows]) for side in sides])
+    return Occurrences.of(np.concatenate((source, target + first)), pairs, first + len(matrices.target), len(rows))
 
 
 def decompose(occurrences: Occurrences, width: int, seed: int) -> Tensor:
