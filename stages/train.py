@@ -39,10 +39,12 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     fingerprint = setup.checked_fingerprint(config, device, ranks)
     vocabulary, encoded, validator = setup.open_data(config)
     sampler = BatchSampler(encoded, training, learning.batches)
-    net = setup.build_model(config, vocabulary, encoded, device, ranks)
+    net = setup.build_model(config, vocabulary, device)
     optimizer = learning.optimizer.build(net)
     checkpoints = setup.open_checkpoints(config, fingerprint)
     state = checkpoints.resume(net, optimizer, ranks)
+    if not state.update:
+        setup.start_weights(net, config, encoded, ranks)
     setup.announce(config, state, ranks)
     last_update = state.update if state.is_out_of_patience(training.patience) else training.updates
     batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)

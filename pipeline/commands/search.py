@@ -266,7 +266,8 @@ class Search:
         device = setup.prepare_device(training)
         vocabulary, encoded, validator = setup.open_data(config)
         sampler = BatchSampler(encoded, training, learning.batches)
-        net = setup.build_model(config, vocabulary, encoded, device, self.ranks)
+        net = setup.build_model(config, vocabulary, device)
+        setup.start_weights(net, config, encoded, self.ranks)
         optimizer = learning.optimizer.build(net)
         batches = load_batches(sampler, encoded, START, training.updates)
         asked = {"width": config.arch.width, "updates": training.updates, "seed": training.seed, "ranks": self.ranks}

@@ -94,15 +94,18 @@ def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
     return vocabulary, Encoded.open(system.encoded / "train", *sizes), validator
 
 
-def build_model(config: Config, vocabulary: Vocabulary, encoded: Encoded, device: torch.device, ranks: Ranks) -> Any:
-    """The network on its device, with the same new weights on every rank."""
+def build_model(config: Config, vocabulary: Vocabulary, device: torch.device) -> Any:
+    """The network on its device, with the rank's own random weights."""
     net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size)
+    return net.to(device)
+
+
+def start_weights(net: Any, config: Config, encoded: Encoded, ranks: Ranks) -> None:
+    """Give every rank the same weights to start from, in place."""
     if config.learning.lsi_pairs and ranks.is_main:
         most_pairs, seed = config.learning.lsi_pairs, config.training.seed
         lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=seed)
-    net.to(device)
     ranks.broadcast_weights(net.state_dict().values())
-    return net
 
 
 def open_checkpoints(config: Config, fingerprint: str) -> Checkpoints:
