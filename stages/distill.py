@@ -24,7 +24,7 @@ BLOCK = 5_000  # lines in memory at a time; they share batches, so another numbe
 def main(corpus: str) -> None:
     """Write the teacher's translation of every source line of the training part, and whose it is."""
     reader = Reader(READS, corpus=corpus)
-    teacher, decoding = reader(Teacher, READS[0]).system, reader(Decoding, *READS[1:])
+    teacher, decoding = reader(Teacher, READS[0]).system, reader(Decoding, *READS[1:]).changed(memory_pairs=0)
     source, _ = parts.paths(split_folder(corpus), parts.TRAIN)
     translator = Translator.built(teacher)
     inputs = (source, teacher.weights, teacher.vocabulary_folder)

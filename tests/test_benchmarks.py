@@ -21,6 +21,7 @@ SCRIPTS = sorted(path.name for path in ROOT.glob("benchmarks/*.py"))
 AVERAGE = "average: {small: {checkpoints: 2}}\n"
 DECODE = (
     "decode: {beam_size: 2, length_penalty: 1.0, patience: null, mbr_temperature: null, "
+    "memory_pairs: 0, memory_weight: 0.3, memory_temperature: 0.3, "
     "max_length_factor: 1.0, max_length_offset: 2, tokens_per_batch: 200}\n"
 )
 

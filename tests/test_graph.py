@@ -53,6 +53,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
         "kernels.dispatch",
         "encoding.batching",
         "encoding.budget",
+        "encoding.occurrences",
         "encoding.shards",
         "vocabularies.vocabulary",
         "device",
@@ -77,7 +78,9 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
             "summaries",
             "device",
             "system",
+            "encoding.occurrences",
             "encoding.padding",
+            "encoding.shards",
             "kernels.dispatch",
         ),
         *("params", "files", "ids", "seeding", "progress"),
@@ -394,7 +397,7 @@ def part_of_import(path: Path) -> str:
 
 
 DATA = [f"pipeline/{room}" for room in ("corpora", "phrasebook", "preparation", "vocabularies", "encoding")]
-LIGHT = [p for p in modules(*DATA) if p.stem not in ("batching", "padding")] + [
+LIGHT = [p for p in modules(*DATA) if p.stem not in ("batching", "occurrences", "padding")] + [
     ROOT / f"pipeline/{n}.py" for n in sorted(BOTTOM)
 ]
 NUMERIC = [

@@ -31,6 +31,5 @@ def network(given: Any, dropout: float) -> Any:
 def section(given: Job) -> Decoding:
     """How a job searches: with the patience named before the job file on the command line, exactly where none is."""
     patience = next((float(one) for one in sys.argv[1:-1] if one != BF16), None)
-    return Decoding.model_validate(
-        {"patience": patience, "mbr_temperature": None, **{name: getattr(given, name) for name in SEARCH}}
-    )
+    plain = {"mbr_temperature": None, "memory_pairs": 0, "memory_weight": 0.0, "memory_temperature": 1.0}
+    return Decoding.model_validate({"patience": patience, **plain, **{name: getattr(given, name) for name in SEARCH}})

@@ -27,7 +27,8 @@ def translation_job(
     vocabulary: int, sources: list[list[int]], decoding: dict[str, Any], threads: int
 ) -> dict[str, Any]:
     """A translation of these sources with a `small` pre-norm Transformer that was trained, beam 5."""
-    kept = {name: value for name, value in decoding.items() if name not in ("patience", "mbr_temperature")}
+    never = ("patience", "mbr_temperature", "memory_pairs", "memory_weight", "memory_temperature")
+    kept = {name: value for name, value in decoding.items() if name not in never}
     shape = {**SIZES["small"], "vocabulary": vocabulary, "norm": "pre"}
     return {**shape, "sources": sources, **kept, "beam_size": 5, "threads": threads}
 

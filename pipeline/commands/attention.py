@@ -7,8 +7,9 @@ import typer
 
 from pipeline.commands import project, sentences
 from pipeline.commands.out import check, new_folder
-from pipeline.commands.translate import MOST_BEAM, overridden
+from pipeline.commands.translate import overridden
 from pipeline.decoding.attending import written
+from pipeline.decoding.settings import MOST_BEAM
 from pipeline.evaluation import attention_pages
 from pipeline.evaluation.attended import Attended
 from pipeline.files import DataError

@@ -12,12 +12,12 @@ import typer
 from pipeline import progress
 from pipeline.commands import sentences
 from pipeline.decoding.search import Hypothesis
+from pipeline.decoding.settings import MOST_BEAM, MOST_PAIRS
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Source, Translator
 from pipeline.files import DataError
 from pipeline.terminal import printable
 
-MOST_BEAM = 1000  # as section `decode` allows
 MOST_SAMPLES = 1000  # a line
 TEMPERATURE, SEED = 1.0, 1  # of --sample
 DIVERSITY = 0.5
@@ -126,6 +126,12 @@ def translate(
         float | None,
         typer.Option(min=0, help="Instead of decode.mbr_temperature, such as 0.3; 0: the best score wins."),
     ] = None,
+    memory_pairs: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=MOST_PAIRS, help="Instead of decode.memory_pairs: training pairs to look up, such as 128."
+        ),
+    ] = None,
 ) -> None:
     """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
@@ -139,7 +145,7 @@ def translate(
     translation that is most like the other likely ones comes first. Warnings go to standard error.
     """
     load, settings = chosen(system or [], model or [])
-    decoding = overridden(settings, beam, length_penalty, mbr_temperature)
+    decoding = overridden(settings, beam, length_penalty, mbr_temperature, memory_pairs)
     check_n_best(n_best, decoding)
     of_search = {"--n-best": n_best, "--beam": beam, "--mbr-temperature": mbr_temperature}
     random = sampling(sample, seed, temperature, {**of_search, "--diverse": diverse})
@@ -270,6 +276,7 @@ def overridden(
     beam: int | None,
     length_penalty: float | None = None,
     mbr_temperature: float | None = None,
+    memory_pairs: int | None = None,
 ) -> Decoding:
     """The settings, with the values of the command line in place of their own; an `mbr_temperature` of 0 is none.
 
@@ -281,7 +288,12 @@ def overridden(
     ):
         if value is not None and not math.isfinite(value):
             raise DataError(f"{option}: must be finite, got {value}; expected 0 or more, such as {example}")
-    given = {"beam_size": beam, "length_penalty": length_penalty, "mbr_temperature": mbr_temperature}
+    given = {
+        "beam_size": beam,
+        "length_penalty": length_penalty,
+        "mbr_temperature": mbr_temperature,
+        "memory_pairs": memory_pairs,
+    }
     values: dict[str, float | None] = {key: value for key, value in given.items() if value is not None}
     if mbr_temperature == 0:
         values["mbr_temperature"] = None

@@ -11,9 +11,11 @@ from pipeline import device, files, ids, summaries, weights
 from pipeline.decoding import attending, sampling
 from pipeline.decoding.ensemble import Ensemble
 from pipeline.decoding.invariant import InvariantSearch
+from pipeline.decoding.memory import Pairs, WithMemory
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.side_by_side import MAX_SEARCHES
 from pipeline.decoding.translate import Decoding, translate
+from pipeline.encoding.shards import Encoded
 from pipeline.models import interface
 from pipeline.packaging import package
 from pipeline.packaging.package import Config
@@ -52,6 +54,9 @@ class Translator:
     config: Config  # of a packaged system, and so are the settings of the search
     decoding: Decoding
     vocabulary_digest: str  # of what was loaded from files
+    training_pairs: Path | None = None  # that a memory may use
+    members: Sequence["Translator"] = ()  # of an ensemble
+    pairs: Pairs | None = None  # opened at first use
 
     def __init__(
         self,
@@ -87,6 +92,7 @@ class Translator:
             expected=expected,
         )
         found.config, found.decoding = config, Decoding.model_validate(config.decoding)
+        found.training_pairs = folder / package.MEMORY
         return found
 
     @classmethod
@@ -101,7 +107,7 @@ class Translator:
             raise files.DataError(
                 f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
             )
-        return cls.assembled(
+        found = cls.assembled(
             system.model,
             params["arch"],
             vocabulary=folder,
@@ -111,6 +117,8 @@ class Translator:
             origin=system.training_summary,
             expected=expected,
         )
+        found.training_pairs = system.encoded / "train"
+        return found
 
     @classmethod
     def assembled(
@@ -154,7 +162,7 @@ class Translator:
         It shows no attention.
         """
         found = copy.copy(members[0])
-        found.model = Ensemble(member.model for member in members).eval()
+        found.model, found.members = Ensemble(member.model for member in members).eval(), members
         found.max_pieces = min(member.max_pieces for member in members)
         return found
 
@@ -202,10 +210,34 @@ class Translator:
         with self.searcher(decoding) as searcher:
             return searcher.diverse([source.ids for source in sources], number, strength)
 
+    def network(self, decoding: Decoding) -> Any:
+        """The network that searches by these settings: with a memory of training pairs, if they ask for one.
+
+        Raises: DataError if there are no training pairs, or broken ones.
+        """
+        if not decoding.memory_pairs:
+            return self.model
+        if self.members:
+            return Ensemble(member.network(decoding) for member in self.members).eval()
+        if self.pairs is None:
+            self.pairs = self.open_pairs()
+        return WithMemory(self.model, self.pairs, decoding, self.vocabulary.target_size).eval()
+
+    def open_pairs(self) -> Pairs:
+        """The training pairs, for a memory.
+
+        Raises: DataError if there are none, or broken ones.
+        """
+        folder, sizes = self.training_pairs, (self.vocabulary.source_size, self.vocabulary.target_size)
+        if folder is None or not folder.is_dir():
+            expected = "`memory_pairs` 0, or a system that was packaged with more"
+            raise files.DataError(f"{folder}: no training pairs to remember; expected {expected}")
+        return Pairs(Encoded.open(folder, *sizes), sizes[0], self.max_pieces)
+
     def searcher(self, decoding: Decoding) -> InvariantSearch:
         """A search in which no source changes what another gives, on all threads, up to `MAX_SEARCHES`."""
         unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)
-        return InvariantSearch(self.model, decoding, self.where, unknown=unknown, threads=threads)
+        return InvariantSearch(self.network(decoding), decoding, self.where, unknown=unknown, threads=threads)
 
     def translate(self, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool) -> list[str]:
         """The best translation of each line, read whole; with `unknown` it may hold unknown words.
@@ -214,7 +246,7 @@ class Translator:
         """
         sources = self.vocabulary.encode_source(lines)
         return self.vocabulary.decode_target(
-            translate(self.model, sources, decoding, self.where, what, unknown=unknown)
+            translate(self.network(decoding), sources, decoding, self.where, what, unknown=unknown)
         )
 
     def text(self, pieces: Sequence[int]) -> str:

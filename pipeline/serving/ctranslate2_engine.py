@@ -7,6 +7,7 @@ is searched alone, as many at once as there are threads.
 """
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
@@ -22,6 +23,7 @@ from pipeline.packaging import package
 from pipeline.serving.engines import Found, LineEngine, Part
 from pipeline.vocabularies.vocabulary import Vocabulary
 
+logger = logging.getLogger(__name__)
 POSITIONS = 2048  # of the packaged form, EOS counted
 BATCH = 32  # equally long lines at once in int8
 
@@ -34,6 +36,8 @@ class CTranslate2Engine(LineEngine):
         if not form.is_dir():
             raise DataError(f"{folder}: no form for CTranslate2, got {config.model}; expected a Transformer, or torch")
         decoding = Decoding.model_validate(config.decoding)
+        if decoding.memory_pairs:
+            logger.warning("%s: CTranslate2 has no memory of training pairs; expect lower scores", config.system)
         vocabulary = Vocabulary.load(folder / package.VOCABULARY)
         super().__init__(config, decoding, vocabulary, min(config.max_source_pieces, POSITIONS - 1))
         self.source_tokens, self.target_tokens = (read_tokens(form, side) for side in ("source", "target"))

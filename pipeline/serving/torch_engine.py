@@ -18,7 +18,7 @@ class TorchEngine(LineEngine):
         self.translator = translator = Translator.load(folder)
         super().__init__(translator.config, translator.decoding, translator.vocabulary, translator.max_pieces)
         self.searcher = InvariantSearch(
-            translator.model,
+            translator.network(translator.decoding),
             self.decoding,
             translator.where,
             unknown=translator.vocabulary.whole_words,

@@ -79,6 +79,22 @@ def test_it_translates_elsewhere_as_the_built_system_does(project, tmp_path_fact
     assert (elsewhere / "ctranslate2").exists() == model.startswith("transformer")
 
 
+def test_a_memory_takes_its_pairs_along(project, tmp_path_factory, monkeypatch):
+    system = toys.lay_out(project)
+    files.write_json(project / "data/decode" / system / "decode.json", toys.DECODING | {"memory_pairs": 2})
+    with toys.untracked():
+        package.main(*system.split("-"))
+    built, lines = Translator.built(System.parse(system)), systems.PARTS["test"]
+    elsewhere = (project / "models" / system).rename(tmp_path_factory.mktemp("elsewhere") / "model")
+    translator = Translator.load(elsewhere)
+    found = built.search(built.read(lines), translator.decoding)
+    assert translator.decoding.memory_pairs == 2
+    monkeypatch.chdir(elsewhere.parent)
+    assert translator.best(lines) == [built.text(hypotheses[0].ids) for hypotheses in found]
+    plain = translator.search(translator.read(lines), translator.decoding.changed(memory_pairs=0))
+    assert translator.best(lines) != [built.text(hypotheses[0].ids) for hypotheses in plain]
+
+
 def test_ctranslate2_can_read_its_form(project):
     folder = toys.build(project)
     translator = ctranslate2.Translator(str(folder / packages.CTRANSLATE2), compute_type="int8")

@@ -8,6 +8,7 @@ from safetensors.torch import save_file
 from torch import nn
 
 from pipeline import files
+from pipeline.encoding.text_to_ids import encode_part
 from pipeline.models import interface
 from pipeline.params import flatten
 from pipeline.preparation import seen_words
@@ -42,6 +43,7 @@ models:
   rnn_encdec: {default: {}, tiny: {}, small: {}}
 decode:
   {beam_size: 3, length_penalty: 0.6, patience: null, mbr_temperature: null,
+   memory_pairs: 0, memory_weight: 0.3, memory_temperature: 0.3,
    max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 60}
 attend: {sentences: 3, min_words: 2, max_words: 6, max_length_offset: 7, seed: 1}
 """
@@ -61,6 +63,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
         pieces.mkdir(parents=True)
         subwords.train(subwords.Subwords.model_validate(SUBWORDS), source, source, pieces, "vocabularies.bpe_toy")
         seen_words.write(PARTS["train"], pieces)
+        encode_part(pieces, source, split / "train.target.txt", root / "data/encode/toy-bpe_toy/train")
     found = interface.find(model)
     arch = found.Arch.model_validate(networks.arch(model))
     torch.manual_seed(1)

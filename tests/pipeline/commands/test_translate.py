@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pipeline.commands.translate import MOST_BEAM, overridden
+from pipeline.commands.translate import overridden
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
@@ -172,10 +172,9 @@ def test_more_than_the_beam_finds_is_refused(fails, project):
     )
 
 
-def test_a_beam_has_the_bound_of_the_section():
-    values = {**packages.DECODING, "beam_size": MOST_BEAM}
-    assert list(Decoding.faults(values, "decode")) == []
-    assert list(Decoding.faults({**values, "beam_size": MOST_BEAM + 1}, "decode")) != []
+def test_training_pairs_are_remembered_on_demand(run, project):
+    asked = ("translate", "--system", SYSTEM, "--scores", "le chat noir")
+    assert run(*asked, "--memory-pairs", "0").out == run(*asked).out != run(*asked, "--memory-pairs", "3").out
 
 
 @pytest.mark.parametrize("option", ["--beam", "--n-best", "--sample"])
@@ -430,6 +429,8 @@ def test_settings_of_the_command_line():
     assert warm.mbr_temperature == 0.3
     assert overridden(warm, None, mbr_temperature=None) == warm
     assert overridden(warm, None, mbr_temperature=0.0) == decoding
+    assert overridden(decoding, None, memory_pairs=128) == decoding.changed(memory_pairs=128)
+    assert overridden(decoding.changed(memory_pairs=9), None, memory_pairs=0) == decoding
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

@@ -1,5 +1,6 @@
 import json
 import math
+import shutil
 
 import pytest
 import torch
@@ -54,6 +55,26 @@ def test_what_was_trained_counts_whatever_params_yaml_says_now(project, translat
     (project / "params.yaml").unlink()
     before = translator.search(translator.read(LINES), DECODING)
     assert Translator.built(System.parse(systems.SYSTEM)).search(translator.read(LINES), DECODING) == before
+
+
+def test_a_memory_is_of_the_training_pairs(project, translator):
+    decoding, sources = DECODING.changed(memory_pairs=4), translator.read(LINES)
+    found, plain = translator.search(sources, decoding), translator.search(sources, DECODING)
+    assert found != plain
+    assert translator.search(sources, decoding) == found
+    assert translator.search(sources, decoding.changed(memory_weight=0.0))[0][0].ids == plain[0][0].ids
+    alike = Translator.ensemble([translator, Translator.built(System.parse(systems.SYSTEM))]).search(sources, decoding)
+    assert [[one.ids for one in some] for some in alike] == [[one.ids for one in some] for some in found]
+
+
+def test_without_training_pairs_there_is_no_memory(project, translator):
+    shutil.rmtree(project / "data/encode")
+    with pytest.raises(DataError) as error:
+        translator.search(translator.read(LINES), DECODING.changed(memory_pairs=4))
+    assert str(error.value) == (
+        "data/encode/toy-bpe_toy/train: no training pairs to remember; "
+        "expected `memory_pairs` 0, or a system that was packaged with more"
+    )
 
 
 def test_no_more_is_read_than_was_trained_on(translator):

@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from pipeline import files
+from pipeline.decoding.settings import Decoding
 from pipeline.files import DataError
 from pipeline.packaging import package
 
@@ -107,9 +108,12 @@ def changed(folder, **values):
 
 def test_a_folder_from_before_a_key_of_the_search_takes_the_best_score(folder):
     decoding = files.read_json(folder / package.CONFIG)["decoding"]
-    del decoding["mbr_temperature"]
+    for key in ("mbr_temperature", "memory_pairs", "memory_weight", "memory_temperature"):
+        del decoding[key]
     changed(folder, decoding=decoding)
-    assert package.read(folder).decoding["mbr_temperature"] is None
+    found = package.read(folder).decoding
+    assert (found["mbr_temperature"], found["memory_pairs"]) == (None, 0)
+    assert list(Decoding.faults(found, "decoding")) == []
 
 
 def test_a_later_format_is_told_from_a_broken_one(folder):

@@ -1,10 +1,13 @@
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from pipeline import files
 from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.files import DataError
+from pipeline.packaging import package
 from pipeline.serving import engines
 
 
@@ -39,6 +42,15 @@ def test_with_a_temperature_it_ranks_by_expected_bleu(folders):
         assert [one.ids for one in engine.search([source], 1)[0]] == [found[0].ids]
         changed.append(order)
     assert changed[0] == [0, 1, 2] != changed[2]
+
+
+def test_it_says_that_it_has_no_memory(folders, tmp_path, caplog):
+    folder = shutil.copytree(folders["transformer_prenorm"], tmp_path / "model")
+    config = files.read_json(folder / package.CONFIG)
+    files.write_json(folder / package.CONFIG, config | {"decoding": config["decoding"] | {"memory_pairs": 4}})
+    package.seal(folder)
+    engines.load(folder, "ctranslate2", 1)
+    assert caplog.messages == [f"{config['system']}: CTranslate2 has no memory of training pairs; expect lower scores"]
 
 
 def test_recurrent_models_are_refused(folders):

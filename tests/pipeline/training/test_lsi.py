@@ -6,6 +6,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from pipeline.encoding.occurrences import Occurrences
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.layers.embedding import EmbeddingMatrices
 from pipeline.training import lsi
@@ -36,21 +37,11 @@ def nearest(vectors, others):
     return (F.normalize(vectors) @ F.normalize(others).T).argmax(dim=1)
 
 
-def test_occurrences_by_hand():
-    """Piece 3 is twice in pair 0, which counts once; piece 1 is nowhere."""
-    found = lsi.Occurrences.of(np.array([3, 0, 3, 2, 0]), np.array([0, 0, 0, 2, 2]), 4, 3)
-    dense = torch.tensor([[1.0, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0]])
-    x, y = torch.randn(4, 2), torch.randn(3, 2)
-    torch.testing.assert_close(found.sums_of_pieces(x), dense.T @ x)
-    torch.testing.assert_close(found.sums_of_pairs(y), dense @ y)
-    torch.testing.assert_close(found.rarity, torch.tensor([3 / 2, 1, 3, 3]).log())
-
-
 def test_decomposition_is_the_exact_one():
     """The angles between pieces are those of numpy's decomposition, U sqrt(S) of the weighted matrix."""
     draw = np.random.default_rng(1)
     pieces, pairs = np.nonzero(draw.random((50, 90)) < 0.1)
-    found = lsi.Occurrences.of(pieces, pairs, 50, 90)
+    found = Occurrences.of(pieces, pairs, 50, 90)
     dense = np.zeros((50, 90))
     dense[pieces, pairs] = 1
     left, values, _ = np.linalg.svd(dense * found.rarity[:, None].double().numpy())
@@ -60,7 +51,7 @@ def test_decomposition_is_the_exact_one():
 
 
 def test_wider_than_the_data_leaves_no_gap():
-    found = lsi.decompose(lsi.Occurrences.of(np.array([0, 1, 2]), np.array([0, 1, 1]), 4, 2), 6, seed=1)
+    found = lsi.decompose(Occurrences.of(np.array([0, 1, 2]), np.array([0, 1, 1]), 4, 2), 6, seed=1)
     assert found.shape == (4, 6)
     torch.testing.assert_close(found.norm(dim=1), torch.tensor([1.0, 1, 1, 0]))
 
