@@ -139,8 +139,8 @@ def test_greedy_search_has_nothing_to_choose_from(drawn):
 def test_faults_of_the_section_are_named(tmp_path: Path):
     path = tmp_path / "params.yaml"
     path.write_text(
-        "decode: {beam_size: 0, length_penalty: -1.0, patience: 0, mbr_temperature: 0, max_length_factor: .inf, "
-        "max_length_ofset: 3, tokens_per_batch: 1.5}"
+        "decode: {beam_size: 0, length_penalty: -1.0, patience: 0, mbr_temperature: 0, memory_pairs: -1, memory_weight: 1, "
+        "memory_temperature: 0, max_length_factor: .inf, max_length_ofset: 3, tokens_per_batch: 1.5}"
     )
     with pytest.raises(ParamsError) as caught:
         Decoding.load("decode", path)
@@ -150,6 +150,9 @@ def test_faults_of_the_section_are_named(tmp_path: Path):
         "length_penalty: should be greater than or equal to 0, got -1.0",
         "patience: should be greater than 0, got 0",
         "mbr_temperature: should be greater than 0, got 0",
+        "memory_pairs: should be greater than or equal to 0, got -1",
+        "memory_weight: should be less than 1, got 1",
+        "memory_temperature: should be greater than 0, got 0",
         "max_length_factor: should be a finite number, got inf",
         "max_length_offset: is missing",
         "tokens_per_batch: should be a valid integer, got 1.5",
