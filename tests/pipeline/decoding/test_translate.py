@@ -139,8 +139,8 @@ def test_greedy_search_has_nothing_to_choose_from(drawn):
 def test_faults_of_the_section_are_named(tmp_path: Path):
     path = tmp_path / "params.yaml"
     path.write_text(
-        "decode: {beam_size: 0, length_penalty: -1.0, patience: 0, mbr_temperature: 0, memory_pairs: -1, memory_weight: 1, "
-        "memory_temperature: 0, max_length_factor: .inf, max_length_ofset: 3, tokens_per_batch: 1.5}"
+        "decode: {beam_size: 0, length_penalty: -1.0, patience: 0, mbr_temperature: 0, memory_pairs: -1, "
+        "memory_weight: 1, memory_temperature: 0, max_length_factor: .inf, max_length_ofset: 3, tokens_per_batch: 1.5}"
     )
     with pytest.raises(ParamsError) as caught:
         Decoding.load("decode", path)
