@@ -46,7 +46,7 @@ def main(
 ) -> None:
     """Print a row for each way to translate: medians over the rounds."""
     small, large = System.parse(student), System.parse(teacher)
-    decoding = project.decoding(small)
+    decoding = project.decoding(small).changed(memory_pairs=0)
     source, target = parts.paths(small.split, part)
     lines, references = list(files.read_lines(source)), list(files.read_lines(target))
     torch.set_num_threads(threads)

@@ -19,12 +19,13 @@ from pipeline.system import Teacher, distilled_folder, split_folder
 
 READS = ("distill.teachers.{corpus}", "decode", "corpora/{corpus}.yaml:decode")
 BLOCK = 5_000  # lines in memory at a time; they share batches, so another number may change the last bits
+WITHOUT_MEMORY = {"memory_pairs": 0, "memory_weight": 0.0, "memory_temperature": 1.0}  # which would know the answers
 
 
 def main(corpus: str) -> None:
     """Write the teacher's translation of every source line of the training part, and whose it is."""
     reader = Reader(READS, corpus=corpus)
-    teacher, decoding = reader(Teacher, READS[0]).system, reader(Decoding, *READS[1:]).changed(memory_pairs=0)
+    teacher, decoding = reader(Teacher, READS[0]).system, reader(Decoding, *READS[1:]).changed(**WITHOUT_MEMORY)
     source, _ = parts.paths(split_folder(corpus), parts.TRAIN)
     translator = Translator.built(teacher)
     inputs = (source, teacher.weights, teacher.vocabulary_folder)

@@ -4,6 +4,7 @@ Before each piece its hidden vector is compared with those at all places in thes
 gains probability. Nothing is trained.
 """
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from pipeline import ids
 from pipeline.decoding.beam import stable_topk
+from pipeline.decoding.products import whole_vectors
 from pipeline.decoding.settings import Decoding
 from pipeline.encoding.occurrences import Occurrences
 from pipeline.encoding.padding import pad
@@ -40,8 +42,11 @@ class Recollection:
         """
         squares = (self.hidden**2).mean(dim=1) - hidden @ self.hidden.T * (2 / hidden.shape[1])  # and |hidden|^2
         weights = torch.softmax(-squares / temperature, dim=1)
-        found = torch.zeros(len(hidden), num_pieces, device=hidden.device)
-        return found.scatter_add_(1, self.pieces.expand(len(hidden), -1), weights)
+        found, pieces = torch.zeros(len(hidden), num_pieces, device=hidden.device), self.pieces.expand(len(hidden), -1)
+        if hidden.device.type == "cpu":
+            return found.scatter_add_(1, pieces, weights)
+        rows = torch.arange(len(hidden), device=hidden.device)[:, None].expand_as(pieces)
+        return found.index_put_((rows, pieces), weights, accumulate=True)  # always in one order, unlike the above
 
 
 @dataclass(frozen=True)
@@ -64,8 +69,8 @@ class WithMemory(nn.Module):
     they have, rare ones counting more.
 
     Source: Khandelwal et al. 2021, Nearest neighbor machine translation; pairs by source as Dai et al. 2023, Simple
-        and scalable nearest neighbor machine translation. Theirs are keys before the last feed-forward network, the
-        nearest few alone, and a weight that falls with distance.
+        and scalable nearest neighbor machine translation. They compare what the last feed-forward network reads, and
+        use only the nearest few places; in the second the weight falls with the distance.
     """
 
     def __init__(self, network: Any, pairs: "Pairs", decoding: Decoding, num_pieces: int) -> None:
@@ -77,7 +82,8 @@ class WithMemory(nn.Module):
         """The state before the first step, one row per sentence of (B, S)."""
         network = self.network
         nearest = self.pairs.nearest(source.cpu().numpy(), self.decoding.memory_pairs)
-        return MemoryState(network.start(source), tuple(self.pairs.recollect(rows, network) for rows in nearest))
+        found = {rows: self.pairs.recollect(rows, network) for rows in set(nearest)}  # a source may be there many times
+        return MemoryState(network.start(source), tuple(found[rows] for rows in nearest))
 
     def step(self, state: MemoryState, tokens: Tensor) -> tuple[Tensor, MemoryState]:
         """What the output projection reads, and beside it the probabilities by memory: (N,) -> (N, D + V), next state.
@@ -96,20 +102,21 @@ class WithMemory(nn.Module):
         """The logarithm of the mixed probability of every target piece: (N, D + V) -> (N, V)."""
         own, remembered = hidden.split((hidden.shape[1] - self.num_pieces, self.num_pieces), dim=1)
         network, weight = self.network, self.decoding.memory_weight
-        p = torch.softmax(network.logits(own).float(), dim=1)
-        return p.mul_(1 - weight).add_(remembered, alpha=weight).log_()
+        log_p = torch.log_softmax(network.logits(own).float(), dim=1).add_(math.log(1 - weight))
+        mixed = whole_vectors(torch.log, whole_vectors(torch.exp, log_p) + weight * remembered)
+        return torch.where(remembered > 0, mixed, log_p)  # that of others never becomes log 0
 
 
 class Pairs:
-    """Training pairs no longer than `max_pieces`, found by their sources; all copies of a network share them.
+    """Training pairs of 1 to `max_pieces` pieces on each side, found by their sources; copies of a network share them.
 
     The hidden vectors of a block of pairs are computed when one of them is first needed. Which pairs make a block
-    depends on nothing else, so results do not depend on what was translated before.
+    depends on nothing else, so the results of `InvariantSearch` do not depend on what was translated before.
     """
 
     def __init__(self, encoded: Encoded, num_pieces: int, max_pieces: int) -> None:
         fits = (encoded.source.lengths <= max_pieces) & (encoded.target.lengths <= max_pieces)
-        rows = np.flatnonzero(fits & (encoded.source.lengths > 0))
+        rows = np.flatnonzero(fits & (encoded.source.lengths > 0) & (encoded.target.lengths > 0))
         self.source, self.target = ([side[row] for row in rows.tolist()] for side in (encoded.source, encoded.target))
         lengths = encoded.source.lengths[rows]
         pieces = np.concatenate([*self.source, np.empty(0, np.int64)]).astype(np.int64)
@@ -126,7 +133,7 @@ class Pairs:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
-    def nearest(self, source: np.ndarray, number: int) -> list[list[int]]:
+    def nearest(self, source: np.ndarray, number: int) -> list[tuple[int, ...]]:
         """The `number` pairs most like each source, the most alike first; of equals the first in the corpus.
 
         Shapes: source (B, S), padded.
@@ -135,7 +142,7 @@ class Pairs:
         for column, row in enumerate(source):
             asked[torch.from_numpy(row[row > ids.EOS]), column] = 1
         scores = self.occurrences.sums_of_pieces(asked * self.weights[:, None]) / self.norms.clamp(min=1e-6)
-        return [found.tolist() for found in stable_topk(scores.T.contiguous(), min(number, len(scores)))[1]]
+        return [tuple(found.tolist()) for found in stable_topk(scores.T.contiguous(), min(number, len(scores)))[1]]
 
     def recollect(self, pairs: Sequence[int], network: Any) -> Recollection:
         """Every position of these pairs."""

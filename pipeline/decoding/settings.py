@@ -7,7 +7,7 @@ from pydantic import Field, PositiveInt
 
 from pipeline.params import Section
 
-MOST_BEAM, MOST_PAIRS = 1000, 100_000  # for one sentence
+MOST_BEAM, MOST_PAIRS = 1000, 1000  # for one sentence
 DIGITS = 6  # to which patience * beam_size is rounded, so that 1.1 * 10 is 11
 UpTo10 = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 UpTo1000 = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
@@ -27,7 +27,7 @@ class Decoding(Section):
     mbr_temperature: Positive | None  # softens scores to weights for minimum Bayes risk; null: the best score wins
     memory_pairs: Annotated[int, Field(ge=0, le=MOST_PAIRS)]  # training pairs remembered for each sentence; 0: none
     memory_weight: Annotated[float, Field(ge=0, lt=1)]  # share of them in each probability
-    memory_temperature: Positive  # softens how much nearer positions of theirs count
+    memory_temperature: Annotated[float, Field(ge=1e-6, allow_inf_nan=False)]  # softens how much nearer places count
     max_length_factor: UpTo1000  # pieces that a translation may have for each piece of its source
     max_length_offset: Annotated[int, Field(ge=0, le=1_000_000)]  # pieces that it may have besides
     tokens_per_batch: PositiveInt  # sentences * longest source of a batch, EOS included; bounds memory

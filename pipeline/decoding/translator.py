@@ -232,7 +232,10 @@ class Translator:
         if folder is None or not folder.is_dir():
             expected = "`memory_pairs` 0, or a system that was packaged with more"
             raise files.DataError(f"{folder}: no training pairs to remember; expected {expected}")
-        return Pairs(Encoded.open(folder, *sizes), sizes[0], self.max_pieces)
+        pairs = Pairs(Encoded.open(folder, *sizes), sizes[0], self.max_pieces)
+        if not pairs.order:
+            raise files.DataError(f"{folder}: no pair of 1 to {self.max_pieces} pieces; expected the training pairs")
+        return pairs
 
     def searcher(self, decoding: Decoding) -> InvariantSearch:
         """A search in which no source changes what another gives, on all threads, up to `MAX_SEARCHES`."""

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 
-from pipeline.packaging.package import CTRANSLATE2, Config
+from pipeline.packaging.package import CTRANSLATE2, MEMORY, Config
 from pipeline.params import Section
 
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
@@ -99,6 +99,10 @@ def usage(config: Config, facts: Facts) -> Iterator[str]:
     yield ""
     if facts.has_ctranslate2:
         yield f"`{CTRANSLATE2}/` holds the same model for CTranslate2, in fp32; it is quantised when it is loaded."
+        yield ""
+    if config.decoding["memory_pairs"]:
+        yield f"`{MEMORY}/` holds the training pairs themselves, as ids; their licence applies. The scores are with it:"
+        yield "CTranslate2, which has no memory, scores less."
         yield ""
 
 

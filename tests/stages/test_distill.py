@@ -31,7 +31,7 @@ def test_every_source_gets_the_translation_that_the_teacher_decodes(project, run
     assert run("decode", *systems.SYSTEM.split("-")).returncode == 0
     folder, decoded = project / "data/targets/novel/distilled", project / "data/decode" / systems.SYSTEM
     assert (folder / "train.target.txt").read_text() == (decoded / "test.txt").read_text()
-    settings = files.read_json(decoded / "decode.json")
+    settings = files.read_json(decoded / "decode.json") | distill.WITHOUT_MEMORY
     assert files.read_json(folder / "distill.json") == {"teacher": systems.SYSTEM, "decoding": settings}
 
 

@@ -86,6 +86,7 @@ def test_a_memory_takes_its_pairs_along(project, tmp_path_factory, monkeypatch):
         package.main(*system.split("-"))
     built, lines = Translator.built(System.parse(system)), systems.PARTS["test"]
     elsewhere = (project / "models" / system).rename(tmp_path_factory.mktemp("elsewhere") / "model")
+    assert "`memory/` holds the training pairs themselves" in (elsewhere / "README.md").read_text()
     translator = Translator.load(elsewhere)
     found = built.search(built.read(lines), translator.decoding)
     assert translator.decoding.memory_pairs == 2

@@ -37,14 +37,15 @@ def table(*sources):
 def test_the_nearest_by_hand():
     """Piece 4 is in every source and counts for nothing; 7 is the rarest; how often a piece occurs does not matter."""
     found = pairs([[4, 5], [4, 6, 6, 6], [4, 5, 6], [4, 7, 5, 6], [4]], [[4]] * 5)
-    assert found.nearest(table([6, 4], [7], [5, 6]), 3) == [[1, 2, 3], [3, 0, 1], [2, 0, 1]]
-    assert found.nearest(table([4, ids.UNK]), 9) == [[0, 1, 2, 3, 4]]  # nothing in common: in the corpus's order
+    assert found.nearest(table([6, 4], [7], [5, 6]), 3) == [(1, 2, 3), (3, 0, 1), (2, 0, 1)]
+    assert found.nearest(table([4, ids.UNK]), 9) == [(0, 1, 2, 3, 4)]  # nothing in common: in the corpus's order
 
 
-def test_pairs_too_long_for_training_are_not_found():
-    found = pairs([[5], [5, 6], [5, 6, 7], [6]], [[4, 4, 4], [4], [4], [4]], max_pieces=2)
+def test_pairs_that_were_not_trained_on_are_not_found():
+    """Those with a side that is too long or empty."""
+    found = pairs([[5], [5, 6], [5, 6, 7], [6], [7], []], [[4, 4, 4], [4], [4], [4], [], [4]], max_pieces=2)
     assert [one.tolist() for one in found.source] == [[5, 6], [6]]
-    assert found.nearest(table([5]), 9) == [[0, 1]]
+    assert found.nearest(table([5]), 9) == [(0, 1)]
 
 
 def test_probabilities_by_hand():

@@ -152,7 +152,7 @@ def test_faults_of_the_section_are_named(tmp_path: Path):
         "mbr_temperature: should be greater than 0, got 0",
         "memory_pairs: should be greater than or equal to 0, got -1",
         "memory_weight: should be less than 1, got 1",
-        "memory_temperature: should be greater than 0, got 0",
+        "memory_temperature: should be greater than or equal to 0.000001, got 0",
         "max_length_factor: should be a finite number, got inf",
         "max_length_offset: is missing",
         "tokens_per_batch: should be a valid integer, got 1.5",

@@ -2,6 +2,7 @@ import json
 import math
 import shutil
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
@@ -75,6 +76,17 @@ def test_without_training_pairs_there_is_no_memory(project, translator):
         "data/encode/toy-bpe_toy/train: no training pairs to remember; "
         "expected `memory_pairs` 0, or a system that was packaged with more"
     )
+
+
+def test_a_memory_needs_a_pair(project, translator):
+    folder = project / "data/encode/toy-bpe_toy/train"
+    for side in ("source", "target"):
+        np.save(folder / f"{side}.ids.npy", np.empty(0, np.uint16))
+        np.save(folder / f"{side}.offsets.npy", np.zeros(1, np.int64))
+    with pytest.raises(DataError) as error:
+        translator.search(translator.read(LINES), DECODING.changed(memory_pairs=4))
+    where, most = "data/encode/toy-bpe_toy/train", systems.MAX_LENGTH - 1
+    assert str(error.value) == f"{where}: no pair of 1 to {most} pieces; expected the training pairs"
 
 
 def test_no_more_is_read_than_was_trained_on(translator):
