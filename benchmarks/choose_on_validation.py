@@ -32,7 +32,7 @@ def main(
 ) -> None:
     """Print a row for each combination; without options the one row that params.yaml asks for."""
     chosen = System.parse(system)
-    usual = project.decoding(chosen).changed(memory_pairs=0)
+    usual = project.decoding(chosen)
     averaged = Averaging.load(f"average.{chosen.size}").checkpoints
     pieces = Vocabulary.load(chosen.vocabulary_folder)
     source, target = parts.paths(chosen.split, parts.VALIDATION)

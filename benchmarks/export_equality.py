@@ -39,7 +39,7 @@ def main(
     """Print the largest difference of a log-probability, and the share of lines that both searches translate alike."""
     chosen = System.parse(system)
     translator = Translator.built(chosen)
-    decoding = project.decoding(chosen).changed(memory_pairs=0)
+    decoding = project.decoding(chosen)
     path, _ = parts.paths(chosen.split, part)
     sources = [line for line in translator.vocabulary.encode_source(list(files.read_lines(path))) if line]
     model, pieces = translator.model.cpu(), translator.vocabulary

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline import cli, files
 from pipeline.corpora import parts
-from pipeline.decoding.translate import Decoding
+from pipeline.decoding.settings import WITHOUT_MEMORY, Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.fingerprint import fingerprint
 from pipeline.params import Reader
@@ -19,7 +19,6 @@ from pipeline.system import Teacher, distilled_folder, split_folder
 
 READS = ("distill.teachers.{corpus}", "decode", "corpora/{corpus}.yaml:decode")
 BLOCK = 5_000  # lines in memory at a time; they share batches, so another number may change the last bits
-WITHOUT_MEMORY = {"memory_pairs": 0, "memory_weight": 0.0, "memory_temperature": 1.0}  # which would know the answers
 
 
 def main(corpus: str) -> None:
@@ -27,7 +26,7 @@ def main(corpus: str) -> None:
     reader = Reader(READS, corpus=corpus)
     teacher, decoding = reader(Teacher, READS[0]).system, reader(Decoding, *READS[1:]).changed(**WITHOUT_MEMORY)
     source, _ = parts.paths(split_folder(corpus), parts.TRAIN)
-    translator = Translator.built(teacher)
+    translator = Translator.built(teacher)  # whose memory would know the answers
     inputs = (source, teacher.weights, teacher.vocabulary_folder)
     blocks = Path("work/distill", f"{corpus}-{fingerprint(inputs, [decoding], teacher.id)[:16]}")
     with files.new_folder(distilled_folder(corpus)) as folder:

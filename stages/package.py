@@ -28,7 +28,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
             weights=system.weights,
             vocabulary=system.vocabulary_folder,
             seen_words=path_beside(system.vocabulary_folder),
-            pairs=system.encoded / "train",
+            pairs=translator.training_pairs,
         )
         can_run = ctranslate2_form.is_supported(translator.model)
         if can_run:

@@ -3,13 +3,13 @@
 import sys
 from typing import Any
 
+from contestants.shapes import SEARCH
 from contestants.translation import Job
 
-from pipeline.decoding.translate import Decoding
+from pipeline.decoding.settings import WITHOUT_MEMORY, Decoding
 from pipeline.models import interface
 
 BF16 = "bf16"  # on the command line before the job file: the products of the layers are in bf16
-SEARCH = ("beam_size", "length_penalty", "max_length_factor", "max_length_offset", "tokens_per_batch")
 
 
 def network(given: Any, dropout: float) -> Any:
@@ -31,5 +31,5 @@ def network(given: Any, dropout: float) -> Any:
 def section(given: Job) -> Decoding:
     """How a job searches: with the patience named before the job file on the command line, exactly where none is."""
     patience = next((float(one) for one in sys.argv[1:-1] if one != BF16), None)
-    plain = {"mbr_temperature": None, "memory_pairs": 0, "memory_weight": 0.0, "memory_temperature": 1.0}
-    return Decoding.model_validate({"patience": patience, **plain, **{name: getattr(given, name) for name in SEARCH}})
+    plain = {"patience": patience, "mbr_temperature": None, **WITHOUT_MEMORY}
+    return Decoding.model_validate({**plain, **{name: getattr(given, name) for name in SEARCH}})

@@ -9,6 +9,8 @@ SIZES = {
     "small": {"layers": 3, "width": 256, "heads": 4, "feed_forward": 1024},
     "base": {"layers": 6, "width": 512, "heads": 8, "feed_forward": 2048},
 }
+# Of section `decode`, what every contestant knows.
+SEARCH = ("beam_size", "length_penalty", "max_length_factor", "max_length_offset", "tokens_per_batch")
 
 
 def training_job(data: Path, size: str, **more: Any) -> dict[str, Any]:
@@ -27,8 +29,7 @@ def translation_job(
     vocabulary: int, sources: list[list[int]], decoding: dict[str, Any], threads: int
 ) -> dict[str, Any]:
     """A translation of these sources with a `small` pre-norm Transformer that was trained, beam 5."""
-    never = ("patience", "mbr_temperature", "memory_pairs", "memory_weight", "memory_temperature")
-    kept = {name: value for name, value in decoding.items() if name not in never}
+    kept = {name: decoding[name] for name in SEARCH}
     shape = {**SIZES["small"], "vocabulary": vocabulary, "norm": "pre"}
     return {**shape, "sources": sources, **kept, "beam_size": 5, "threads": threads}
 

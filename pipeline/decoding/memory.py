@@ -9,6 +9,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from pipeline import ids
 from pipeline.decoding.beam import stable_topk
 from pipeline.decoding.products import whole_vectors
 from pipeline.decoding.settings import Decoding
-from pipeline.encoding.occurrences import Occurrences
+from pipeline.encoding.occurrences import Occurrences, positions
 from pipeline.encoding.padding import pad
 from pipeline.encoding.shards import Encoded
 from pipeline.models import interface
@@ -35,12 +36,17 @@ class Recollection:
     hidden: Tensor  # (K, D)
     pieces: Tensor  # (K,) that follow there
 
+    @cached_property
+    def squares(self) -> Tensor:
+        """The mean of the squared units of each position, which every step needs: (K,)."""
+        return (self.hidden**2).mean(dim=1)
+
     def probabilities(self, hidden: Tensor, temperature: float, num_pieces: int) -> Tensor:
         """Of every piece, that it follows: the positions count by exp(-d^2 / temperature), d^2 a mean over the units.
 
         Shapes: hidden (W, D) -> (W, V).
         """
-        squares = (self.hidden**2).mean(dim=1) - hidden @ self.hidden.T * (2 / hidden.shape[1])  # and |hidden|^2
+        squares = self.squares - hidden @ self.hidden.T * (2 / hidden.shape[1])  # and |hidden|^2, the same for all
         weights = torch.softmax(-squares / temperature, dim=1)
         found, pieces = torch.zeros(len(hidden), num_pieces, device=hidden.device), self.pieces.expand(len(hidden), -1)
         if hidden.device.type == "cpu":
@@ -118,13 +124,10 @@ class Pairs:
         fits = (encoded.source.lengths <= max_pieces) & (encoded.target.lengths <= max_pieces)
         rows = np.flatnonzero(fits & (encoded.source.lengths > 0) & (encoded.target.lengths > 0))
         self.source, self.target = ([side[row] for row in rows.tolist()] for side in (encoded.source, encoded.target))
-        lengths = encoded.source.lengths[rows]
-        pieces = np.concatenate([*self.source, np.empty(0, np.int64)]).astype(np.int64)
-        numbers = np.repeat(np.arange(len(rows)), lengths)
-        self.occurrences = Occurrences.of(pieces, numbers, num_pieces, len(rows))
+        self.occurrences = Occurrences.of(*positions(encoded.source, rows), num_pieces, len(rows))
         self.weights = self.occurrences.rarity**2
         self.norms = self.occurrences.sums_of_pieces(self.weights[:, None]).sqrt_()
-        order = np.lexsort((lengths, encoded.target.lengths[rows]))
+        order = np.lexsort((encoded.source.lengths[rows], encoded.target.lengths[rows]))
         self.order: list[int] = order.tolist()  # of like length, so that a block has little padding
         self.places: list[int] = np.argsort(order).tolist()  # of each pair in `order`
         self.kept: OrderedDict[int, list[Recollection]] = OrderedDict()
@@ -158,8 +161,9 @@ class Pairs:
                 return self.kept[number]
         found = self.computed(self.order[number * BLOCK : (number + 1) * BLOCK], network)
         with self.lock:
-            self.num_kept += 0 if number in self.kept else sum(len(one.pieces) for one in found)
-            self.kept[number] = found
+            if number not in self.kept:  # by another search meanwhile
+                self.kept[number] = found
+                self.num_kept += sum(len(one.pieces) for one in found)
             while self.num_kept > MAX_KEPT and len(self.kept) > 1:
                 _, dropped = self.kept.popitem(last=False)
                 self.num_kept -= sum(len(one.pieces) for one in dropped)

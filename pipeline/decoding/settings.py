@@ -8,6 +8,7 @@ from pydantic import Field, PositiveInt
 from pipeline.params import Section
 
 MOST_BEAM, MOST_PAIRS = 1000, 1000  # for one sentence
+WITHOUT_MEMORY = {"memory_pairs": 0, "memory_weight": 0.0, "memory_temperature": 1.0}
 DIGITS = 6  # to which patience * beam_size is rounded, so that 1.1 * 10 is 11
 UpTo10 = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 UpTo1000 = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]

@@ -54,7 +54,7 @@ class Translator:
     config: Config  # of a packaged system, and so are the settings of the search
     decoding: Decoding
     vocabulary_digest: str  # of what was loaded from files
-    training_pairs: Path | None = None  # that a memory may use
+    training_pairs: Path  # that a memory uses; a folder that need not be there
     members: Sequence["Translator"] = ()  # of an ensemble
     pairs: Pairs | None = None  # opened at first use
 
@@ -88,11 +88,11 @@ class Translator:
             path=folder / package.WEIGHTS,
             precision=config.precision,
             max_pieces=config.max_source_pieces,
+            training_pairs=folder / package.MEMORY,
             origin=path,
             expected=expected,
         )
         found.config, found.decoding = config, Decoding.model_validate(config.decoding)
-        found.training_pairs = folder / package.MEMORY
         return found
 
     @classmethod
@@ -107,18 +107,17 @@ class Translator:
             raise files.DataError(
                 f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
             )
-        found = cls.assembled(
+        return cls.assembled(
             system.model,
             params["arch"],
             vocabulary=folder,
             path=system.weights,
             precision=training["precision"],
             max_pieces=params["training"]["max_length"] - 1,
+            training_pairs=system.encoded / "train",
             origin=system.training_summary,
             expected=expected,
         )
-        found.training_pairs = system.encoded / "train"
-        return found
 
     @classmethod
     def assembled(
@@ -130,6 +129,7 @@ class Translator:
         path: Path,
         precision: Precision,
         max_pieces: int,
+        training_pairs: Path,
         origin: Path,
         expected: str,
     ) -> Self:
@@ -152,7 +152,7 @@ class Translator:
         if precision == "bf16" and device.has_bf16(where):
             interface.prepack_in_bf16(net)
         translator = cls(net.to(where).eval(), sizes, pieces, words, max_pieces=max_pieces, where=where)
-        translator.vocabulary_digest = digest(vocabulary)
+        translator.vocabulary_digest, translator.training_pairs = digest(vocabulary), training_pairs
         return translator
 
     @classmethod
@@ -229,7 +229,7 @@ class Translator:
         Raises: DataError if there are none, or broken ones.
         """
         folder, sizes = self.training_pairs, (self.vocabulary.source_size, self.vocabulary.target_size)
-        if folder is None or not folder.is_dir():
+        if not folder.is_dir():
             expected = "`memory_pairs` 0, or a system that was packaged with more"
             raise files.DataError(f"{folder}: no training pairs to remember; expected {expected}")
         pairs = Pairs(Encoded.open(folder, *sizes), sizes[0], self.max_pieces)

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from pipeline.encoding.shards import Ragged
+
 
 @dataclass(frozen=True)
 class Occurrences:
@@ -40,6 +42,12 @@ class Occurrences:
     def sums_of_pairs(self, x: Tensor) -> Tensor:
         """What the pairs of each piece have together: (N, R) -> (V, R)."""
         return F.embedding_bag(self.pairs, x, starts(self.per_piece), mode="sum")
+
+
+def positions(side: Ragged, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The piece of every position of these rows, and which of them it is in, counted from 0: (L,) and (L,)."""
+    pieces = np.concatenate([np.empty(0, np.int64), *(side[row] for row in rows.tolist())])
+    return pieces, np.repeat(np.arange(len(rows)), side.lengths[rows])
 
 
 def starts(counts: Tensor) -> Tensor:

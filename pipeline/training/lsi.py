@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.encoding.occurrences import Occurrences
+from pipeline.encoding.occurrences import Occurrences, positions
 from pipeline.encoding.shards import Encoded
 from pipeline.models.interface import EmbeddingMatrices
 from pipeline.seeding import generator
@@ -39,10 +39,9 @@ def drawn(num_pairs: int, most: int, seed: int) -> np.ndarray:
 def count(encoded: Encoded, matrices: EmbeddingMatrices, rows: np.ndarray) -> Occurrences:
     """The occurrences in the pairs `rows`; pieces of the target follow those of the source, unless they are shared."""
     first = 0 if matrices.are_shared else len(matrices.source)
-    sides = encoded.source, encoded.target
-    source, target = (np.concatenate([side[row] for row in rows.tolist()]).astype(np.int64) for side in sides)
-    pairs = np.concatenate([np.repeat(np.arange(len(rows)), side.lengths[rows]) for side in sides])
-    return Occurrences.of(np.concatenate((source, target + first)), pairs, first + len(matrices.target), len(rows))
+    (source, of_source), (target, of_target) = (positions(side, rows) for side in (encoded.source, encoded.target))
+    pieces, pairs = np.concatenate((source, target + first)), np.concatenate((of_source, of_target))
+    return Occurrences.of(pieces, pairs, first + len(matrices.target), len(rows))
 
 
 def decompose(occurrences: Occurrences, width: int, seed: int) -> Tensor:

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import os
 import shutil
 import signal
 import subprocess
@@ -13,7 +12,7 @@ import pytest
 from safetensors.torch import load_file
 
 from pipeline import files
-from tests.toys.trainings import ROOT, SYSTEM, edit, finish, lay_out, outs, start
+from tests.toys.trainings import SYSTEM, edit, environment, finish, lay_out, outs, start
 
 COLUMNS = [
     "update",
@@ -166,12 +165,10 @@ def test_killed_and_repeated_is_uninterrupted(tmp_path, uninterrupted, killed):
 def test_weights_start_once(tmp_path, prepared):
     """A training that resumes takes them from its checkpoint, and does not start them first."""
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
-    settings = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    environment = os.environ | settings | {"MLFLOW_TRACKING_URI": "sqlite:////dev/null/mlflow.db"}
     for start_weights in ("setup.start_weights", "None"):
         code = f"import sys; from pipeline.training import setup; setup.start_weights = {start_weights}"
         command = [sys.executable, "-c", f"{code}; from stages import train; train.main(*sys.argv[1:])"]
-        subprocess.run([*command, *SYSTEM.split("-")], cwd=tmp_path, env=environment, check=True, timeout=300)
+        subprocess.run([*command, *SYSTEM.split("-")], cwd=tmp_path, env=environment(), check=True, timeout=300)
         shutil.rmtree(tmp_path / "runs")
 
 

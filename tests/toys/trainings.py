@@ -61,19 +61,17 @@ def lay_out(root):
         encode_part(pieces, *paths, root / "data/encode/toy-joint" / part)
 
 
-def start(folder, *axes: str, **environment: str) -> subprocess.Popen[str]:
+def environment(**changed: str) -> dict[str, str]:
+    """That of a process which trains on one core and can track nothing."""
+    ours = {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    return os.environ | ours | {"MLFLOW_TRACKING_URI": "sqlite:////dev/null/mlflow.db"} | changed
+
+
+def start(folder, *axes: str, **changed: str) -> subprocess.Popen[str]:
     """Start the stage in a folder; nothing can be tracked."""
-    uri = "sqlite:////dev/null/mlflow.db"
-    changed = {
-        "CUDA_VISIBLE_DEVICES": "",
-        "PYTHONPATH": str(ROOT),
-        "MLFLOW_TRACKING_URI": uri,
-        "OMP_NUM_THREADS": "1",
-        **environment,
-    }
     command = [sys.executable, "-m", "stages.train", *(axes or ("toy", "joint", "transformer_prenorm", "tiny"))]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=folder, env=os.environ | changed, stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, cwd=folder, env=environment(**changed), stdout=pipe, stderr=pipe, text=True)
 
 
 def finish(folder, **environment: str) -> str:

@@ -1,7 +1,8 @@
 import numpy as np
 import torch
 
-from pipeline.encoding.occurrences import Occurrences
+from pipeline.encoding.occurrences import Occurrences, positions
+from tests.toys.samples import ragged
 
 
 def test_by_hand():
@@ -12,3 +13,9 @@ def test_by_hand():
     torch.testing.assert_close(found.sums_of_pieces(x), dense.T @ x)
     torch.testing.assert_close(found.sums_of_pairs(y), dense @ y)
     torch.testing.assert_close(found.rarity, torch.tensor([3 / 2, 1, 3, 3]).log())
+
+
+def test_positions_by_hand():
+    pieces, numbers = positions(ragged([[7], [5, 6], [], [8, 8, 4]]), np.array([3, 2, 1]))
+    assert (pieces.tolist(), pieces.dtype) == ([8, 8, 4, 5, 6], np.int64)
+    assert numbers.tolist() == [0, 0, 0, 2, 2]
