@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from contestants.hugging_face import network
+from contestants.job import DEVICE
 from contestants.pieces import EOS, PAD
 from contestants.renaming import Names, renamed
 from contestants.translation import EPSILON, Job, cut, race_in_batches
@@ -52,14 +53,14 @@ def load() -> Any:
     return model.eval()
 
 
-model = load()
+model = load().to(DEVICE)
 
 
 @torch.inference_mode()
 def translate(sources: list[list[int]]) -> list[list[int]]:
     """The best translation of each source of a batch."""
     longest = max(map(len, sources)) + 1
-    ids = torch.tensor([[*one, EOS] + [PAD] * (longest - 1 - len(one)) for one in sources])
+    ids = torch.tensor([[*one, EOS] + [PAD] * (longest - 1 - len(one)) for one in sources]).to(DEVICE)
     out = model.generate(
         input_ids=ids,
         attention_mask=(ids != PAD).long(),

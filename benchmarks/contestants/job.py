@@ -1,7 +1,6 @@
 """What a contestant that trains is given and answers; imports only what the peers' environment has too."""
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,11 +10,13 @@ from typing import NamedTuple, Self
 
 import numpy as np
 import torch
+from contestants.peak import peak_gib
 from contestants.pieces import BOS, EOS, PAD
 from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 POOL_PAIRS = 100_000  # that are sorted by length together
 SMALL_RATE = 1e-4  # where only the speed is asked for
 POSITIONS = 1000  # more than any sentence has
@@ -59,6 +60,10 @@ class Batch(NamedTuple):
     source: Tensor
     target_input: Tensor
     target_output: Tensor
+
+    def to(self, device: torch.device) -> "Batch":
+        """A copy on `device`."""
+        return Batch(*(tensor.to(device) for tensor in self))
 
 
 def sentences(folder: str, side: str) -> list[np.ndarray]:
@@ -113,13 +118,15 @@ def padded(rows: list[list[int]]) -> Tensor:
 def race_plainly(job: Job, model: nn.Module, logits: Callable[[Batch], Tensor]) -> None:
     """Race with the loop that anyone would write: forward, backward, clip, Adam's step."""
     number = 0
+    model.to(DEVICE)
     optimizer = torch.optim.Adam(model.parameters(), lr=SMALL_RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
 
     def update(batch: Batch) -> None:
         nonlocal number
         number += 1
+        batch = batch.to(DEVICE)
         optimizer.param_groups[0]["lr"] = rate(job, number)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=job.precision == "bf16"):
+        with torch.autocast(DEVICE.type, dtype=torch.bfloat16, enabled=job.precision == "bf16"):
             scores = logits(batch)
         loss = F.cross_entropy(
             scores.float().flatten(0, 1),
@@ -153,18 +160,23 @@ def race(job: Job, update: Callable[[Batch], object]) -> None:
     began = 0.0
     for number in range(job.warm_up + job.updates):
         if number == job.warm_up:
-            tokens, real, positions, began = 0, 0, 0, time.perf_counter()
+            tokens, real, positions, began = 0, 0, 0, clock()
         now = next(feed)
         update(now)
         tokens += int((now.target_output != PAD).sum())
         real += int((now.source != PAD).sum() + (now.target_output != PAD).sum())
         positions += now.source.numel() + now.target_output.numel()
-    answer(tokens, time.perf_counter() - began, 1 - real / positions)
+    answer(tokens, clock() - began, 1 - real / positions)
+
+
+def clock() -> float:
+    """Seconds, once a GPU has done all that was asked of it."""
+    if DEVICE.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()
 
 
 def answer(tokens: int, seconds: float, padding_share: float | None) -> None:
     """The last line of a contestant's output: real target tokens, their time, the padding, the peak of memory."""
-    # In KiB, as Linux has it.
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    figures = {"tokens": tokens, "seconds": seconds, "padding_share": padding_share, "peak_gib": peak / 2**20}
+    figures = {"tokens": tokens, "seconds": seconds, "padding_share": padding_share, "peak_gib": peak_gib()}
     print(json.dumps(figures))

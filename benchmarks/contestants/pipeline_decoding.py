@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import torch
+from contestants.job import DEVICE
 from contestants.pipeline_network import BF16, network, section
 from contestants.translation import Job, race
 from safetensors.torch import load_file
@@ -17,8 +18,8 @@ model = network(given, dropout=0.0)
 weights = load_file(Path(given.folder, "weights.safetensors"))
 del weights["sinusoids"]
 model.load_state_dict(weights)
-model.eval()
+model.eval().to(DEVICE)
 if BF16 in sys.argv:
     interface.prepack_in_bf16(model)
 decoding = section(given)
-race(given, lambda sources: translate(model, sources, decoding, torch.device("cpu")))
+race(given, lambda sources: translate(model, sources, decoding, DEVICE))

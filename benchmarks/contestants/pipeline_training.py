@@ -1,9 +1,8 @@
 """This project's training loop, without validation and checkpoints; torchrun may start several of it."""
 
-import time
 from pathlib import Path
 
-from contestants.job import POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer
+from contestants.job import DEVICE, POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer, clock
 from contestants.pipeline_network import network
 from safetensors.torch import save_file
 
@@ -54,7 +53,8 @@ learning = Learning.model_validate(
 
 device.bound_memory()
 device.be_deterministic(given.seed)
-model = network(given, given.dropout)
+device.prepared()
+model = network(given, given.dropout).to(DEVICE)
 encoded = Encoded.open(Path(given.data))
 if given.lsi_pairs:
     lsi.start(model.embedding_matrices, encoded, most_pairs=given.lsi_pairs, seed=given.seed)
@@ -64,7 +64,7 @@ with process_group() as ranks:
     steps = train(
         model,
         learning.optimizer.build(model),
-        prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=False),
+        prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=DEVICE.type == "cuda"),
         learning,
         width=given.width,
         updates=updates,
@@ -72,19 +72,19 @@ with process_group() as ranks:
         ranks=ranks,
     )
     tokens = real = computed = 0
-    began = time.perf_counter()
+    began = clock()
     averaged = Averaging.load("average.small").checkpoints if given.average else 1
     every = max(1, updates // 10 // averaged)  # so that they span the last tenth
     saved: list[Path] = []
     for number, step in enumerate(steps, 1):
         tokens, real, computed = tokens + step.tokens, real + step.num_real_positions, computed + step.num_positions
         if number == given.warm_up:
-            tokens, real, computed, began = 0, 0, 0, time.perf_counter()
+            tokens, real, computed, began = 0, 0, 0, clock()
         if given.save and number > updates - averaged * every and (updates - number) % every == 0:
             saved.append(Path(given.save, f"update_{number}.safetensors"))
             checkpoint_file.write(saved[-1], model.state_dict(), {})
     if ranks.is_main:
-        answer(tokens, time.perf_counter() - began, 1 - real / computed)
+        answer(tokens, clock() - began, 1 - real / computed)
     if given.save:
         weights = average_checkpoints(saved)
         save_file(weights | {"sinusoids": sinusoids(1, given.width)}, Path(given.save, "weights.safetensors"))

@@ -42,7 +42,9 @@ class Network(nn.Module):
     def forward(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Scores of every target piece: (B, T, V)."""
         hidden = source == PAD
-        future = nn.Transformer.generate_square_subsequent_mask(target_input.shape[1], dtype=torch.bool)
+        future = nn.Transformer.generate_square_subsequent_mask(
+            target_input.shape[1], device=source.device, dtype=torch.bool
+        )
         out = self.transformer(
             self.embed(source),
             self.embed(target_input),

@@ -1,13 +1,13 @@
 """What a contestant that translates is given and answers; imports only pieces, so that it runs where the peers do."""
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from contestants.peak import peak_gib
 from contestants.pieces import BOS, EOS, PAD
 
 EPSILON = 1e-6  # of our layer norms
@@ -57,8 +57,7 @@ def race(job: Job, translate: Callable[[list[list[int]]], list[list[int]]]) -> N
     began = time.perf_counter()
     found = translate(job.sources)
     seconds = time.perf_counter() - began
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20  # in KiB, as Linux has it
-    print(json.dumps({"seconds": seconds, "peak_gib": peak, "translations": found}))
+    print(json.dumps({"seconds": seconds, "peak_gib": peak_gib(), "translations": found}))
 
 
 def race_in_batches(job: Job, translate: Callable[[list[list[int]]], list[list[int]]]) -> None:

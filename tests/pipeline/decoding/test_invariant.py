@@ -3,6 +3,7 @@ import random
 import pytest
 import torch
 
+from pipeline import device
 from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.translate import n_best
 from tests.toys import networks, searches
@@ -12,18 +13,19 @@ DECODING = searches.DECODING.changed(length_penalty=0.8, max_length_factor=1.5, 
 
 
 @pytest.mark.parametrize("name", networks.NAMES)
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [1, 2, pytest.param(0, marks=pytest.mark.gpu, id="gpu")])
 def test_results_depend_on_no_other_source(name, threads):
     """To the bit, of every model there is; and they are those of ordinary batches but for rounding."""
-    model, draw = networks.build(name), random.Random(1)
-    sources = [draw.choices(range(4, 13), k=1 + 3 * number % 22) for number in range(40)] + [[]]
-    searcher = InvariantSearch(model, DECODING, CPU, unknown=False, threads=threads)
+    where, draw = CPU if threads else device.prepared(), random.Random(1)
+    model = networks.build(name).to(where)
+    sources = [draw.choices(range(4, 13), k=1 + 3 * number % 22) for number in range(40 if threads else 9)] + [[]]
+    searcher = InvariantSearch(model, DECODING, where, unknown=False, threads=threads)
     alone = [searcher.search([source], 2)[0] for source in sources]
-    order = draw.sample(range(len(sources)), 25)
+    order = draw.sample(range(len(sources)), len(sources) // 2)
     with searcher:
         assert searcher.search(sources, 2) == alone
         assert searcher.search([sources[index] for index in order], 2) == [alone[index] for index in order]
-    usual = n_best(model, sources, DECODING, CPU, 2)
+    usual = n_best(model, sources, DECODING, where, 2)
     assert [[one.ids for one in found] for found in alone] == [[one.ids for one in found] for found in usual]
     for ours, theirs in zip(alone, usual, strict=True):
         assert [one.score for one in ours] == pytest.approx([one.score for one in theirs], abs=1e-5)

@@ -6,7 +6,7 @@ import random
 import pytest
 import torch
 
-from pipeline import ids
+from pipeline import device, ids
 from pipeline.decoding import memory
 from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.memory import Pairs, Recollection, WithMemory
@@ -109,3 +109,18 @@ def test_results_depend_on_no_other_source(name, threads, monkeypatch):
 def test_copies_share_the_pairs():
     model = remembering()
     assert copy.deepcopy(model).pairs is model.pairs
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", networks.NAMES)
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_gpu_remembers_as_a_cpu_does(name, beam_size):
+    sources = [source for source in SOURCES if source][:9]
+    decoding = DECODING.changed(beam_size=beam_size)
+    expected = n_best(remembering(name), sources, decoding, CPU, 1)
+    gpu = device.prepared()
+    found = n_best(remembering(name).to(gpu), sources, decoding, gpu, 1)
+    assert [best.ids for [best] in found] == [best.ids for [best] in expected]
+    assert [best.score for [best] in found] == pytest.approx([best.score for [best] in expected], abs=1e-4)
+    again = n_best(remembering(name).to(gpu), sources, decoding, gpu, 1)
+    assert again == found

@@ -378,6 +378,24 @@ def test_a_gpu_trains_as_a_cpu_does_in_fp32(request, name, precision, tolerance)
     assert losses[1] == pytest.approx(losses[0], rel=tolerance)
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_a_gpu_gives_the_same_bits_again(request, name, r_drop):
+    request.addfinalizer(lambda: torch.use_deterministic_algorithms(False))
+    device.be_deterministic(1)
+    sampler = BatchSampler(PART, samples.training(updates=20), samples.learning().batches)
+    learning = samples.learning(precision="bf16", r_drop=r_drop)
+    rates = {key: 0.1 for key in networks.arch(name) if "dropout" in key}
+    trained = []
+    for _ in range(2):
+        model = networks.build(name, source_size=11, target_size=11, **rates).to(device.prepared())
+        losses = [step.loss for step in run(model, load_batches(sampler, PART, START, 20), learning)]
+        trained.append((losses, {key: value.cpu() for key, value in model.state_dict().items()}))
+    assert trained[0][0] == trained[1][0]
+    assert all(torch.equal(value, trained[1][1][key]) for key, value in trained[0][1].items())
+
+
 GROWTH = """
 import ctypes, torch
 from pipeline import device
