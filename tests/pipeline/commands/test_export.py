@@ -38,6 +38,18 @@ def test_quantized_into_a_folder_of_ones_own_twice(run, project):
     assert [path.name for path in Path("a").iterdir()] == ["model"]
 
 
+def test_a_memory_is_not_exported(run, project):
+    params = project / "params.yaml"
+    params.write_text(params.read_text().replace("memory_pairs: 0", "memory_pairs: 8"))
+    said = run("export", "--system", SYSTEM)
+    assert (said.status, said.out, said.err) == (
+        0,
+        f"work/export/{SYSTEM}\n",
+        "warning: decode.memory_pairs: CTranslate2 has no memory of training pairs, got 8; "
+        "expect lower scores than in the report\n",
+    )
+
+
 @pytest.mark.parametrize("out", [".", "mine"])
 def test_files_of_others_are_not_replaced(fails, project, out):
     (project / "mine").mkdir()
