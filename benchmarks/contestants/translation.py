@@ -1,4 +1,4 @@
-"""What a contestant that translates is given and answers; imports only pieces, so that it runs where the peers do."""
+"""What a contestant that translates is given and answers; imports only what runs where the peers do."""
 
 import json
 import sys
