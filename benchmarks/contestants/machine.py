@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from pipeline import device
+
 
 def describe() -> str:
     """The processor, torch's version and today's date."""
@@ -15,7 +17,7 @@ def describe() -> str:
 
 def processor() -> str:
     """The name of the GPU, if there is one, or of the processor."""
-    if torch.cuda.is_available():
+    if device.best().type == "cuda":
         return torch.cuda.get_device_name()
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines() if Path("/proc/cpuinfo").exists() else []
     names = [line.partition(": ")[2] for line in lines if line.startswith("model name")]
@@ -25,9 +27,10 @@ def processor() -> str:
 def matrix_speed(precision: str, size: int = 2048, seconds: float = 2.0) -> float:
     """FLOPs a second of a large square matrix product: the best there is for what models do."""
     dtype = torch.bfloat16 if precision == "bf16" else torch.float32
-    if has_gpu := torch.cuda.is_available():
+    where = device.best()
+    if where.type == "cuda":
         size *= 4
-    left, right = (torch.randn(size, size, device="cuda" if has_gpu else "cpu").to(dtype) for _ in range(2))
+    left, right = (torch.randn(size, size, device=where).to(dtype) for _ in range(2))
     (left @ right)[0, 0].item()
     count, began = 0, time.perf_counter()
     while time.perf_counter() - began < seconds:

@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import torch
-from contestants.job import DEVICE
 from contestants.pipeline_network import BF16, network, section
 from contestants.translation import Job, race
 from safetensors.torch import load_file
 
+from pipeline import device
 from pipeline.decoding.translate import translate
 from pipeline.models import interface
 
@@ -18,8 +18,9 @@ model = network(given, dropout=0.0)
 weights = load_file(Path(given.folder, "weights.safetensors"))
 del weights["sinusoids"]
 model.load_state_dict(weights)
-model.eval().to(DEVICE)
+where = device.prepared()
+model.eval().to(where)
 if BF16 in sys.argv:
     interface.prepack_in_bf16(model)
 decoding = section(given)
-race(given, lambda sources: translate(model, sources, decoding, DEVICE))
+race(given, lambda sources: translate(model, sources, decoding, where))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from contestants.job import DEVICE, POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer, clock
+from contestants.job import POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer, clock
 from contestants.pipeline_network import network
 from safetensors.torch import save_file
 
@@ -53,8 +53,8 @@ learning = Learning.model_validate(
 
 device.bound_memory()
 device.be_deterministic(given.seed)
-device.prepared()
-model = network(given, given.dropout).to(DEVICE)
+where = device.prepared()
+model = network(given, given.dropout).to(where)
 encoded = Encoded.open(Path(given.data))
 if given.lsi_pairs:
     lsi.start(model.embedding_matrices, encoded, most_pairs=given.lsi_pairs, seed=given.seed)
@@ -64,7 +64,7 @@ with process_group() as ranks:
     steps = train(
         model,
         learning.optimizer.build(model),
-        prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=DEVICE.type == "cuda"),
+        prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=where.type == "cuda"),
         learning,
         width=given.width,
         updates=updates,
