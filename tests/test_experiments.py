@@ -5,6 +5,7 @@ The systems are those of tests/toys/params.yaml, one of them, and its validation
 
 import difflib
 import json
+import re
 import shlex
 import shutil
 import subprocess
@@ -251,7 +252,9 @@ def test_an_experiment_of_one_stage_runs_where_nothing_was_built(built, tmp_path
     clone.git("add", "dvc.lock")
     clone.git("commit", "--quiet", "--message", "What was built")
     clone.said("exp", "run", "--name", "one", "-S", "report.samples=3", "check")
-    assert "one" in clone.said("exp", "list")
+    shutil.copytree(built.root / "my", clone.root / "my", dirs_exist_ok=True)
+    clone.said("exp", "run", "--name", "two", "--temp", "--single-item", "-S", "report.samples=4", "local@toy")
+    assert {"one", "two"} <= set(re.findall(r"\w+", clone.said("exp", "list")))
 
 
 def test_the_users_own_files_stay_out_of_git(built):

@@ -48,6 +48,7 @@ def built(make) -> Project:
     ran = project.repro()
     assert set(ran) == {*DATA, *of("train", "average", "decode", "score", "attend", "package"), "report"}
     assert len(ran) == len(set(ran))
+    assert ran[0] == "check"  # which names every fault, before `local` can stop at one of its own
     return project
 
 
