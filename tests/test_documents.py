@@ -94,7 +94,7 @@ def dvc_says_why(monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def edited(tmp_path_factory) -> Callable[[Command], list[Edited]]:
+def edited(shipped_params, tmp_path_factory) -> Callable[[Command], list[Edited]]:
     """The folders that a command stands in after the edits before it: one, or one a value of a sweep."""
     made: dict[tuple[tuple[str, ...], ...], list[Edited]] = {}
 

@@ -81,7 +81,7 @@ REPEATED = 3  # lines that stand twice should have been `default`
 
 
 @pytest.fixture
-def project(project_root, tmp_path, monkeypatch) -> Path:
+def project(project_root, shipped_params, tmp_path, monkeypatch) -> Path:
     """A folder with a copy of the project's params.yaml and corpora, to which the test goes."""
     shutil.copyfile(project_root / "params.yaml", tmp_path / "params.yaml")
     shutil.copytree(project_root / "corpora", tmp_path / "corpora", ignore=shutil.ignore_patterns("*.json"))

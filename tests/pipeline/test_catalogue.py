@@ -17,7 +17,7 @@ def whole(project_root):
 
 
 @pytest.fixture
-def faults(whole, tmp_path, monkeypatch):
+def faults(whole, shipped_params, tmp_path, monkeypatch):
     """What `check` says after some edits: {key: value}, None to leave it out, `<file>:` before a key elsewhere."""
     monkeypatch.chdir(tmp_path)
 

@@ -12,7 +12,7 @@ FULL = Path("/dev/full")
 
 
 @pytest.fixture
-def check(tmp_path, project_root):
+def check(tmp_path, project_root, shipped_params):
     """Run the stage on the project's params.yaml with one text put for another."""
 
     def run(old="", new="", started=("-m", "stages.check")) -> subprocess.CompletedProcess:

@@ -31,7 +31,7 @@ def test_kinds_counts_and_order_are_those_of_dvc(project_root):
     assert all(names.index(reader) > names.index(writer) for reader, writer in edges)
 
 
-@pytest.mark.usefixtures("dvc_leaves_nothing_behind")
+@pytest.mark.usefixtures("shipped_params", "dvc_leaves_nothing_behind")
 def test_further_seeds_and_ensembles_are_kinds_of_their_own(project_root, tmp_path, monkeypatch, run):
     """Again against DVC; and the report's line has the names of further seeds in one word."""
     monkeypatch.chdir(tmp_path)

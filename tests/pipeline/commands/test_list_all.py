@@ -16,7 +16,7 @@ CHOSEN = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
 
 
 @pytest.fixture
-def folder(project_root, tmp_path, monkeypatch) -> Path:
+def folder(project_root, shipped_params, tmp_path, monkeypatch) -> Path:
     """A folder with the project's params.yaml and corpora, to which the test goes."""
     shutil.copyfile(project_root / "params.yaml", tmp_path / "params.yaml")
     shutil.copytree(project_root / "corpora", tmp_path / "corpora")

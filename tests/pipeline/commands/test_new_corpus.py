@@ -28,7 +28,7 @@ SAID = "corpora/mine.yaml: 500 pairs; training.mine in params.yaml: 60 updates; 
 
 
 @pytest.fixture
-def folder(project_root, tmp_path, monkeypatch) -> Path:
+def folder(project_root, shipped_params, tmp_path, monkeypatch) -> Path:
     """A folder with the project's params.yaml and corpora, and two files of the user's, to which the test goes."""
     shutil.copyfile(project_root / "params.yaml", tmp_path / "params.yaml")
     shutil.copytree(project_root / "corpora", tmp_path / "corpora")

@@ -49,7 +49,7 @@ SYSTEMS = [f"phrasebook_fr_en-bpe_2k-{model}-tiny" for model in MODELS]
 
 
 @pytest.fixture
-def folder(project_root, tmp_path, monkeypatch):
+def folder(project_root, shipped_params, tmp_path, monkeypatch):
     """A folder with three systems to build, on a machine of two cores."""
     text = (project_root / "params.yaml").read_text(encoding="utf-8")
     start = text.index("build:")
