@@ -1,4 +1,4 @@
-"""Loads the weights of a trained network from a file."""
+"""Reads the weights of a trained network from a file."""
 
 from pathlib import Path
 
@@ -10,8 +10,10 @@ from torch import Tensor, nn
 from pipeline.files import DataError
 
 
-def load(net: nn.Module, path: Path, expected: str) -> None:
-    """Load the weights at `path` into their network; `expected` says in messages what should be there.
+def read(path: Path, net: nn.Module, expected: str) -> dict[str, Tensor]:
+    """The weights at `path`, for a network like `net`, which may be on the device `meta`.
+
+    `expected` says in messages what should be there.
 
     Raises: DataError if they are missing, broken, not finite or another network's.
     """
@@ -25,7 +27,7 @@ def load(net: nn.Module, path: Path, expected: str) -> None:
         what = misfit(weights, net.state_dict())
     if what:
         raise DataError(f"{path}: {what}; expected {expected}")
-    net.load_state_dict(weights)
+    return weights
 
 
 def misfit(weights: dict[str, Tensor], expected: dict[str, Tensor]) -> str:

@@ -26,6 +26,7 @@ HEAD = """\
 # {about}
 # `clean`, `split` and `decode` hold the keys that differ from params.yaml.
 """
+NO_LANGUAGES = ("bpe", "csv", "gz", "raw", "tok", "tsv", "txt", "xml")  # endings of tools and formats
 
 
 class Found(NamedTuple):
@@ -157,7 +158,7 @@ def language(option: str, text: str | None, path: Path | None) -> str:
     if text is not None:
         return text
     endings = [ending.removeprefix(".") for ending in (path.suffixes if path else [])]
-    found = [one for one in endings if re.fullmatch(r"[A-Za-z]{2,3}", one) and one not in ("gz", "txt", "tsv")]
+    found = [one for one in endings if re.fullmatch(r"[A-Za-z]{2,3}", one) and one not in NO_LANGUAGES]
     if not found:
         raise DataError(f"{option}: is missing, and no name of a file ends in a language; expected one, such as de")
     return found[-1]

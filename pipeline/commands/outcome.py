@@ -129,7 +129,7 @@ def first_part(scores: dict[str, dict[str, float]]) -> dict[str, float]:
 def updates(system: System) -> list[dict[str, Any]]:
     """The updates of a training, over all its resumptions, from the local log: the outputs hold no times.
 
-    None if there is no log, or if it is of another training, as after `dvc checkout`: its last validation is not that
+    Empty if there is no log, or if it is of another training, as after `dvc checkout`: its last validation is not that
     of the curves.
     """
     try:

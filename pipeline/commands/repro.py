@@ -35,9 +35,10 @@ def repro(
 ) -> None:
     """Build every system that params.yaml chooses, several at the same time, after `nmt check`.
 
-    The result is that of `dvc repro`, byte for byte, unless --jobs is above 1 and `threads` is 0. DVC runs one stage after the other, so this runs one `dvc repro`
-    for each system, as many at a time as the cores allow. `training.<corpus>.threads` says how many cores a training
-    takes. If it takes all of them (0), or on a GPU, systems are built one at a time.
+    The result is that of `dvc repro`, byte for byte, unless --jobs is above 1 and `threads` is 0. DVC runs one stage
+    after the other, so this runs one `dvc repro` for each system, as many at a time as the cores allow.
+    `training.<corpus>.threads` says how many cores a training takes. If it takes all of them (0), or on a GPU, systems
+    are built one at a time.
     """
     project.check_here()
     check()

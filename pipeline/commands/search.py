@@ -32,6 +32,7 @@ from pipeline.training.ranks import Ranks
 READS = ("training.default", "training.{corpus}", "models.{model}.default", "models.{model}.{size}")
 STORE = Path("work/search.db")  # of Optuna: every search of this project
 EXPERIMENT = "nmt-search"  # of MLflow: trials would bury the systems of experiment `nmt`
+MOST_CHOICES = 1000  # of a range
 DIGITS = 3  # of a number between two others, so that it can be typed again
 STARTUP_TRIALS = 4  # finished before any is ended early
 
@@ -136,12 +137,16 @@ def read_settings(texts: list[str], system: System) -> tuple[dict[str, Any], lis
         current = current_value(key, system)
         if isinstance(value, IntervalSweep):
             low, high, is_log = float(value.start or 0), float(value.end or 0), "log" in value.tags
-            if not low < high or (is_log and low <= 0):
-                expected = "0 < low < high" if is_log else "low < high"
+            if not low < high or not math.isfinite(high - low) or (is_log and low <= 0):
+                expected = "0 < low < high" if is_log else "low < high, both finite"
                 raise DataError(f"-S: {key}: no interval, got {low:g} to {high:g}; expected {expected}")
-            ranges.append(Range(key, (), low, high, is_log, isinstance(current, int)))
+            if is_whole := isinstance(current, int):
+                low, high = math.ceil(low), math.floor(high)
+                if low > high:
+                    raise DataError(f"-S: {key}: no whole number between the two, got {text!r}; expected one at least")
+            ranges.append(Range(key, (), low, high, is_log, is_whole))
         elif isinstance(value, RangeSweep):
-            ranges.append(Range(key, tuple(value.range())))
+            ranges.append(Range(key, numbers(key, value)))
         elif isinstance(value, ChoiceSweep):
             ranges.append(Range(key, tuple(map(plain, value.list))))
         elif override.is_sweep_override():  # glob(...), which has no meaning here
@@ -151,6 +156,19 @@ def read_settings(texts: list[str], system: System) -> tuple[dict[str, Any], lis
     if not ranges:
         raise DataError(f"-S: nothing to search, got {', '.join(texts)}; expected a key with several values")
     return fixed, ranges
+
+
+def numbers(key: str, sweep: Any) -> tuple[int | float, ...]:
+    """The numbers of a `range(start,stop,step)` of Hydra.
+
+    Raises: DataError if there is none or no end of them.
+    """
+    start, stop, step = (float(one) for one in (sweep.start or 0, sweep.stop, sweep.step))
+    if not (math.isfinite(start) and math.isfinite(stop) and math.isfinite(step) and (stop - start) * step > 0):
+        raise DataError(f"-S: {key}: no range, got {start:g} to {stop:g} by {step:g}; expected such as range(2,6)")
+    if (stop - start) / step > MOST_CHOICES:
+        raise DataError(f"-S: {key}: has too many values, got {start:g} to {stop:g} by {step:g}; expected an interval")
+    return tuple(sweep.range())
 
 
 def plain(value: Any) -> Any:
@@ -166,7 +184,13 @@ def current_value(key: str, system: System) -> Any:
     sections = [place.format(**system.axes) for place in READS]
     if not key.startswith(tuple(f"{section}." for section in sections)):
         raise DataError(f"-S: {key}: not read by the training of {system.id}; expected a key of {', '.join(sections)}")
-    return find(read_yaml(PATH), key)
+    whole = read_yaml(PATH)
+    found = find(whole, key)
+    of_default, own = sections[:2] if key.startswith("training.") else sections[2:]
+    first, *_ = key.removeprefix(f"{of_default}.").split(".")
+    if key.startswith(f"{of_default}.") and first in find(whole, own):
+        raise DataError(f"-S: {key}: is replaced by {own}.{first}; expected that key")
+    return found
 
 
 def configured(system: System, values: Mapping[str, Any]) -> setup.Config:

@@ -120,7 +120,8 @@ def translate(
         bool, typer.Option("--pieces", help="Two more columns: the pieces read, the pieces written.")
     ] = False,
     length_penalty: Annotated[
-        float | None, typer.Option(min=0, help="Instead of decode.length_penalty: more favours longer translations.")
+        float | None,
+        typer.Option(min=0, max=10, help="Instead of decode.length_penalty: more favours longer translations."),
     ] = None,
     mbr_temperature: Annotated[
         float | None,

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
+from pipeline.files import DataError
 from pipeline.models import interface
 
 # No search writes these, except UNK on demand: text cannot hold an unknown piece (it would read ` ⁇ `), a translation
@@ -33,12 +34,25 @@ def choose_pieces(
 
     Logits of the pieces in `never` are minus infinity.
 
+    Raises: DataError if a logit is not a number.
     Shapes: hidden (N, D); `chooser` returns tensors with as many rows as its logits, which are joined.
     """
     size = ROWS if hidden.device.type == "cpu" else len(hidden)
     every = [slice(begin, begin + size) for begin in range(0, len(hidden), size)]
-    blocks = [chooser(mask_pieces(model.logits(hidden[rows]), never), rows) for rows in every]
+    blocks = [chooser(mask_pieces(checked(model.logits(hidden[rows])), never), rows) for rows in every]
     return [torch.cat(tensors) for tensors in zip(*blocks, strict=True)]
+
+
+def checked(logits: Tensor) -> Tensor:
+    """The same logits.
+
+    Raises: DataError if one of them is not a number, by which no piece could be chosen.
+    """
+    if math.isnan(float(logits.sum())):
+        raise DataError(
+            "weights: give no probabilities, got a logit that is no number; expected a training that converged"
+        )
+    return logits
 
 
 def forbidden(*, unknown: bool) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -103,6 +104,8 @@ class Translator:
         """
         training, folder = read_training(system), system.vocabulary_folder
         params, expected = nested(training["params"]), f"what `dvc repro {system.stage('average')}` builds"
+        if not folder.is_dir():
+            raise files.DataError(f"{folder}: no such folder; expected {expected}")
         if digest(folder) != training["vocabulary"]:
             raise files.DataError(
                 f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
@@ -141,13 +144,19 @@ class Translator:
         """
         try:
             found = interface.find(model)
+            known = hasattr(found, "Arch")
         except ModuleNotFoundError:
-            raise files.DataError(f"{origin}: unknown model, got {model!r}; expected {expected}") from None
+            known = False
+        if not known:
+            raise files.DataError(f"{origin}: unknown model, got {model!r}; expected {expected}")
         if faults := list(found.Arch.faults(arch, "arch", origin)):
             raise files.DataError(f"{'; '.join(faults)}; expected {expected}")
         pieces, sizes = Vocabulary.load(vocabulary), found.Arch.model_validate(arch)
-        net = found.Model(sizes, source_size=pieces.source_size, target_size=pieces.target_size)
-        weights.load(net, path, expected)
+        build = partial(found.Model, sizes, source_size=pieces.source_size, target_size=pieces.target_size)
+        with torch.device("meta"):  # without memory: a hostile package may ask for any size
+            read = weights.read(path, build(), expected)
+        net = build()
+        net.load_state_dict(read)
         where, words = device.prepared(), SeenWords.load(vocabulary)
         if precision == "bf16" and device.has_bf16(where):
             interface.prepack_in_bf16(net)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import Field, RootModel
+from pydantic import ConfigDict, Field, RootModel
 
 from pipeline import files, summaries
 from pipeline.files import DataError
@@ -33,6 +33,8 @@ class Versioned(Summary):
 
 class Config(Summary):
     """config.json: what the model is, how it translates and what it scored."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
     format: Format
     system: str

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 
 from pipeline.files import DataError
 from pipeline.serving import deepl, errors, inspection, libretranslate, operations, worker
+from pipeline.serving.documents import Splitting
 from pipeline.serving.errors import ServingError
 from pipeline.serving.journal import Journal
 from pipeline.serving.limits import Limits
@@ -22,7 +23,7 @@ from pipeline.serving.metrics import Metrics
 from pipeline.serving.page import Page
 from pipeline.serving.security import Guard, Keys
 from pipeline.serving.sentence_queue import SentenceQueue
-from pipeline.serving.service import Service, Splitting
+from pipeline.serving.service import Service
 from pipeline.serving.systems import Systems
 from pipeline.serving.workers import StartError, Workers
 

@@ -48,7 +48,9 @@ def from_json(raw: bytes) -> Fields:
     except (ValueError, RecursionError) as error:
         if isinstance(error, ServingError):
             raise
-        at = f"column {error.colno} of line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "its depth"
+        at = "its depth" if isinstance(error, RecursionError) else "a number of too many digits"
+        if isinstance(error, json.JSONDecodeError):
+            at = f"column {error.colno} of line {error.lineno}"
         raise ServingError(422, f"body: is not valid JSON at {at}; expected an object with the field q") from None
     if not isinstance(found, dict):
         raise ServingError(422, f"body: must be a JSON object, got {kind_of(found)}")

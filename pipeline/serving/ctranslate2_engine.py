@@ -120,7 +120,15 @@ class CTranslate2Engine(LineEngine):
 
 
 def read_tokens(form: Path, side: str) -> list[str]:
-    """CTranslate2's token for each piece of a side."""
-    path = next(path for name in ("shared", side) if (path := form / f"{name}_vocabulary.json").exists())
+    """CTranslate2's token for each piece of a side.
+
+    Raises: DataError if there is no file of them.
+    """
+    names = [f"{name}_vocabulary.json" for name in ("shared", side)]
+    path = next((path for name in names if (path := form / name).exists()), None)
+    if path is None:
+        raise DataError(
+            f"{form}: has no vocabulary, got no {' or '.join(names)}; expected what the stage `package` wrote"
+        )
     tokens: list[str] = json.loads(path.read_text(encoding="utf-8"))
     return tokens

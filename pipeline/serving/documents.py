@@ -12,6 +12,7 @@ from pipeline.serving.projection import WORD, Place, places, project
 from pipeline.serving.sentences import boundaries
 
 Form = Literal["text", "html"]
+Splitting = Literal["sentences", "lines", "nothing"]  # into what a text is split; of HTML, `lines` are blocks
 
 PUNCTUATION = re.compile(r"[,.;:!?)\]…]")
 ORPHANS = " ,;:.!?)…\n\r\t"  # at the beginning of what follows a mark
@@ -49,15 +50,19 @@ class Document:
         return project(translation, sentence.marks, sentence.num_words, escape)
 
 
-def split(text: str, form: Form, language: str, *, lines: bool = False) -> Document:
+def split(text: str, form: Form, language: str, *, by: Splitting = "sentences") -> Document:
     """The sentences of a text in a language; of HTML those of its text, but for what says that it is not translated.
 
-    A line break ends a sentence of a plain text, a block element one of HTML; with `lines`, nothing else does.
+    A line break ends a sentence of a plain text, a block element one of HTML; by `lines`, nothing else does. By
+    `nothing`, a plain text is one sentence.
     """
-    pieces = html_pieces(text) if form == "html" else text_pieces(text)
+    if form == "html":
+        pieces = html_pieces(text)
+    else:
+        pieces = text_pieces([text] if by == "nothing" else text.splitlines(keepends=True))
     found: list[str | Sentence] = []
     for piece in pieces:
-        found += sentences(piece, None if lines else language) if isinstance(piece, Run) else [piece]
+        found += sentences(piece, language if by == "sentences" else None) if isinstance(piece, Run) else [piece]
     return Document(found, form)
 
 

@@ -19,6 +19,7 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 Kind = Literal["torch", "ctranslate2", "ctranslate2-int8"]
 
 logger = logging.getLogger(__name__)
+MAX_TERM_PIECES = 24  # of the glossary in one part: with each the search has one beam more
 
 
 class Answer(NamedTuple):
@@ -110,8 +111,13 @@ class LineEngine(ABC):
         return [self.part(*part) for part in zip(texts, self.vocabulary.encode_source(texts), strict=True)]
 
     def part(self, text: str, source: list[int]) -> Part:
-        """A part with the terms that are in it."""
-        return Part(source, self.glossary.match(text) if self.glossary else [])
+        """A part with the terms that are in it, the first ones: the search takes a beam for each of their pieces."""
+        terms = self.glossary.match(text) if self.glossary else []
+        sizes = accumulate(map(len, terms))
+        kept = [term for term, size in zip(terms, sizes, strict=True) if size <= MAX_TERM_PIECES] or terms[:1]
+        if len(kept) < len(terms):
+            logger.warning("%s: %d terms of the glossary in one part, held to %d", self.system, len(terms), len(kept))
+        return Part(source, kept)
 
     def fits(self, text: str) -> bool:
         """Whether a text is no longer than the longest source of training."""

@@ -6,15 +6,19 @@ between them. Nothing is parsed into a tree, so that malformed HTML comes back a
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 Side = Literal["open", "close", "alone"]
 
+# Of an address: {name}, (what stands in brackets), any other character, and its last one, which is no punctuation.
+BRACED = r"""\{{1,2}[^{}\s<>"]{1,200}\}{1,2} | \([^()\s<>"]*\)"""
+ADDRESS = rf"""(?: {BRACED} | [^\s<>"{{}}()] | \((?![^()\s<>"]*\)) )* (?: {BRACED} | [^\s<>"{{}}().,;:!?\]'»”] )"""
 PLACEHOLDER = re.compile(
+    rf"""
+    (?:https?|ftp)://{ADDRESS} | (?<![\w.])www\.{ADDRESS}
+    """
     r"""
-    (?:https?|ftp)://[^\s<>"]*[^\s<>".,;:!?)\]}'»”]          # an address
-    | (?<![\w.])www\.[^\s<>"]*[^\s<>".,;:!?)\]}'»”]
     | (?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,8}
     | \{\{[^{}\n]{1,200}\}\} | \$?\{[^{}\n]{0,200}\}         # {{x}} ${x} {name} {}
     | %%
@@ -30,8 +34,9 @@ TAG_BEGIN = re.compile(r"<(?=[/!?]?[A-Za-z]|!--|!\[CDATA\[|\?)")
 TAG_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 UNQUOTED = re.compile(r"[^\"'>]*")
 NOT_TRANSLATED = re.compile(
-    r"""\stranslate\s*=\s*(?:"no"|'no'|no(?=[\s/>]))|\sclass\s*=\s*(?:"[^"]*\bnotranslate\b[^"]*"|'[^']*\bnotranslate\b[^']*')""",
-    re.IGNORECASE,
+    r"""\stranslate\s*=\s*(?:"no"|'no'|no(?=[\s/>]))
+    |\sclass\s*=\s*(?:"(?>[^"]*?\bnotranslate\b)[^"]*"|'(?>[^']*?\bnotranslate\b)[^']*')""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 
@@ -107,9 +112,9 @@ class Run:
         self.size += len(raw)
 
 
-def text_pieces(text: str) -> Iterator[str | Run]:
-    """The pieces of a plain text, a run a line; tags in it are marks."""
-    for line in text.splitlines(keepends=True):
+def text_pieces(lines: Iterable[str]) -> Iterator[str | Run]:
+    """The pieces of the lines of a plain text, a run a line; tags in it are marks."""
+    for line in lines:
         run, begin = Run(), 0
         for match in merged(line):
             run.add_text(line[begin : match.start()])

@@ -7,9 +7,11 @@ from collections import deque
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from itertools import accumulate
+from typing import Any, Literal, NamedTuple
 
 from pipeline.serving import documents
+from pipeline.serving.documents import Splitting
 from pipeline.serving.errors import ServingError
 from pipeline.serving.limits import Clients, Limits
 from pipeline.serving.metrics import Metrics
@@ -19,12 +21,11 @@ from pipeline.serving.systems import Served, Systems
 from pipeline.serving.workers import Workers
 
 Form = Literal["text", "html"]
-Splitting = Literal["sentences", "lines", "nothing"]  # into what a text is split; of HTML, `lines` are blocks
 # DeepL's field `split_sentences`; where a request does not say, the server's own splitting
 SPLITTING: dict[str, Splitting | None] = {"": None, "1": "sentences", "nonewlines": "sentences", "0": "nothing"}
 INTERACTIVE = 8  # sentences of a request that is a person's; one of more is a document
 LONG_TEXT = 10_000  # characters that are split beside the event loop
-SAMPLE = 300  # characters by which a language is recognised
+SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised, at most
 STREAMED = 2 * BATCH  # sentences of a stream that wait or are under way: one batch each
 FULL_SECONDS = 0.05  # between two tries of a stream to go on, when the queue is full
 
@@ -66,27 +67,6 @@ class Asked(NamedTuple):
     form: Form = "text"
     alternatives: int = 0
     splitting: Splitting | None = None  # without: as the server does; HTML is split into blocks at least
-
-
-class Split(Protocol):
-    """A text in sentences, to be put together of their translations."""
-
-    sentences: list[str]
-
-    def join(self, translations: Sequence[str]) -> str:
-        """The text with translations in place of its sentences."""
-
-
-class Whole:
-    """A text that is one sentence."""
-
-    def __init__(self, text: str) -> None:
-        self.sentences = [text.strip()] if text.strip() else []
-        self.before, self.after = text.removesuffix(text.lstrip()), text.removeprefix(text.rstrip())
-
-    def join(self, translations: Sequence[str]) -> str:
-        """The translation with the text's own white space around it."""
-        return "".join([self.before, *translations, self.after]) if self.sentences else self.before
 
 
 class Service:
@@ -183,13 +163,15 @@ class Service:
             [[found]] = await self.ask_all([Task("attention", chosen.id)], [[line]])
         return dict(found) | {"system": chosen.id}
 
-    async def detect(self, texts: Sequence[str], among: Sequence[Served]) -> list[list[tuple[Served, float]]]:
+    async def detect(
+        self, texts: Sequence[str], among: Sequence[Served], form: Form = "text"
+    ) -> list[list[tuple[Served, float]]]:
         """For each text, how probable the systems find their translations of its beginning, the most probable first.
 
         The probability is the geometric mean of a piece's: a system that does not know the language is unsure.
         """
-        pairs = [(text[:SAMPLE], one) for text in texts for one in among]
-        samples = [(await self.split(text, Asked("auto", ""), one)).sentences[:3] for text, one in pairs]
+        pairs = [(text, one) for text in texts for one in among]
+        samples = [sample((await self.split(text, Asked("auto", "", form=form), one)).sentences) for text, one in pairs]
         self.check_sentences([sentence for sample in samples for sentence in sample])
         found = await self.ask_all([Task("translate", one.id) for _, one in pairs], samples)
         sure = iter([math.exp(mean([Answer(*best).confidence for best, *_ in answers])) for answers in found])
@@ -208,18 +190,16 @@ class Service:
         candidates = self.systems.fitting(asked.source, asked.target, asked.system)
         if len(each := self.systems.first_of_each_source(candidates)) == 1:
             return candidates[:1] * len(texts)
-        return [surest for [(surest, _), *_] in await self.detect(texts, each)]
+        return [surest for [(surest, _), *_] in await self.detect(texts, each, asked.form)]
 
     async def loaded(self) -> None:
         """Wait until the systems are loaded."""
         await asyncio.shield(self.workers.loaded)
 
-    async def split(self, text: str, asked: Asked, system: Served) -> "Split":
+    async def split(self, text: str, asked: Asked, system: Served) -> documents.Document:
         """A text in sentences."""
-        splitting = asked.splitting or self.splitting
-        if splitting == "nothing" and asked.form == "text":
-            return Whole(text)
-        split = partial(documents.split, text, asked.form, system.source, lines=splitting != "sentences")
+        by = asked.splitting or self.splitting
+        split = partial(documents.split, text, asked.form, system.source, by=by)
         return await asyncio.to_thread(split) if len(text) > LONG_TEXT else split()
 
     async def ask_all(self, tasks: Sequence[Task], lines: Sequence[Sequence[str]]) -> list[list[Any]]:
@@ -282,17 +262,29 @@ async def in_time(seconds: float) -> AsyncIterator[None]:
         raise ServingError(504, f"server: no translation within {seconds:g} s; expected shorter texts") from None
 
 
+def sample(sentences: Sequence[str]) -> list[str]:
+    """The first sentences of a text, as far as a language is recognised by them."""
+    found, left = [], SAMPLE
+    for sentence in sentences[:SAMPLE_SENTENCES]:
+        if left > 0:
+            found.append(sentence[:left])
+            left -= len(sentence)
+    return found
+
+
 def give_up(sentences: Iterable[Sentence]) -> None:
     """Drop those that still wait."""
     for sentence in sentences:
         sentence.result.cancel()
 
 
-def joined(document: Split, answers: list[Any], system: Served, alternatives: int) -> Translated:
+def joined(document: documents.Document, answers: list[Any], system: Served, alternatives: int) -> Translated:
     """A text from the translations of its sentences."""
     options = [[Answer(*answer) for answer in some] for some in answers]
     best = [some[0] for some in options]
-    ranked = combinations([[answer.score for answer in some] for some in options], 1 + alternatives)
+    # The engine's order counts, which may be another one than that of the scores: the first stays the first.
+    scores = [list(accumulate((answer.score for answer in some), min)) for some in options]
+    ranked = combinations(scores, 1 + alternatives)
     texts = [document.join([some[i].text for some, i in zip(options, chosen, strict=True)]) for chosen in ranked]
     first, *others = dict.fromkeys(texts)  # different pieces may spell one text
     return Translated(

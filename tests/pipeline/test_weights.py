@@ -35,8 +35,8 @@ def save(tmp_path, monkeypatch, net):
 
 def test_weights_are_loaded_as_they_were_saved(save, net):
     save(bias=torch.tensor([7.0]))
-    weights.load(net, PATH, EXPECTED)
-    assert net.bias.tolist() == [7.0]
+    assert weights.read(PATH, net, EXPECTED)["bias"].tolist() == [7.0]
+    assert weights.read(PATH, net.to("meta"), EXPECTED)["bias"].tolist() == [7.0]
 
 
 OTHER = "weights of another network than this code's"
@@ -56,7 +56,7 @@ OTHER = "weights of another network than this code's"
 def test_what_does_not_fit_is_named(save, net, changed, what):
     path = save(**changed)
     with pytest.raises(DataError) as caught:
-        weights.load(net, PATH, EXPECTED)
+        weights.read(PATH, net, EXPECTED)
     assert str(caught.value) == f"{path}: {what}; expected {EXPECTED}"
 
 
@@ -65,9 +65,9 @@ def test_broken_files_are_named(save, net, data):
     path = save()
     path.write_bytes(path.read_bytes()[:-1] if data is None else data)
     with pytest.raises(DataError) as caught:
-        weights.load(net, PATH, EXPECTED)
+        weights.read(PATH, net, EXPECTED)
     assert str(caught.value).startswith(f"{path}: not a whole file of weights (")
     path.unlink()
     with pytest.raises(DataError) as caught:
-        weights.load(net, PATH, EXPECTED)
+        weights.read(PATH, net, EXPECTED)
     assert str(caught.value) == f"{path}: no such file; expected {EXPECTED}"

@@ -30,6 +30,7 @@ def test_no_command_is_a_question_for_help(run):
         (["attention", "x"], "Missing option '--system'"),
         (["translate", "--system", SYSTEM, "--beam", "0"], "Invalid value for '--beam'"),
         (["translate", "--system", SYSTEM, "--length-penalty", "-1"], "Invalid value for '--length-penalty'"),
+        (["translate", "--system", SYSTEM, "--length-penalty", "20"], "Invalid value for '--length-penalty'"),
         (["trnslate"], "No such command 'trnslate'"),
     ],
 )

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from dvc.utils.serialize import modify_yaml
 
 pytest.importorskip("optuna", reason="no package optuna: the extra `search` is not installed")
 
@@ -170,6 +171,20 @@ def fails_of(fails, *words):
             [f"{TINY}.dropout=tag(log,interval(0,0.1))"],
             f"-S: {TINY}.dropout: no interval, got 0 to 0.1; expected 0 < low < high",
         ),
+        (
+            [f"{TINY}.width=interval(1,inf)"],
+            f"-S: {TINY}.width: no interval, got 1 to inf; expected low < high, both finite",
+        ),
+        (
+            [f"{TINY}.width=interval(1.2,1.9)"],
+            f"-S: {TINY}.width: no whole number between the two, got '{TINY}.width=interval(1.2,1.9)'; expected one",
+        ),
+        ([f"{TINY}.width=range(0,1,0)"], f"-S: {TINY}.width: no range, got 0 to 1 by 0; expected such as range(2,6)"),
+        ([f"{TINY}.width=range(1,inf)"], f"-S: {TINY}.width: no range, got 1 to inf by 1; expected such as range(2,6)"),
+        (
+            [f"{TINY}.width=range(1,1e6)"],
+            f"-S: {TINY}.width: has too many values, got 1 to 1e+06 by 1; expected an interval",
+        ),
         ([f"{TINY}.dropout=glob(*)"], f"-S: {TINY}.dropout: no values, got 'glob(*)'; expected KEY=VALUES"),
     ],
 )
@@ -177,6 +192,14 @@ def test_a_wrong_setting_is_one_line(project, fails, settings, fault):
     said = fails_of(fails, *(word for setting in settings for word in ("-S", setting)))
     assert said.startswith(fault)
     assert not (project / module.STORE).exists()
+
+
+def test_a_key_that_the_size_replaces_is_one_line(project, fails):
+    with modify_yaml("params.yaml") as params:
+        params["models"]["transformer_prenorm"]["default"]["dropout"] = 0.2
+    key = "models.transformer_prenorm.default.dropout"
+    said = fails_of(fails, "-S", f"{key}=0.1,0.2")
+    assert said == f"-S: {key}: is replaced by {TINY}.dropout; expected that key"
 
 
 def test_a_system_without_ids_is_one_line(project, fails):

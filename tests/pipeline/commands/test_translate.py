@@ -184,12 +184,6 @@ def test_numbers_that_are_too_large_are_refused(run, project, option):
     assert f"'{option}': Input should be less than or equal to 1000" in said.err
 
 
-def test_a_length_penalty_that_is_too_large_is_one_line(fails, project):
-    assert fails("translate", "--system", SYSTEM, "--length-penalty", "20", "le chat") == (
-        "length_penalty: should be less than or equal to 10, got 20.0"
-    )
-
-
 def test_lines_before_a_bad_one_are_translated(run, project, monkeypatch):
     monkeypatch.setattr("pipeline.commands.translate.TOGETHER", 1)
     said = run("translate", "--system", SYSTEM, given=b"le chat\nle \xff chat\n")

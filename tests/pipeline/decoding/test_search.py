@@ -1,9 +1,11 @@
 import math
 
+import pytest
 import torch
 
 from pipeline import ids
-from pipeline.decoding.search import forbidden, length_penalty, mask_pieces
+from pipeline.decoding.search import choose_pieces, forbidden, length_penalty, mask_pieces
+from pipeline.files import DataError
 
 
 def test_length_penalty_by_hand():
@@ -27,6 +29,16 @@ def test_padding_unknown_and_bos_are_never_mask_pieces():
         wide = given.to(dtype)
         assert mask_pieces(wide).data_ptr() == wide.data_ptr()
         assert torch.equal(wide, masked.to(dtype))
+
+
+@pytest.mark.parametrize("weights", [[[math.inf, 0.0], [0.0, 0.0]], [[math.nan, 0.0], [0.0, 0.0]]])
+def test_a_logit_that_is_no_number_is_named(weights):
+    class Broken:
+        def logits(self, hidden):
+            return hidden @ torch.tensor(weights)
+
+    with pytest.raises(DataError, match=r"^weights: give no probabilities, got a logit that is no number; expected "):
+        choose_pieces(Broken(), torch.tensor([[0.0, 1.0]]), lambda logits, rows: (logits,))
 
 
 def test_unknown_pieces_are_forbidden_unless_allowed():

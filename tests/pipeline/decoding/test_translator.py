@@ -205,6 +205,41 @@ def test_a_vocabulary_of_another_training_is_named(project):
     assert str(caught.value) == f"{name}: {what}; expected what {BUILD}"
 
 
+def test_a_missing_vocabulary_is_named(project):
+    shutil.rmtree(project / "data/vocabulary/toy-bpe_toy")
+    with pytest.raises(DataError) as caught:
+        Translator.built(System.parse(systems.SYSTEM))
+    assert str(caught.value) == f"data/vocabulary/toy-bpe_toy: no such folder; expected what {BUILD}"
+
+
+def test_no_memory_is_taken_for_a_network_that_its_weights_do_not_fit(project):
+    path = project / "runs" / systems.SYSTEM / "train/training.json"
+    summary = json.loads(path.read_text())
+    summary["params"] |= {"arch.width": 65536, "arch.feed_forward": 65536, "arch.encoder_layers": 500}
+    path.write_text(json.dumps(summary))
+    with pytest.raises(DataError, match="weights of another network than this code's"):
+        Translator.built(System.parse(systems.SYSTEM))
+
+
+@pytest.mark.parametrize("name", ["interface", "nothing"])
+def test_a_model_that_is_none_is_named(project, name):
+    path = project / "runs" / systems.SYSTEM / "train/training.json"
+    system = System.parse(systems.SYSTEM)
+    with pytest.raises(DataError) as caught:
+        Translator.assembled(
+            name,
+            {},
+            vocabulary=system.vocabulary_folder,
+            path=system.weights,
+            precision="fp32",
+            max_pieces=10,
+            training_pairs=project,
+            origin=path,
+            expected="another",
+        )
+    assert str(caught.value) == f"{path}: unknown model, got {name!r}; expected another"
+
+
 def test_weights_that_do_not_fit_are_named(project):
     path = project / "runs" / systems.SYSTEM / "average/model.safetensors"
     save_file({"weight": torch.zeros(3)}, path)

@@ -1,6 +1,7 @@
 """A packaged folder is checked before it is used: names, sizes, checksums."""
 
 import json
+import math
 import shutil
 
 import pytest
@@ -126,6 +127,7 @@ def test_a_later_format_is_told_from_a_broken_one(folder):
     [
         ("model", "../x", "model: string should match pattern '^[A-Za-z0-9_]+$', got '../x'"),
         ("max_source_pieces", 0, "max_source_pieces: should be greater than 0, got 0"),
+        ("scores", {"test": {"bleu": math.nan}}, "scores.test.bleu: should be a finite number, got nan"),
         ("source_language", "f r", "source_language: string should match pattern '^[A-Za-z0-9_-]+$', got 'f r'"),
     ],
 )

@@ -32,6 +32,10 @@ def test_lines_of_a_form_end_as_in_text_files():
     [
         (b"{", "body: is not valid JSON at column 2 of line 1; expected an object with the field q"),
         (b"[" * 100_000, "body: is not valid JSON at its depth; expected an object with the field q"),
+        (
+            b'{"alternatives": ' + b"1" * 5000 + b"}",
+            "body: is not valid JSON at a number of too many digits; expected an object with the field q",
+        ),
         (b"[1]", "body: must be a JSON object, got a list"),
         (b"null", "body: must be a JSON object, got null"),
         (b'{"q": "\xff"}', "body: invalid UTF-8 at byte 7; expected text in UTF-8"),

@@ -8,7 +8,7 @@ from pipeline import files
 from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.files import DataError
 from pipeline.packaging import package
-from pipeline.serving import engines
+from pipeline.serving import ctranslate2_engine, engines
 
 
 def test_its_numbers_are_those_of_torch_for_the_same_translation(folders):
@@ -51,6 +51,13 @@ def test_it_says_that_it_has_no_memory(folders, tmp_path, caplog):
     package.seal(folder)
     engines.load(folder, "ctranslate2", 1)
     assert caplog.messages == [f"{config['system']}: CTranslate2 has no memory of training pairs; expect lower scores"]
+
+
+def test_without_a_vocabulary_it_is_one_line(tmp_path):
+    with pytest.raises(DataError) as caught:
+        ctranslate2_engine.read_tokens(tmp_path, "source")
+    expected = "got no shared_vocabulary.json or source_vocabulary.json; expected what the stage `package` wrote"
+    assert str(caught.value) == f"{tmp_path}: has no vocabulary, {expected}"
 
 
 def test_recurrent_models_are_refused(folders):

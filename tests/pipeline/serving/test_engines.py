@@ -84,6 +84,18 @@ def test_a_glossary_is_kept(folders, tmp_path, kind):
     assert engine.attention("le chat noir")["text"] == kept.text
 
 
+def test_terms_of_a_long_part_are_bounded(folders, tmp_path, caplog):
+    """The search takes a beam for each of their pieces."""
+    (tmp_path / "terms.tsv").write_text("chat\tpomme rouge\n")
+    engine = engines.load(folders["transformer_prenorm"], "torch", 1, tmp_path / "terms.tsv")
+    [term] = engine.part("chat", []).terms
+    with caplog.at_level(logging.WARNING):
+        few, many = (engine.part("chat " * number, []).terms for number in (2, 50))
+    most = engines.MAX_TERM_PIECES // len(term)
+    assert (few, many) == ([term] * 2, [term] * most)
+    assert caplog.messages == [f"{engine.system}: 50 terms of the glossary in one part, held to {most}"]
+
+
 def test_what_cannot_be_loaded_is_named(folders, tmp_path):
     with pytest.raises(DataError, match=r"^engine: unknown, got 'torhc'; nearest is 'torch'$"):
         engines.load(folders["rnnsearch"], "torhc", 1)

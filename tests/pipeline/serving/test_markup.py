@@ -1,3 +1,5 @@
+import time
+
 import pytest
 
 from pipeline.serving.markup import PLACEHOLDER, html_pieces, html_tokens, text_pieces
@@ -9,6 +11,9 @@ from pipeline.serving.markup import PLACEHOLDER, html_pieces, html_tokens, text_
         ("Hi {name}, {{x}} ${y} {} { a b", ["{name}", "{{x}}", "${y}", "{}"]),
         ("%s %d %1$s %(x)d %.2f %% %@ 5% off 100 % of %so 50%d", ["%s", "%d", "%1$s", "%(x)d", "%.2f", "%%", "%@"]),
         ("https://a.b/c?d=e. (www.x.org) a.b@c.de, x@y", ["https://a.b/c?d=e", "www.x.org", "a.b@c.de"]),
+        ("https://a.b/u/{id} {{n}} http://a.b/{{x}}/c.", ["https://a.b/u/{id}", "{{n}}", "http://a.b/{{x}}/c"]),
+        ("(https://a.b/Chat_(animal)), www.a.b/(c)/d)", ["https://a.b/Chat_(animal)", "www.a.b/(c)/d"]),
+        ("https://a.b/(c https://a.b/c(d) https://a.b/{", ["https://a.b/(c", "https://a.b/c(d)", "https://a.b/"]),
     ],
 )
 def test_placeholders(text, found):
@@ -39,7 +44,7 @@ def shape(pieces):
 
 
 def test_runs_of_a_text_are_its_lines():
-    assert shape(text_pieces("a {b}\nc <i>d</i>")) == [("a \n", ["{b}"]), ("c d", ["<i>", "</i>"])]
+    assert shape(text_pieces(["a {b}\n", "c <i>d</i>"])) == [("a \n", ["{b}"]), ("c d", ["<i>", "</i>"])]
 
 
 def test_blocks_and_what_is_left_alone():
@@ -50,6 +55,23 @@ def test_blocks_and_what_is_left_alone():
         *(("a", []), "<div translate=no>b<div>c</div></div>", ("d", ['<i translate="no">e</i>'])),
     ]
     assert shape(html_pieces("a <code>b")) == [("a b", ["<code>"])]  # never closed: what follows is translated
+
+
+@pytest.mark.parametrize(
+    "text", ["http://" + part for part in ("(" * 20_000, ".(" * 10_000, "(a" * 10_000, "{a" * 10_000, "!" * 20_000)]
+)
+def test_the_time_for_an_address_grows_as_the_text(text):
+    began = time.process_time()
+    list(PLACEHOLDER.finditer(text))
+    assert time.process_time() - began < 1
+
+
+def test_the_time_for_an_attribute_grows_as_the_text():
+    text = '<a class="' + "notranslate " * 30_000 + ">hello"
+    began = time.process_time()
+    assert shape(html_pieces(text))
+    assert time.process_time() - began < 2  # by backtracking into every word: 5 s and more
+    assert shape(html_pieces('<i class="a notranslate b">c</i>')) == [("", ['<i class="a notranslate b">c</i>'])]
 
 
 def test_entities_that_are_letters_are_read_and_others_marks():

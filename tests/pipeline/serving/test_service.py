@@ -7,12 +7,13 @@ import time
 
 import pytest
 
+from pipeline.serving import documents
 from pipeline.serving.errors import ServingError
 from pipeline.serving.limits import Limits
 from pipeline.serving.metrics import Metrics
 from pipeline.serving.security import Keys
 from pipeline.serving.sentence_queue import SentenceQueue
-from pipeline.serving.service import STREAMED, Asked, Service, Translated, combinations, in_time
+from pipeline.serving.service import STREAMED, Asked, Service, Translated, combinations, in_time, joined, sample
 from pipeline.serving.systems import Served, Systems
 from tests.toys import stand_in
 
@@ -96,6 +97,7 @@ def test_texts_are_translated_sentence_by_sentence():
         ("sentences", "text", "le chat. il dort.\nla", "chat. le dort. il\nla"),
         ("lines", "text", " le chat. il dort.\nla nuit", " dort. il chat. le\nnuit la"),
         ("nothing", "text", "le chat.\nil dort.", "dort. il chat. le"),
+        ("nothing", "text", " le chat\n{name} dort. ", " dort. chat {name} le "),
         ("lines", "html", "<p>le chat. il dort.</p><p>la nuit</p>", "<p>dort. il chat. le</p><p>nuit la</p>"),
         ("nothing", "html", "<p>le chat. il dort.</p><p>la nuit</p>", "<p>dort. il chat. le</p><p>nuit la</p>"),
     ],
@@ -123,6 +125,32 @@ def test_alternatives_are_of_the_whole_text():
         assert len(set(found.alternatives)) == 3
 
     with_service(test)
+
+
+def test_the_best_of_an_engine_is_the_first_whatever_its_score():
+    """As with minimum Bayes risk, whose order is another one than that of the scores."""
+    document = documents.split("a", "text", "fr")
+    system = Served("x", "fr", "en", "torch", {}, "")
+    for number in range(4):
+        some = [("b", -2.0, -0.5), ("c", -1.0, -0.3), ("d", -1.5, -0.4), ("e", -3.0, -0.6)][: number + 1]
+        found = joined(document, [some], system, number)
+        assert [found.text, *found.alternatives] == ["b", "c", "d", "e"][: number + 1]
+        assert found.confidences == [-0.5]
+
+
+@pytest.mark.parametrize("before", ["<p class='" + "x " * 400 + "'>", "<style>" + "a {b: c} " * 90 + "</style>", ""])
+def test_a_language_is_recognised_by_text_not_by_markup(before):
+    async def test(service):
+        [found] = await service.translate([f"{before}die katze ist das"], FR_EN._replace(source="auto", form="html"))
+        assert found.language == "de"
+
+    with_service(test)
+
+
+def test_no_more_than_the_first_sentences_recognise_a_language():
+    assert sample(["a", "b", "c", "d"]) == ["a", "b", "c"]
+    assert list(map(len, sample(["a" * 200, "b" * 200, "c"]))) == [200, 100]
+    assert sample([]) == []
 
 
 def test_a_language_is_recognised_by_the_system_that_is_surest():

@@ -5,6 +5,9 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+from pipeline.files import DataError
 from pipeline.serving import worker
 from tests.toys import stand_in
 
@@ -34,6 +37,13 @@ def test_a_failure_is_an_answer(capfd):
     asked = {"id": 1, "kind": "translate", "system": SYSTEM, "number": 1, "lines": ["FAIL"]}
     assert said(asked, asked | {"id": 2, "lines": ["a"]})[0] == {"id": 1, "error": "ValueError: cannot"}
     assert "Traceback" in capfd.readouterr().err
+
+
+def test_two_packages_of_one_system_are_refused():
+    worker.check_different(["a", "b"])
+    with pytest.raises(DataError) as caught:
+        worker.check_different(["a", "b", "a"])
+    assert str(caught.value) == "--model: must be different systems, got a 2 times; expected one folder each"
 
 
 def test_what_a_library_prints_is_no_answer():
