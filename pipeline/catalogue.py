@@ -180,7 +180,7 @@ def model_faults(params: dict[str, Any], model: str) -> Iterator[str]:
         for kind in (interface.find(model).Arch, Learning):
             yield from kind.merged_faults([node.only(kind.model_fields) for node in both])
         keys = both[0].value | both[1].value
-        if keys.get("r_drop") and not any(value for key, value in keys.items() if key.endswith("dropout")):
+        if keys.get("r_drop") and not any(value for key, value in keys.items() if str(key).endswith("dropout")):
             yield f"{PATH}: {where}.{name}.r_drop: has no effect without dropout, got {keys['r_drop']}; expected 0.0"
 
 

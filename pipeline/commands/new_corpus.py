@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, NoReturn
 
 import typer
 
-from pipeline import catalogue, files
+from pipeline import catalogue, cli, files
 from pipeline.commands import project
 from pipeline.corpora import archives, downloading, local, parts, readers
 from pipeline.corpora.fetching import Store
@@ -19,6 +19,7 @@ from pipeline.corpora.sources import Download, Local
 from pipeline.encoding import training_length
 from pipeline.files import DataError
 from pipeline.params import DEFAULT, NAME, PATH, read_yaml
+from pipeline.preparation import cleaning
 from pipeline.system import corpus_file
 
 HEAD = """\
@@ -26,7 +27,9 @@ HEAD = """\
 # {about}
 # `clean`, `split` and `decode` hold the keys that differ from params.yaml.
 """
-NO_LANGUAGES = ("bpe", "csv", "gz", "raw", "tok", "tsv", "txt", "xml")  # endings of tools and formats
+NO_LANGUAGES = frozenset(  # endings of tools and formats
+    ["bpe", "csv", "dat", "gz", "lc", "raw", "ref", "sgm", "src", "tc", "tgt", "tok", "trg", "tsv", "txt", "xml"]
+)
 
 
 class Found(NamedTuple):
@@ -67,7 +70,8 @@ def new_corpus(
         language("--source-language", source_language, source),
         language("--target-language", target_language, target),
     )
-    with rolled_back_by_signals(), Copies(name) as copies:
+    with cli.held(cli.LOCKS / "new-corpus"), rolled_back_by_signals(), Copies(name) as copies:
+        check_name(name)  # another command may just have taken it
         if hub is not None:
             train = hub_part(hub, source_column, target_column)
         elif table is not None:
@@ -158,7 +162,7 @@ def language(option: str, text: str | None, path: Path | None) -> str:
     if text is not None:
         return text
     endings = [ending.removeprefix(".") for ending in (path.suffixes if path else [])]
-    found = [one for one in endings if re.fullmatch(r"[A-Za-z]{2,3}", one) and one not in NO_LANGUAGES]
+    found = [one for one in endings if re.fullmatch(r"[A-Za-z]{2,3}", one) and one.lower() not in NO_LANGUAGES]
     if not found:
         raise DataError(f"{option}: is missing, and no name of a file ends in a language; expected one, such as de")
     return found[-1]
@@ -291,7 +295,7 @@ def count(part: str, download: Download) -> Found:
         num_pairs, num_words = 0, [0, 0]
         for num_pairs, pair in enumerate(checked, 1):  # noqa: B007 (the count is wanted)
             for side, line in enumerate(pair):
-                num_words[side] += training_length.count_words(line.decode(errors="replace"))
+                num_words[side] += cleaning.num_words(" ".join(line.decode(errors="replace").split()))
     for name, number in zip(sides, num_words, strict=True):
         if not number:
             raise DataError(f"{name}: holds no text; expected sentences")

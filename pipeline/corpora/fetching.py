@@ -81,7 +81,7 @@ class Store:
                 self.download(origin, partial, verified=sha256 is not None)
                 verify(partial, sha256, f"{address} (from the mirror, {origin})", origin)
             except transfer.NotThere:
-                transfer.discard(partial)
+                pass  # what an earlier fetch from the address itself has left stays, and is gone on with
             else:
                 return
         elif origin is not None and os.path.isfile(origin):  # false too for a name that no file may have
@@ -100,7 +100,7 @@ class Store:
         if not self.mirror or parts.query:
             return None
         path = parts.path if is_address(self.mirror) else unquote(parts.path)
-        below = f"{parts.netloc}{path}"
+        below = f"{parts.netloc.rpartition('@')[2]}{path}"  # a mirror gets no password of another server
         return None if ".." in Path(below).parts else f"{self.mirror.rstrip('/')}/{below}"
 
     def download(self, address: str, partial: Path, *, verified: bool = False) -> None:

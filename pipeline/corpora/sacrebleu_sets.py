@@ -11,7 +11,7 @@ from sacrebleu.dataset import DATASETS
 from sacrebleu.utils import SACREBLEU_DIR
 
 from pipeline import files, params
-from pipeline.corpora.fetching import Store
+from pipeline.corpora.fetching import Store, locked
 
 
 def find(name: str, source_language: str, target_language: str) -> tuple[str, bool]:
@@ -38,13 +38,16 @@ def texts(name: str, pair: str, store: Store) -> tuple[Path, Path]:
     """The source and the (first) reference file of a test set: those in sacrebleu's cache, else ours.
 
     Ours are made in the store by sacrebleu's code, atomically: in its own cache, a killed download leaves a part that
-    it takes for the whole.
+    it takes for the whole, so sides of different length are not taken from there.
     """
+    theirs = inside(Path(SACREBLEU_DIR, name), name, pair)
+    if theirs and files.count_lines(theirs[0]) == files.count_lines(theirs[1]):
+        return theirs
     ours = store.folder / f"sacrebleu-{name.replace('/', '_')}.{pair}"
-    for folder in (Path(SACREBLEU_DIR, name), ours):
-        if found := inside(folder, name, pair):
-            return found
-    build(name, pair, store, ours)
+    store.folder.mkdir(parents=True, exist_ok=True)
+    with locked(store.folder / f"{ours.name}.lock"):  # another corpus may need the same set
+        if not inside(ours, name, pair):
+            build(name, pair, store, ours)
     found = inside(ours, name, pair)
     assert found is not None, ours
     return found

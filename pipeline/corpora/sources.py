@@ -71,6 +71,15 @@ class Address(Section):
         return self
 
 
+def check_columns(source: int | str | None, target: int | str | None) -> None:
+    """Check that the two sides are not one column.
+
+    Raises: ValueError.
+    """
+    if source is not None and source == target:
+        raise ValueError(f"must have two different columns, got {source!r} as source_column and target_column")
+
+
 class Parallel(Section):
     """Two parallel files, or two columns of a table."""
 
@@ -86,6 +95,7 @@ class Parallel(Section):
             raise ValueError(
                 f"must have either source and target or {', '.join(table)}, got {', '.join(sorted(given)) or 'neither'}"
             )
+        check_columns(self.source_column, self.target_column)
         return self
 
 
@@ -139,6 +149,7 @@ class Hub(Section):
                 "must have either source_column and target_column or translation_field, "
                 f"got {', '.join(sorted(given)) or 'neither'}"
             )
+        check_columns(self.source_column, self.target_column)
         return self
 
 

@@ -30,7 +30,8 @@ NOT_THERE = (401, 403, 404, 410)  # answers of a mirror without the file (object
 LATER = (408, 425, 429)  # besides 5xx: worth another request
 PAGES = ("text/html", "application/xhtml+xml")
 PAGE = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head)\b", re.I | re.S
+    rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*+-->\s*)*+<(?:!doctype\s+html|html|head)\b",
+    re.I | re.S,
 )
 CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,30})-[0-9]{1,30}/([0-9]{1,30})")
 NO_ADDRESS = (

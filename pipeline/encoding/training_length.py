@@ -1,9 +1,7 @@
 """A training length, and a share to hold out, that suit the size of a new corpus: a start, not tuned values."""
 
-import unicodedata
 from typing import NamedTuple
 
-CHARACTERS_PER_WORD = 2  # in Chinese, Japanese and Korean
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
 LARGE_PAIRS = 100_000  # from here on a training takes all cores
 
@@ -25,12 +23,6 @@ BANDS = (
 )
 CHECKPOINTS = 50  # number that a training writes
 LONGEST = 100_000  # updates, at most
-
-
-def count_words(line: str) -> int:
-    """About how many words a line has: texts between spaces or, as in Chinese, pairs of wide characters."""
-    num_wide = sum(unicodedata.east_asian_width(character) == "W" for character in line)
-    return max(len(line.split()), num_wide // CHARACTERS_PER_WORD)
 
 
 def suggest(num_pairs: int, num_words: int) -> dict[str, int]:

@@ -29,7 +29,7 @@ class Subwords(Section):
     size: Annotated[int, Field(ge=16, le=1_000_000)]  # pieces, with the four special ones; of each side if not joint
     joint: bool  # one vocabulary for both languages
     byte_fallback: bool  # spell an unknown character in its UTF-8 bytes, which are 256 of the pieces
-    character_coverage: Annotated[float, Field(gt=0, le=1)]  # share of the characters' occurrences that get a piece
+    character_coverage: Annotated[float, Field(ge=0.98, le=1)]  # share of the characters' occurrences that get a piece
     sentences: Annotated[int, Field(ge=1)]  # most pairs to train on; a seeded sample if there are more
     seed: Annotated[int, Field(ge=0)]
 
@@ -145,6 +145,6 @@ def misfit(error: RuntimeError, subwords: Subwords, where: str, paths: tuple[Pat
     if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", text):
         return files.DataError(
             f"{where}.size: {subwords.size} is less than the characters need (at least {least[1]} for {names}); "
-            "expected a larger size or a smaller character_coverage"
+            "expected a larger size, or a smaller character_coverage (0.98 at least)"
         )
     return None

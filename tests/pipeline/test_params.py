@@ -237,6 +237,7 @@ def test_file_is_missing(tmp_path, monkeypatch):
             ": not valid YAML, unacceptable character #x0001: special characters are not allowed, at character 4",
         ),
         ("licence: 2024-02-30\n", ": not valid YAML, day is out of range for month"),
+        ("a: !!bool abc\n", ": not valid YAML, 'abc'"),
         (
             f"a: {'1' * 5000}\n",
             ": not valid YAML, Exceeds the limit (4300 digits) for integer string conversion: value has 5000 digits; "

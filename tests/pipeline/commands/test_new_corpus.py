@@ -344,7 +344,7 @@ def test_files_that_stand_in_my_stay_where_they_are(folder, run):
     assert set((folder / "my").rglob("*")) == before
 
 
-@pytest.mark.parametrize("ending", ["de.tok", "tok.de", "de.csv", "de.bpe.gz", "raw.de.txt"])
+@pytest.mark.parametrize("ending", ["de.tok", "tok.de", "de.csv", "de.bpe.GZ", "raw.de.TXT", "de.src"])
 def test_the_ending_of_a_tool_is_no_language(ending):
     assert new_corpus.language("--source-language", None, Path(f"train.{ending}")) == "de"
 

@@ -179,6 +179,14 @@ def test_a_broken_archive_is_not_kept_but_ones_own_is(server: Server, tmp_path: 
     assert mine.exists()
 
 
+def test_a_broken_archive_of_both_sides_is_one_line(server: Server, tmp_path: Path) -> None:
+    server.files["/x.zip"] = server.files["/x.zip"][:-10]
+    address = f"{server.address}/x.zip"
+    source = {side: {"address": address, "member": f"a.{side}"} for side in ("source", "target")}
+    with pytest.raises(DataError, match="damaged or no zip file"):
+        part(tmp_path, {"kind": "files", **source})
+
+
 def parallel(server: Server) -> dict[str, Any]:
     addresses = [{"address": f"{server.address}/{name}"} for name in ("x.fr", "x.en.gz")]
     return {"kind": "files", "source": addresses[0], "target": addresses[1]}

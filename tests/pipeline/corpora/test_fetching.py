@@ -166,6 +166,20 @@ def test_what_the_mirror_has_not_comes_from_the_address(server: Server, tmp_path
     assert fetched.read_bytes() == BODY
 
 
+def test_what_the_mirror_has_not_goes_on_where_it_stopped(server: Server, tmp_path: Path) -> None:
+    address, mirror = f"{server.address}/a/corpus.txt", f"{server.address}/mirror"
+    server.faults = [404, "cut", 503]
+    with pytest.raises(DataError, match=r"503"):
+        store(tmp_path, mirror, attempts=1).fetch(address)
+    assert store(tmp_path, mirror).fetch(address, SHA256).read_bytes() == BODY
+    assert [asked for path, asked in server.asked if path == "/a/corpus.txt"][-1] == "bytes=51200-"
+
+
+def test_a_mirror_gets_no_password(tmp_path: Path) -> None:
+    found = store(tmp_path, "http://mirror.example").mirrored("https://me:secret@data.example/a/b.txt")
+    assert found == "http://mirror.example/data.example/a/b.txt"
+
+
 @pytest.mark.parametrize("address", ["https://example.org/%2e%2e/%2e%2e/secret", "https://../secret"])
 def test_no_address_leaves_the_mirror(tmp_path: Path, address: str) -> None:
     assert store(tmp_path, str(tmp_path / "mirror")).mirrored(address) is None

@@ -5,6 +5,7 @@ import io
 import tarfile
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,35 @@ def test_the_cache_of_sacrebleu_comes_first(cache: Path, tmp_path: Path) -> None
         (folder / f"wmt14_full.fr-en.{end}").touch()
     found = sacrebleu_sets.texts("wmt14/full", "fr-en", Store(tmp_path / "downloads"))
     assert [path.name for path in found] == ["wmt14_full.fr-en.src", "wmt14_full.fr-en.ref-A"]
+
+
+def test_a_half_written_set_of_sacrebleus_cache_is_not_taken(
+    server: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known(
+        monkeypatch,
+        [f"{server.address}/toy.zip"],
+        [hashlib.md5(server.files["/toy.zip"]).hexdigest()],
+        list(TEXTS),
+    )
+    folder = cache / "toy/set"
+    folder.mkdir(parents=True)
+    (folder / "toy_set.de-en.src").write_text("eins\nzwei\ndrei\n")
+    (folder / "toy_set.de-en.ref").write_text("one\n")
+    found = sacrebleu_sets.texts("toy/set", "de-en", Store(tmp_path / "downloads"))
+    assert [path.read_bytes() for path in found] == list(TEXTS.values())
+
+
+@pytest.mark.usefixtures("cache")
+def test_two_processes_may_need_one_set(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    md5 = hashlib.md5(server.files["/toy.zip"]).hexdigest()
+    known(monkeypatch, [f"{server.address}/toy.zip"], [md5], list(TEXTS))
+    with ThreadPoolExecutor(4) as threads:  # each opens the lock's file anew, as a process would
+        found = list(
+            threads.map(lambda _: sacrebleu_sets.texts("toy/set", "de-en", Store(tmp_path / "downloads")), range(4))
+        )
+    assert [path.read_bytes() for path in found[0]] == list(TEXTS.values())
+    assert found == [found[0]] * 4
 
 
 @pytest.mark.parametrize("name", ["toy.tgz", "toy.zip"])

@@ -103,6 +103,14 @@ def test_a_test_set_is_known_to_sacrebleu_in_either_direction() -> None:
             "d.parts.train: must have either source_column and target_column or translation_field, got source_column",
         ),
         (HUB, "d.parts.train: must have either source_column and target_column or translation_field, got neither"),
+        (
+            {**HUB, "source_column": "fr", "target_column": "fr"},
+            "d.parts.train: must have two different columns, got 'fr' as source_column and target_column",
+        ),
+        (
+            {"kind": "local", "table": "my/x.tsv", "source_column": 2, "target_column": 2},
+            "d.parts.train: must have two different columns, got 2 as source_column and target_column",
+        ),
     ],
 )
 def test_a_fault_is_named(source: dict[str, Any], expected: str) -> None:

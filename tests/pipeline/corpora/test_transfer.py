@@ -272,6 +272,9 @@ def test_a_web_page_is_no_corpus(server: Server, partial: Path) -> None:
         (b"\xef\xbb\xbf \r\n<HTML lang=en>", True),
         (b"<?xml version='1.0'?>\n<!-- x\n--><html>", True),
         (b"<head><title>", True),
+        (b"<!---->" * 584 + b"<html>", True),
+        (b"<!---->" * 585 + b"x", False),  # in a moment
+        (b"<!-- a --> b -->\n<html>", False),
         (b"<url>http://x</url>\n", False),
         (b"<html5> is a standard.\n", False),
         (b"<htmlparser>\n", False),

@@ -26,14 +26,6 @@ def test_it_is_right_beside_the_default_values(pairs, words):
     assert training.max_length == 100
 
 
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [("", 0), ("  ", 0), ("a black cat", 3), ("一只黑猫在房子里睡觉。", 5), ("猫", 1), ("고양이가 집에서 잔다.", 4)],
-)
-def test_words_are_counted_in_scripts_without_spaces_too(line, words):
-    assert training_length.count_words(line) == words
-
-
 def test_one_word_is_enough():
     assert training_length.suggest(1, 1)["updates"] == 10
 

@@ -73,6 +73,26 @@ def test_length_ratio_takes_a_short_sentence_for_three_words(short, longest):
         assert cleaning.length_ratio(*(few, more)[::swap], section)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *(("", 0), ("a black cat", 3), ("un chat à côté", 4), ("고양이가 집에서 잔다.", 3), ("猫", 1)),
+        ("一只黑猫在房子里睡觉。", 5),
+        ("黒い猫が家で寝ている。", 5),
+        ("แมวดำนอนหลับอยู่ในบ้าน", 11),
+    ],
+)
+def test_words_are_counted_in_scripts_without_spaces_too(text, words):
+    assert cleaning.num_words(text) == words
+
+
+def test_a_pair_of_chinese_is_kept():
+    section = Cleaning(max_characters=1000, max_words=200, max_length_ratio=4.0, examples=0)
+    english = "They had dinner at a restaurant in Beijing yesterday, and then went to see a film together."
+    assert not cleaning.length_ratio("他们昨天在北京的一家餐馆里吃了晚饭，然后一起去看了一场电影。", english, section)
+    assert cleaning.length_ratio("猫", english, section)
+
+
 def test_invisible_characters_hide_no_duplicate():
     kept, tally = run(
         FINE, ("le chat dort\u200b", "the\u00ad cat sleeps"), ("\ufeffle chat dort", "the cat sleeps\u200e")

@@ -170,7 +170,7 @@ def test_a_size_below_the_characters_names_the_smallest_that_fits(tmp_path, kind
     least = int(re.search(r"at least (\d+)", str(caught.value))[1])
     assert str(caught.value) == (
         f"vocabularies.toy.size: 16 is less than the characters need (at least {least} for {names}); "
-        "expected a larger size or a smaller character_coverage"
+        "expected a larger size, or a smaller character_coverage (0.98 at least)"
     )
     assert load(tmp_path, kind=kind, size=least).size == least
 
@@ -219,7 +219,7 @@ def test_a_broken_model_is_named(tmp_path):
         ("size", 15, "should be greater than or equal to 16, got 15"),
         ("size", 1_000_001, "should be less than or equal to 1000000, got 1000001"),
         ("size", "8k", "should be a valid integer, got '8k'"),
-        ("character_coverage", 0.0, "should be greater than 0, got 0.0"),
+        ("character_coverage", 0.97, "should be greater than or equal to 0.98, got 0.97"),
         ("character_coverage", 1.1, "should be less than or equal to 1, got 1.1"),
         ("sentences", 0, "should be greater than or equal to 1, got 0"),
         ("seed", -1, "should be greater than or equal to 0, got -1"),
