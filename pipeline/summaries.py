@@ -52,7 +52,7 @@ class Cleaned(Languages):
     pairs: dict[Part, Count]
 
 
-class CleaningCounts(Summary):
+class CleaningCounts(Languages):
     """Keys of clean.json that the report shows."""
 
     read: Count

@@ -59,7 +59,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
             state, is_last = state.after(step, training.curve_interval), step.update == training.updates
             run.log(step.update, **step.metrics(), tokens_per_second=step.tokens / seconds)
             if is_last or step.update % training.validation_interval == 0:
-                scores = validator.validate(net, device, ranks)
+                scores = validator.validate(net, device, ranks, step.update)
                 state = state.with_validation(step, scores)
                 run.log(step.update, **scores)
                 display.validated(state.history[-1])

@@ -301,7 +301,7 @@ class Search:
         ):
             is_last = step.update == training.updates
             if is_last or step.update % training.validation_interval == 0:
-                scores = validator.validate(net, device, self.ranks)
+                scores = validator.validate(net, device, self.ranks, step.update)
                 run.log(step.update, **scores)
                 best = min(best, scores["validation_loss"])
                 trial.report(scores["validation_loss"], step.update)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 Words = Sequence[str]
 
-SAME, MOVED, ONLY = "same", "moved", "only"  # kinds of words; page.js knows them by these names
+SAME, MOVED, ONLY = "same", "moved", "only"  # kinds of words; compare.js knows them by these names
 
 
 class Run(NamedTuple):

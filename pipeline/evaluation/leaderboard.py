@@ -20,7 +20,8 @@ def panel(corpus: CorpusResults) -> Fragment:
 
 def sentence(verdict: Verdict) -> str:
     """The reason in Markdown; a test part keeps its backquotes."""
-    return tables.escape(verdict.reason).replace("\\`", "`")
+    pieces = verdict.reason.split("`")  # every other piece is a name
+    return "`".join(piece if index % 2 else tables.SPECIAL.sub(r"\\\1", piece) for index, piece in enumerate(pieces))
 
 
 def html(corpus: CorpusResults, found: dict[str, Verdict]) -> str:

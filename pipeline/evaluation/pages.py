@@ -34,9 +34,10 @@ GUIDES = {
     "ter": "**TER** counts the edits that turn the translation into the reference (lower is better).",
 }
 BOOTSTRAP_GUIDE = """\
-The **95 % interval** holds the BLEU of 95 % of {samples} resamples of the test part's sentences. **p** says how often
-chance alone makes a difference to the best system as large as the one measured, so that less than 0.05 is hardly
-chance (paired bootstrap, each system against the best, not corrected for the number of systems).
+The **95 % interval** is the mean BLEU of {samples} resamples of the test part's sentences, plus and minus half of what
+the middle 95 % of them span. **p** says how often chance alone makes a difference to the best system as large as the
+one measured, so that less than 0.05 is hardly chance (paired bootstrap, each system against the best, not corrected for
+the number of systems).
 """
 SEED_GUIDE = """\
 Each system was trained with **{seeds} seeds**, which draw its first weights, its batches and its dropout. The table
@@ -99,7 +100,7 @@ class Report(Section):
     samples: NonNegativeInt
     compared: PositiveInt
     extremes: NonNegativeInt
-    ngrams: NonNegativeInt
+    ngrams: PositiveInt
     frequency_buckets: Annotated[list[NonNegativeInt], Field(min_length=1)]
     seed: PositiveInt
 

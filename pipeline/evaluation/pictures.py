@@ -1,6 +1,7 @@
 """Figures as PNG files: the same numbers give the same bytes."""
 
 import math
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import cycle
@@ -133,7 +134,8 @@ def figure(path: Path, size: tuple[float, float], style: dict[Any, Any], layout:
         matplotlib.rcParams.update(style)
         drawn = Figure(figsize=size, layout=layout)
         yield drawn
-        with new_file(path, "wb") as file:
+        with new_file(path, "wb") as file, warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Glyph .* missing from")  # a box stands for it
             drawn.savefig(file, format="png", metadata={"Software": None})  # it would hold matplotlib's version
 
 

@@ -1,6 +1,7 @@
 """Scores of translations against references, all by sacrebleu, with its signatures."""
 
 import json
+import math
 from bisect import bisect_left
 from typing import Annotated, Any, Literal
 
@@ -23,7 +24,9 @@ class Scoring(Section):
     metrics: Annotated[list[Metric], Field(min_length=1)]
     tokenize: Literal["13a", "intl", "char", "zh", "none"]  # sacrebleu's, for BLEU
     length_buckets: Annotated[list[PositiveInt], Field(min_length=1)]  # longest source of each bucket, in words
-    bootstrap_samples: PositiveInt  # resamples of a part: for 95 % intervals, and for tests of a difference
+    bootstrap_samples: Annotated[
+        int, Field(ge=40)
+    ]  # resamples of a part: for 95 % intervals, and for tests of a difference
     seed: PositiveInt  # of the resamples; sacrebleu takes 0 for none
 
     @field_validator("metrics")
@@ -58,7 +61,9 @@ def corpus_details(hypotheses: Lines, references: Lines, scoring: Scoring) -> di
 def interval(hypotheses: Lines, references: Lines, metric: Metric, scoring: Scoring) -> list[float] | None:
     """The ends of the 95 % interval of a score over resamples of the sentences; None for 0, and for one sentence.
 
-    None also if chrF is 0 for some resamples only: sacreBLEU 2.6 then fails on zeros that are no numpy numbers.
+    As sacreBLEU has it, the mean of the resamples plus and minus half of what the middle 95 % span, here within the
+    scale. None also if some resamples only have a chrF of 0 or, for TER, no word in the references: sacreBLEU 2.6 then
+    fails on zeros that are no numpy numbers.
 
     Source: Koehn 2004; sacrebleu's option `--confidence`.
     """
@@ -68,14 +73,15 @@ def interval(hypotheses: Lines, references: Lines, metric: Metric, scoring: Scor
                 hypotheses, [references], n_bootstrap=scoring.bootstrap_samples
             )
     except TypeError:
-        if metric != "chrf":
+        if metric == "bleu":
             raise
         return None
     told = json.loads(found.format(width=DIGITS, signature=":", is_json=True))  # the only public way to the interval
     if "confidence_mean" not in told:
         return None
     mean, margin = told["confidence_mean"], told["confidence_var"]
-    return [round(mean - margin, DIGITS), round(mean + margin, DIGITS)]
+    most = math.inf if metric == "ter" else 100.0
+    return [round(max(0.0, mean - margin), DIGITS), round(min(most, mean + margin), DIGITS)]
 
 
 def judge(metric: Metric, tokenize: str) -> Any:

@@ -36,7 +36,7 @@ class Linear(Prepackable, nn.Linear):
 
 
 class OutputProjection(Linear):
-    """Scores of every target piece. Always in fp32: bf16 gives many pieces the same score."""
+    """Scores of every target piece: in a search in fp32, as bf16 gives many pieces the same score."""
 
 
 class Network(Protocol):

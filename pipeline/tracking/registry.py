@@ -164,8 +164,10 @@ def crown(client: Any, name: str) -> None:
         model = client.get_registered_model(name)
         now = str(model.aliases.get(CHAMPION, ""))
         found = best(client.search_model_versions(f"name='{name}'"))
-        moved_by_hand = now and now != model.tags.get(CROWNED)
+        moved_by_hand = now and now not in model.tags.get(CROWNED, "").split()
         if found is None or moved_by_hand or now == str(found.version):
             return
-        client.set_registered_model_alias(name, CHAMPION, str(found.version))
-        client.set_registered_model_tag(name, CROWNED, str(found.version))
+        chosen = str(found.version)
+        client.set_registered_model_tag(name, CROWNED, f"{now} {chosen}".strip())  # after a kill, either is ours
+        client.set_registered_model_alias(name, CHAMPION, chosen)
+        client.set_registered_model_tag(name, CROWNED, chosen)

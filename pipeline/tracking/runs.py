@@ -178,7 +178,7 @@ class Log:
             path.parent.mkdir(parents=True, exist_ok=True)
             cut(path, resumed_at)
             self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        except OSError as error:
+        except (OSError, files.DataError) as error:
             self._give_up(error)
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -200,7 +200,7 @@ class Log:
             os.close(self._file)
             self._file = -1
 
-    def _give_up(self, error: OSError) -> None:
+    def _give_up(self, error: Exception) -> None:
         self.close()
         text = f"tracking: the local log {self.path} ends here: {reason(error)}; the run goes on"
         print(terminal.printable(text), file=sys.stderr)
@@ -233,7 +233,7 @@ def step_of(line: bytes) -> int:
     """The step of a line of a log, -1 if the line is broken."""
     try:
         return int(json.loads(line)["step"]) if line.endswith(b"\n") else -1
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return -1
 
 

@@ -78,11 +78,11 @@ class Checkpoints:
         A broken one is reported and removed.
         """
         paths = [path for path in (self.newest_path, self.previous_path) if path.exists()]
-        for path in paths:
+        for number, path in enumerate(paths, 1):
             try:
                 return self.read_intact(path)
             except DataError as error:
-                warn(f"{error}; using the checkpoint before it")
+                warn(f"{error}; using the checkpoint before it" if number < len(paths) else str(error))
             path.unlink()
         if paths:
             warn(f"{self.folder}: no checkpoint is intact; training starts from scratch")

@@ -214,7 +214,8 @@ def distributed_group(ranks: Ranks) -> Iterator[Ranks]:
         yield ranks
         ranks.barrier()
     except SystemExit as end:  # raised on all ranks alike
-        exit_now(int(end.code or 0))
+        atexit.register(exit_now, int(end.code or 0))  # after the caller has said that the stage ended
+        raise
     except Exception as error:
         lost = isinstance(error, LostRankError)
         if not lost and is_first_to_fail(store):
@@ -224,7 +225,7 @@ def distributed_group(ranks: Ranks) -> Iterator[Ranks]:
         if lost and not ranks.interrupted and os.environ["LOCAL_RANK"] == "0":  # the lost rank's machine is another
             print(f"error: {error}", file=sys.stderr)
         exit_now(1)
-    exit_now(0)
+    atexit.register(exit_now, 0)
 
 
 def exit_now(status: int) -> None:

@@ -129,7 +129,7 @@ def start_run(config: Config, fingerprint: str, sampler: BatchSampler, state: Tr
     run = runs.training_run(system.id, stage="train", fingerprint=fingerprint, log=log, resumed_at=state.update)
     run.params(config.params)
     sha256 = files.sha256(system.encoded / "train/source.ids.npy", system.encoded / "train/target.ids.npy")
-    run.dataset(system.encoded.name, sha256, sampler.pair_counts(), system.encoded / "train")
+    run.dataset(system.encoded.name, sha256, sampler.pair_counts(), system.encoded)
     return run
 
 

@@ -35,11 +35,11 @@ class Validator:
         self.references = list(islice(read_lines(references), training.validation_sentences))
 
     @torch.inference_mode()
-    def validate(self, model: Model, device: torch.device, ranks: Ranks) -> dict[str, float]:
+    def validate(self, model: Model, device: torch.device, ranks: Ranks, update: int) -> dict[str, float]:
         """validation_loss (nats per target token), _perplexity, _accuracy (of tokens), _bleu (greedy, 13a, cased).
 
         Each rank scores its shard of the micro-batches; all return the same scores.
-        Raises: DivergedError if the loss is not finite.
+        Raises: DivergedError naming the update if the loss is not finite.
         """
         release_memory()  # validation's peak comes on top of what the updates have left allocated
         model.eval()
@@ -49,8 +49,8 @@ class Validator:
         loss, correct, tokens = (sum(numbers) for numbers in zip(*scored, strict=True))
         loss, accuracy = loss / tokens, correct / tokens
         if not math.isfinite(loss):
-            what = f"validation loss is {loss}; expected a finite number: lower the learning rate or clip harder"
-            raise DivergedError(what)
+            expected = "expected a finite number: lower the learning rate or clip harder"
+            raise DivergedError(f"update {update}, validation part: loss is {loss}; {expected}")
         scores = {"validation_loss": loss, "validation_perplexity": math.exp(min(loss, 700.0))}
         scores["validation_accuracy"] = accuracy
         if self.references:
@@ -74,7 +74,8 @@ def token_scores(
 ) -> Iterator[tuple[float, int, int]]:
     """For each micro-batch: cross-entropy in nats (never smoothed), tokens predicted correctly, tokens.
 
-    Each token, EOS included, is predicted from the true prefix (teacher forcing).
+    Each token, EOS included, is predicted from the true prefix (teacher forcing). Logits are in fp32: in bf16 many
+    pieces would share the highest.
     """
     for batch in batches:
         with autocast(precision, device):
@@ -82,8 +83,7 @@ def token_scores(
         loss, correct = 0.0, 0
         blocks = (torch.split(tensor, LOGIT_ROWS[device.type]) for tensor in (hidden, targets))
         for rows, gold in zip(*blocks, strict=True):
-            with autocast(precision, device):
-                logits = model.logits(rows)
-            loss += F.cross_entropy(logits.float(), gold, reduction="sum").item()
+            logits = model.logits(rows.float())
+            loss += F.cross_entropy(logits, gold, reduction="sum").item()
             correct += int((logits.argmax(dim=1) == gold).sum())
         yield loss, correct, len(targets)

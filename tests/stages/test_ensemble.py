@@ -6,7 +6,7 @@ from ruamel.yaml import YAML
 from pipeline import files
 from tests.toys import packages, systems
 
-SCORE = {"metrics": ["bleu", "chrf"], "tokenize": "13a", "length_buckets": [5], "bootstrap_samples": 10, "seed": 1}
+SCORE = {"metrics": ["bleu", "chrf"], "tokenize": "13a", "length_buckets": [5], "bootstrap_samples": 40, "seed": 1}
 FIRST, SECOND = systems.SYSTEM, systems.SYSTEM.replace("prenorm", "postnorm")
 PARTS = ("test", "other")
 PAIR = {

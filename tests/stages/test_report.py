@@ -27,7 +27,7 @@ build:
 ensembles:
   pairs: {two: {corpus: toy_fr_en, vocabulary: bpe_2k, first: small_model-tiny, second: large_model-tiny}}
 report: {samples: 2, compared: 3, extremes: 1, ngrams: 2, frequency_buckets: [0, 9], seed: 1}
-score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [10], bootstrap_samples: 20, seed: 1}
+score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [10], bootstrap_samples: 40, seed: 1}
 """
 PLOTS = YAML(typ="safe").load(ROOT / "dvc.yaml")["plots"]
 SYSTEMS = [f"toy_fr_en-bpe_2k-{model}-tiny" for model in ("small_model", "large_model")]
@@ -180,7 +180,7 @@ def test_the_page_of_attention_has_sentences_of_every_test_part(reported):
 
 def test_systems_are_compared_by_the_sections_read(reported):
     page = (reported[0] / "report/index.md").read_text(encoding="utf-8")
-    assert page.count("- BLEU, paired bootstrap: `nrefs:1|bs:20|seed:1|case:mixed|eff:no|tok:13a|") == 1
+    assert page.count("- BLEU, paired bootstrap: `nrefs:1|bs:40|seed:1|case:mixed|eff:no|tok:13a|") == 1
 
 
 def test_words_are_counted_in_the_training_part(project, monkeypatch):

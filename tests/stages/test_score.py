@@ -15,7 +15,7 @@ from pipeline.vocabularies import subwords, words
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = "toy-bpe-small_model-tiny"
-PARAMS = "score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [2, 4], bootstrap_samples: 20, seed: 1}\n"
+PARAMS = "score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [2, 4], bootstrap_samples: 40, seed: 1}\n"
 SOURCES = ["un chat", "", "le chat dort sur le lit", "la souris mange du fromage"]
 REFERENCES = ["a cat", "nothing", "the cat sleeps on the bed", "the mouse eats some cheese"]
 HYPOTHESES = ["a cat", "", "the cat sleeps in the bed", "the mouse eats cheese"]

@@ -6,6 +6,7 @@ import pytest
 
 from pipeline.evaluation import html_pages, leaderboard
 from pipeline.evaluation.significance import Comparison, Standing
+from pipeline.evaluation.verdicts import Verdict
 
 
 @pytest.fixture
@@ -21,6 +22,11 @@ def test_the_headline_says_who_won_and_the_line_below_by_how_much(page):
 def test_markdown_says_the_same(make_corpus):
     line = r"- **second\_model wins**: 70.0 BLEU on `test`, 20.0 above first\_model (p \< 0.001)"
     assert leaderboard.panel(make_corpus()).markdown == line + "\n"
+
+
+def test_the_name_of_a_part_is_as_it_is_and_all_else_escaped():
+    found = Verdict(["a_b"], "a_b wins", "43.8 BLEU on `test_2016_flickr`, 1.0 above c_d")
+    assert leaderboard.sentence(found) == r"43.8 BLEU on `test_2016_flickr`, 1.0 above c\_d"
 
 
 def test_a_bar_for_each_system_the_best_first(page):

@@ -63,7 +63,7 @@ def test_only_the_metrics_scored_are_explained(make_corpus, make_system):
 
 
 def test_comparisons_are_explained_where_there_are_any(make_corpus):
-    words = "holds the BLEU of 95 % of 1,000 resamples"
+    words = "is the mean BLEU of 1,000 resamples"
     assert words in section(text(make_corpus()), "Leaderboard")
     assert words not in text(make_corpus(comparisons={}))
 
@@ -131,7 +131,7 @@ def test_every_figure_is_a_chart_with_a_name_of_its_own(written, read_page):
         ({"samples": -1}, "report.samples: should be greater than or equal to 0, got -1"),
         ({"compared": 0}, "report.compared: should be greater than 0, got 0"),
         ({"extremes": -1}, "report.extremes: should be greater than or equal to 0, got -1"),
-        ({"ngrams": -1}, "report.ngrams: should be greater than or equal to 0, got -1"),
+        ({"ngrams": -1}, "report.ngrams: should be greater than 0, got -1"),
         (
             {"frequency_buckets": [9, 0]},
             "report.frequency_buckets: must be ascending, got [9, 0]; expected the highest count of each bucket",

@@ -74,6 +74,18 @@ def test_chrf_that_is_0_for_some_resamples_only_has_no_interval():
     assert found["chrf"]["interval"] is None
 
 
+def test_ter_without_words_in_some_resamples_only_has_no_interval():
+    found = corpus_details(["a b c d e", "c d"], ["a b c d e", ""], scoring(metrics=["ter"], bootstrap_samples=50))
+    assert found["ter"]["interval"] is None
+
+
+def test_an_interval_stays_within_the_scale():
+    hypotheses, references = ["a b c d e", "zzzz"], ["a b c d e", "qq"]
+    found = corpus_details(hypotheses, references, scoring())
+    assert found["bleu"]["interval"][1] == 100
+    assert found["ter"]["interval"][0] == 0
+
+
 def test_brevity_by_hand():
     # every word of the translation is right, but the reference has 8 words to its 6
     detail = corpus_details(["a b c d e f"], ["a b c d e f g h"], scoring(metrics=["bleu"]))["bleu"]

@@ -14,7 +14,7 @@ stages:
       hash: md5
       md5: 1111.dir
     outs:
-    - path: data/encode/toy/train
+    - path: data/encode/toy
       hash: md5
       md5: 2222.dir
       size: 7
@@ -30,7 +30,8 @@ stages:
 
 
 @pytest.mark.parametrize(
-    ("path", "md5"), [("data/encode/toy/train", "2222.dir"), ("data/split/toy", ""), ("runs/toy", "")]
+    ("path", "md5"),
+    [("data/encode/toy", "2222.dir"), ("data/encode/toy/train", ""), ("data/split/toy", ""), ("runs/toy", "")],
 )
 def test_outputs_only(tmp_path: Path, path: str, md5: str) -> None:
     """A dependency may be older than what the run reads; an output without a sum has none."""
@@ -44,4 +45,4 @@ def test_no_lock_or_a_broken_one(tmp_path: Path) -> None:
     lock.write_bytes(b"\xff\xfe")
     assert recorded.md5(Path("runs/toy"), lock) == ""
     lock.write_text(LOCK[: LOCK.index("2222")])
-    assert recorded.md5(Path("data/encode/toy/train"), lock) == ""
+    assert recorded.md5(Path("data/encode/toy"), lock) == ""

@@ -1,5 +1,6 @@
 """Which version is the champion, what a version says of itself, and that the same bytes are registered once."""
 
+import contextlib
 import importlib.metadata
 import re
 from pathlib import Path
@@ -85,6 +86,35 @@ def test_champion_moved_by_hand_stays_until_the_alias_is_removed() -> None:
     client.versions.append(version(3, 60.0))
     assert client.champion == "2"
     del client.model.aliases["champion"]
+    assert client.champion == "3"
+
+
+@pytest.mark.parametrize("calls", range(6))
+def test_champion_follows_after_a_kill_at_any_call(calls: int) -> None:
+    client = Client(version(1, 50.0))
+    assert client.champion == "1"
+    client.versions.append(version(2, 60.0))
+    left = iter(range(calls))
+
+    class Killed(Exception):
+        pass
+
+    def mortal(call: Any) -> Any:
+        def until_killed(*arguments: Any) -> Any:
+            if next(left, None) is None:
+                raise Killed
+            return call(*arguments)
+
+        return until_killed
+
+    names = [name for name in dir(client) if name.startswith(("get_", "search_", "set_"))]
+    for name in names:
+        setattr(client, name, mortal(getattr(client, name)))
+    with contextlib.suppress(Killed):
+        registry.crown(client, "toy")
+    for name in names:
+        delattr(client, name)
+    client.versions.append(version(3, 90.0))
     assert client.champion == "3"
 
 

@@ -630,9 +630,16 @@ def test_log_that_cannot_be_opened(client: Any, tmp_path: Path, capfd: pytest.Ca
     assert line.startswith(f"tracking: the local log {tmp_path / 'file' / 'log'} ends here: ")
 
 
+def test_log_that_is_a_folder(client: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log").mkdir()
+    train(tmp_path / "log", "folder", 0, 1)
+    (line,) = warnings(capfd)
+    assert line.startswith(f"tracking: the local log {tmp_path / 'log'} ends here: ")
+
+
 def test_cut_keeps_whole_lines_up_to_the_update(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    log.write_text('{"step": 1}\nnoise\n[]\n{"step": null}\n{"step": 2}\n{"step": 3}\n{"step": 2')
+    log.write_text('{"step": 1}\nnoise\n[]\n{"step": null}\n{"step": 1e999}\n{"step": 2}\n{"step": 3}\n{"step": 2')
     tracking.cut(log, 2)
     assert log.read_text() == '{"step": 1}\n{"step": 2}\n'
     tracking.cut(log, 0)

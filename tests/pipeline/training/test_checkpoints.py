@@ -182,7 +182,7 @@ def test_without_any_whole_state_it_starts_afresh(tmp_path, capsys):
     before = [weight.clone() for weight in model.parameters()]
     assert checkpoints.resume(model, optimizer, Ranks()) == TrainState()
     *broken, said = capsys.readouterr().err.splitlines()
-    assert len(broken) == 2
+    assert [line.endswith("; using the checkpoint before it") for line in broken] == [True, False]
     assert said == f"warning: {tmp_path}: no checkpoint is intact; training starts from scratch"
     assert Checkpoints(tmp_path / "nowhere", last=1, best=1).resume(model, optimizer, Ranks()) == TrainState()
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
@@ -268,7 +268,7 @@ def test_a_state_is_overdue_after_so_many_minutes(tmp_path, monkeypatch):
     monkeypatch.setattr("pipeline.training.checkpoints.time.monotonic", lambda: now)
     now += 119
     assert not checkpoints.is_overdue()
-    now += 1
+    now += 2
     assert checkpoints.is_overdue()
     state = checkpoints.save(model, optimizer, TrainState().after(step(1), 2), keep=False, write=True)
     checkpoints.wait()

@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch import distributed, multiprocessing, nn
 
+from pipeline import events
 from pipeline.training.ranks import LostRankError, RankMismatchError, Ranks, collective_errors, exit_now, process_group
 from tests.toys.trainings import SYSTEM, edit, end, finish, lay_out, outs, start
 
@@ -58,6 +59,15 @@ def test_any_power_of_two_of_processes_trains_the_same_model(tmp_path, prepared,
     said = finish(tmp_path, TRAIN_PROCESSES=processes)
     assert sum("target tokens/s without padding" in line for line in said.splitlines()) == 1  # rank 0's alone
     same(alone, tmp_path)
+
+
+def test_nmt_repro_hears_once_that_it_began_and_ended(tmp_path):
+    lay_out(tmp_path)
+    process = start(tmp_path, TRAIN_PROCESSES="2", NMT_EVENTS="1")
+    out, said = process.communicate(timeout=300)
+    assert process.returncode == 0, said
+    told = [event for event in map(events.parse, out.split("\n")) if event and event["kind"] != "progress"]
+    assert [(event["kind"], event.get("ok")) for event in told] == [("began", None), ("ended", True)]
 
 
 def test_another_number_of_processes_must_be_allowed_and_rounds_otherwise(tmp_path, prepared, alone):

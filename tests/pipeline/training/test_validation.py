@@ -85,7 +85,7 @@ def validator(tmp_path):
 @pytest.mark.parametrize("sure", [0.0, 1.0, 4.0])
 def test_loss_by_hand(validator, sure):
     """Every token, EOS included, has the probability e^sure / (e^sure + 29)."""
-    scores = validator().validate(Copier(sure), CPU, Ranks())
+    scores = validator().validate(Copier(sure), CPU, Ranks(), 8)
     expected = math.log(1 + 29 * math.exp(-sure))
     assert scores["validation_loss"] == pytest.approx(expected, rel=1e-6)
     assert scores["validation_perplexity"] == pytest.approx(1 + 29 * math.exp(-sure), rel=1e-6)
@@ -93,12 +93,12 @@ def test_loss_by_hand(validator, sure):
 
 @pytest.mark.parametrize("sure", [math.nan, math.inf])
 def test_a_loss_that_is_no_number_ends_the_training(validator, sure):
-    with pytest.raises(DivergedError, match=r"^validation loss is nan; expected a finite number"):
-        validator().validate(Copier(sure), CPU, Ranks())
+    with pytest.raises(DivergedError, match=r"^update 8, validation part: loss is nan; expected a finite number"):
+        validator().validate(Copier(sure), CPU, Ranks(), 8)
 
 
 def test_a_perfect_copy_scores_100(validator):
-    scores = validator().validate(Copier(9.0), CPU, Ranks())
+    scores = validator().validate(Copier(9.0), CPU, Ranks(), 8)
     assert scores["validation_bleu"] == pytest.approx(100)
     assert scores["validation_accuracy"] == 1
 
@@ -106,21 +106,21 @@ def test_a_perfect_copy_scores_100(validator):
 def test_each_translation_meets_its_own_reference(validator):
     """They are made in order of length; two references swapped, and it is no perfect copy any more."""
     swapped = [text(LINES[row]) for row in (1, 0, 2, 3, 4, 5)]
-    assert validator(swapped).validate(Copier(9.0), CPU, Ranks())["validation_bleu"] < 70
+    assert validator(swapped).validate(Copier(9.0), CPU, Ranks(), 8)["validation_bleu"] < 70
 
 
 def test_the_first_sentences_only_are_translated(validator):
     found = validator(validation_sentences=2)
     assert found.translations(Copier(9.0), CPU, Ranks()) == [text(line) for line in LINES[:2]]
     wrong = [*(text(line) for line in LINES[:2]), "of", "no", "account", "here"]
-    assert validator(wrong, validation_sentences=2).validate(Copier(9.0), CPU, Ranks())[
+    assert validator(wrong, validation_sentences=2).validate(Copier(9.0), CPU, Ranks(), 8)[
         "validation_bleu"
     ] == pytest.approx(100)
 
 
 def test_no_translations_where_none_are_asked(validator):
     model = Copier(9.0)
-    assert list(validator(validation_sentences=0).validate(model, CPU, Ranks())) == [
+    assert list(validator(validation_sentences=0).validate(model, CPU, Ranks(), 8)) == [
         "validation_loss",
         "validation_perplexity",
         "validation_accuracy",
@@ -134,12 +134,12 @@ def test_translations_are_as_long_as_training_sentences_at_most(validator):
 
 def test_the_model_is_validated_without_dropout(validator):
     model = Copier(1.0).train()
-    validator().validate(model, CPU, Ranks())
+    validator().validate(model, CPU, Ranks(), 8)
     assert set(model.modes) == {False}
 
 
 def test_perplexity_stays_finite(validator):
-    scores = validator(validation_sentences=0).validate(Copier(-1e6), CPU, Ranks())
+    scores = validator(validation_sentences=0).validate(Copier(-1e6), CPU, Ranks(), 8)
     assert scores["validation_loss"] > 700
     assert scores["validation_perplexity"] == math.exp(700)
 
