@@ -16,7 +16,7 @@ READS = ("corpora/{corpus}.yaml:licence",)
 
 def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
     """Write a folder that translates anywhere: `nmt translate --model models/<system>`."""
-    licence = Reader(READS, corpus=corpus).top(card.Terms, "corpora/{corpus}.yaml").licence
+    licence = Reader(READS, corpus=corpus).top(card.Licence, "corpora/{corpus}.yaml").licence
     system = System(corpus, vocabulary, model, size)
     translator = Translator.built(system)
     training = summaries.read(system.training_summary, summaries.TrainingForPackage)

@@ -29,7 +29,7 @@ INTERVAL = 50  # updates between two checks
 LEARNT = 0.99  # share of unseen sentences, new ones in each check
 
 
-class Progress(NamedTuple):
+class Check(NamedTuple):
     """The result of a check, with one of its sentences."""
 
     update: int
@@ -95,7 +95,7 @@ def run(
     seed: int,
     length: int = LENGTH,
     peak_rate: float = PEAK_RATE,
-) -> Iterator[Progress]:
+) -> Iterator[Check]:
     """Train a model of an architecture on `batch_size` sentences an update; check it every `interval` updates.
 
     Source: the first example of the Annotated Transformer, with sentences of seven digits.
@@ -113,7 +113,7 @@ def run(
             unseen = sentences(UNSEEN, length, reverse=reverse, seed=seed, check=step.update)
             predicted = predict(network, unseen)
             correct = sum(pieces == unseen.target[row].tolist() for row, pieces in enumerate(predicted))
-            yield Progress(step.update, step.loss, correct / UNSEEN, unseen.source[0].tolist(), predicted[0])
+            yield Check(step.update, step.loss, correct / UNSEEN, unseen.source[0].tolist(), predicted[0])
 
 
 def learning_of(peak_rate: float, batch_size: int) -> Learning:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pipeline import files
-from pipeline.decoding.translator import Source, Translator
+from pipeline.decoding.translator import SourceLine, Translator
 from pipeline.terminal import printable
 
 SHOWN_CHARACTERS = 60  # of a sentence in a warning
@@ -62,7 +62,7 @@ def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
             ) from None
 
 
-def warn(translator: Translator, source: Source, line: str, where: str) -> None:
+def warn(translator: Translator, source: SourceLine, line: str, where: str) -> None:
     """Warn on standard error if the translation of a line cannot be trusted."""
     if source.is_cut:
         print(printable(source.warning(where, "translated")), file=sys.stderr)

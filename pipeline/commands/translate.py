@@ -14,7 +14,7 @@ from pipeline.commands import sentences
 from pipeline.decoding.search import Hypothesis
 from pipeline.decoding.settings import MOST_BEAM, MOST_PAIRS
 from pipeline.decoding.translate import Decoding
-from pipeline.decoding.translator import Source, Translator
+from pipeline.decoding.translator import SourceLine, Translator
 from pipeline.files import DataError
 from pipeline.terminal import printable
 
@@ -46,7 +46,7 @@ class Layout(NamedTuple):
     scores: bool
     pieces: bool
 
-    def rows(self, translator: Translator, number: int, source: Source, found: list[Hypothesis]) -> Iterator[str]:
+    def rows(self, translator: Translator, number: int, source: SourceLine, found: list[Hypothesis]) -> Iterator[str]:
         """The lines of one source; with several columns, tabs within one become spaces."""
         for hypothesis in found:
             columns = [

@@ -29,7 +29,7 @@ from pipeline.encoding.padding import pad
 from pipeline.models import interface
 
 
-class Progress(NamedTuple):
+class TermProgress(NamedTuple):
     """What a prefix has written of the terms."""
 
     missing: tuple[int, ...]  # indices of the terms not yet written
@@ -45,21 +45,21 @@ class Prefix(NamedTuple):
     log_p: float
     rank: float  # log P without the pieces of terms behind their first
     parent: int  # its row in the step before
-    progress: Progress
+    progress: TermProgress
 
 
-class Terms:
+class RequiredTerms:
     """The terms of one sentence, each a list of pieces."""
 
     def __init__(self, terms: Sequence[Sequence[int]]) -> None:
         self.terms = [list(term) for term in terms]
         self.num_pieces = sum(map(len, self.terms))
 
-    def level(self, progress: Progress) -> int:
+    def level(self, progress: TermProgress) -> int:
         """How many pieces of the terms are written."""
         return self.num_pieces - sum(len(self.terms[term]) for term in progress.missing) + progress.written
 
-    def wanted(self, progress: Progress) -> Iterator[tuple[int, Progress]]:
+    def wanted(self, progress: TermProgress) -> Iterator[tuple[int, TermProgress]]:
         """Every piece that goes on with the half-written term, or else begins a missing one, and what is then written.
 
         Of equal terms only the first is begun.
@@ -73,19 +73,19 @@ class Terms:
                 begun.append(self.terms[term])
                 yield self.advance(progress, term, 0)
 
-    def advance(self, progress: Progress, term: int, written: int) -> tuple[int, Progress]:
+    def advance(self, progress: TermProgress, term: int, written: int) -> tuple[int, TermProgress]:
         """The next piece of a term, and what is then written."""
         piece = self.terms[term][written]
         if written + 1 < len(self.terms[term]):
-            return piece, Progress(progress.missing, term, written + 1)
-        return piece, Progress(tuple(other for other in progress.missing if other != term), just_ended=True)
+            return piece, TermProgress(progress.missing, term, written + 1)
+        return piece, TermProgress(tuple(other for other in progress.missing if other != term), just_ended=True)
 
-    def after(self, progress: Progress, piece: int) -> Progress:
+    def after(self, progress: TermProgress, piece: int) -> TermProgress:
         """What is written after any piece."""
         for wanted, after in self.wanted(progress):
             if wanted == piece:
                 return after
-        dropped = Progress(progress.missing)
+        dropped = TermProgress(progress.missing)
         return next((after for wanted, after in self.wanted(dropped) if wanted == piece), dropped)
 
 
@@ -106,11 +106,11 @@ def decode(
     None of the pieces `continuing` follows a term. The maximum length grows by the pieces of the terms, so that there
     always is a translation. The caller has put the model on `device` and into `eval()`.
     """
-    given, never = Terms(terms), forbidden(unknown=unknown)
+    given, never = RequiredTerms(terms), forbidden(unknown=unknown)
     max_length = decoding.max_length(len(source)) + given.num_pieces
     if max_length == 0:
         return [Hypothesis([], 0.0)]
-    prefixes = [Prefix([], 0.0, 0.0, 0, Progress(tuple(range(len(terms)))))]
+    prefixes = [Prefix([], 0.0, 0.0, 0, TermProgress(tuple(range(len(terms)))))]
     finished: list[tuple[float, Hypothesis]] = []
     no_word_goes_on = torch.tensor(list(continuing), dtype=torch.int64, device=device)
     with interface.prepacking(model):
@@ -138,7 +138,7 @@ def candidates(
     model: interface.Model,
     hidden: Tensor,
     prefixes: Sequence[Prefix],
-    terms: Terms,
+    terms: RequiredTerms,
     count: int,
     never: Sequence[int],
     continuing: Tensor,
@@ -172,7 +172,7 @@ def candidates(
 
 
 def advance(
-    found: Sequence[Prefix], terms: Terms, beam_size: int, *, is_last: bool
+    found: Sequence[Prefix], terms: RequiredTerms, beam_size: int, *, is_last: bool
 ) -> tuple[list[Prefix], list[Prefix]]:
     """The prefixes that go on, `beam_size` of each level, and those that end, without EOS; none goes on at the end."""
     levels: dict[int, list[Prefix]] = defaultdict(list)

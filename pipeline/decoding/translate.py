@@ -14,13 +14,13 @@ from pipeline.decoding.side_by_side import search_batches
 from pipeline.encoding.padding import cuts, pad
 from pipeline.models import interface
 
-Source = Sequence[int] | np.ndarray
+SourceIds = Sequence[int] | np.ndarray
 R = TypeVar("R")
 
 
 def translate(
     model: interface.Model,
-    sources: Sequence[Source],
+    sources: Sequence[SourceIds],
     decoding: Decoding,
     device: torch.device,
     what: str = "translate",
@@ -34,7 +34,7 @@ def translate(
     """
     results: list[list[int]] = [[] for _ in sources]
 
-    def best(net: interface.Model, batch: list[Source]) -> list[list[int]]:
+    def best(net: interface.Model, batch: list[SourceIds]) -> list[list[int]]:
         return translate_batch(net, batch, decoding, device, unknown=unknown)
 
     translated = by_batch(best, model, sources, decoding, device)
@@ -46,7 +46,7 @@ def translate(
 
 def n_best(
     model: interface.Model,
-    sources: Sequence[Source],
+    sources: Sequence[SourceIds],
     decoding: Decoding,
     device: torch.device,
     number: int,
@@ -61,7 +61,7 @@ def n_best(
     """
     results = [[Hypothesis([], 0.0)] for _ in sources]
 
-    def best(net: interface.Model, batch: list[Source]) -> list[list[Hypothesis]]:
+    def best(net: interface.Model, batch: list[SourceIds]) -> list[list[Hypothesis]]:
         return n_best_batch(net, batch, decoding, device, number, unknown=unknown)
 
     for index, hypotheses in by_batch(best, model, sources, decoding, device):
@@ -70,9 +70,9 @@ def n_best(
 
 
 def by_batch(
-    search: Callable[[interface.Model, list[Source]], list[R]],
+    search: Callable[[interface.Model, list[SourceIds]], list[R]],
     model: interface.Model,
-    sources: Sequence[Source],
+    sources: Sequence[SourceIds],
     decoding: Decoding,
     device: torch.device,
 ) -> Iterator[tuple[int, R]]:
@@ -89,7 +89,7 @@ def by_batch(
 
 def n_best_batch(
     model: interface.Model,
-    sources: Sequence[Source],
+    sources: Sequence[SourceIds],
     decoding: Decoding,
     device: torch.device,
     number: int,
@@ -145,7 +145,7 @@ def batches(indices: Sequence[int], lengths: Sequence[int], tokens_per_batch: in
 
 def translate_batch(
     model: interface.Model,
-    sources: Sequence[Source],
+    sources: Sequence[SourceIds],
     decoding: Decoding,
     device: torch.device,
     *,

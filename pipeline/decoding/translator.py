@@ -29,7 +29,7 @@ from pipeline.vocabularies.vocabulary import Vocabulary, digest
 SPACE = "▁"  # the piece that begins every line, even before an unknown word
 
 
-class Source(NamedTuple):
+class SourceLine(NamedTuple):
     """A line as the network reads it, possibly cut."""
 
     ids: list[int]  # without EOS
@@ -180,23 +180,30 @@ class Translator:
         found = self.search(self.read(lines), self.decoding)
         return [self.text(hypotheses[0].ids) for hypotheses in found]
 
-    def read(self, lines: Sequence[str]) -> list[Source]:
+    def read(self, lines: Sequence[str]) -> list[SourceLine]:
         """The lines as the network reads them: cut to the longest source that it was trained on."""
         encoded = self.vocabulary.encode_source(lines)
-        return [Source(pieces[: self.max_pieces], len(pieces)) for pieces in encoded]
+        return [SourceLine(pieces[: self.max_pieces], len(pieces)) for pieces in encoded]
 
-    def knows(self, source: Source) -> bool:
+    def knows(self, source: SourceLine) -> bool:
         """Whether any piece of a line is known, apart from the space."""
         pieces = self.vocabulary.source_pieces(source.ids)
         return any(number != ids.UNK and piece != SPACE for number, piece in zip(source.ids, pieces, strict=True))
 
-    def search(self, sources: Sequence[Source], decoding: Decoding, number: int = 1) -> list[list[Hypothesis]]:
+    def search(self, sources: Sequence[SourceLine], decoding: Decoding, number: int = 1) -> list[list[Hypothesis]]:
         """The `number` best translations of each source, the best first; the same whatever the other sources are."""
         with self.searcher(decoding) as searcher:
             return searcher.search([source.ids for source in sources], number)
 
     def sample(
-        self, sources: Sequence[Source], decoding: Decoding, number: int, *, seed: int, temperature: float, first: int
+        self,
+        sources: Sequence[SourceLine],
+        decoding: Decoding,
+        number: int,
+        *,
+        seed: int,
+        temperature: float,
+        first: int,
     ) -> list[list[Hypothesis]]:
         """`number` random translations of each source, in the order in which they are drawn, with their scores.
 
@@ -213,7 +220,7 @@ class Translator:
         return [found[begin : begin + number] for begin in range(0, len(found), number)]
 
     def diverse(
-        self, sources: Sequence[Source], decoding: Decoding, number: int, *, strength: float
+        self, sources: Sequence[SourceLine], decoding: Decoding, number: int, *, strength: float
     ) -> list[list[Hypothesis]]:
         """`number` diverse translations of each source, the best first; the same whatever the other sources are."""
         with self.searcher(decoding) as searcher:
@@ -266,11 +273,11 @@ class Translator:
         [line] = self.vocabulary.decode_target([pieces])
         return line
 
-    def likeliest(self, source: Source, max_length: int) -> list[int]:
+    def likeliest(self, source: SourceLine, max_length: int) -> list[int]:
         """The greedy translation of a source, with EOS if the network wrote it."""
         return attending.likeliest(self.model, source.ids, max_length, self.where)
 
-    def attention(self, line: int, source: Source, output: Sequence[int]) -> dict[str, Any]:
+    def attention(self, line: int, source: SourceLine, output: Sequence[int]) -> dict[str, Any]:
         """The attention of the network while it writes `output` (with EOS if it wrote it), as a record of `attend`."""
         return {
             "line": line,

@@ -12,7 +12,7 @@ from pipeline.params import Section
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
-class Terms(Section):
+class Licence(Section):
     """The key of `corpora/<corpus>.yaml` that says under which terms the corpus may be used."""
 
     licence: str

@@ -15,11 +15,11 @@ from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
 from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import DecoderLayer, EncoderLayer, Transformer
+from pipeline.packaging.package import POSITIONS
 from pipeline.params import nearest
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 SPECIAL = {ids.PAD: "<pad>", ids.UNK: "<unk>", ids.BOS: "<s>", ids.EOS: "</s>"}
-POSITIONS = 2048  # of the longest source or translation, EOS counted
 FILES = {"model.bin", "config.json", *(f"{side}_vocabulary.json" for side in ("shared", "source", "target"))}
 
 

@@ -15,6 +15,7 @@ CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
 MEMORY = "memory"  # the training pairs, as ids; of a system that translates with a memory
 SEEN_WORDS = f"{VOCABULARY}.seen_words.txt"
 CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Transformers have one
+POSITIONS = 2048  # of the longest source or translation in CTranslate2's form, EOS counted
 CARD, CHECKSUMS = "README.md", "checksums.json"
 FILE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")  # a file's path inside the folder: never outside, never hidden
 EXPECTED = "a folder that the stage `package` wrote"

@@ -24,7 +24,6 @@ from pipeline.serving.engines import Found, LineEngine, Part
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 logger = logging.getLogger(__name__)
-POSITIONS = 2048  # of the packaged form, EOS counted
 BATCH = 32  # equally long lines at once in int8
 
 
@@ -39,7 +38,7 @@ class CTranslate2Engine(LineEngine):
         if decoding.memory_pairs:
             logger.warning("%s: CTranslate2 has no memory of training pairs; expect lower scores", config.system)
         vocabulary = Vocabulary.load(folder / package.VOCABULARY)
-        super().__init__(config, decoding, vocabulary, min(config.max_source_pieces, POSITIONS - 1))
+        super().__init__(config, decoding, vocabulary, min(config.max_source_pieces, package.POSITIONS - 1))
         self.source_tokens, self.target_tokens = (read_tokens(form, side) for side in ("source", "target"))
         self.target_ids = {token: number for number, token in enumerate(self.target_tokens)}
         unknown = [] if vocabulary.whole_words else [ids.UNK]
@@ -87,7 +86,7 @@ class CTranslate2Engine(LineEngine):
 
     def max_length(self, source_length: int) -> int:
         """Pieces that the translation of a source may have, EOS counted."""
-        return min(self.decoding.max_length(source_length), POSITIONS - 1)
+        return min(self.decoding.max_length(source_length), package.POSITIONS - 1)
 
     def ranked(self, result: Any, max_length: int) -> list[Found]:
         """What CTranslate2 found, the best first: by our score, or by expected BLEU with `mbr_temperature`.

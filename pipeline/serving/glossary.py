@@ -29,8 +29,8 @@ class Glossary:
 
     def __init__(self, terms: Sequence[Term], vocabulary: Vocabulary) -> None:
         self.pieces = {term.source: pieces_of(term, vocabulary) for term in terms}
-        self.exact = Terms([source for source in self.pieces if source != source.lower()])
-        self.any_case = Terms([source for source in self.pieces if source == source.lower()], re.IGNORECASE)
+        self.exact = TermMatcher([source for source in self.pieces if source != source.lower()])
+        self.any_case = TermMatcher([source for source in self.pieces if source == source.lower()], re.IGNORECASE)
 
     @classmethod
     def load(cls, path: Path, vocabulary: Vocabulary) -> Self:
@@ -52,7 +52,7 @@ class Glossary:
         return constraints
 
 
-class Terms:
+class TermMatcher:
     """Finds terms in a text, the longest first."""
 
     def __init__(self, terms: Sequence[str], flags: int = 0) -> None:

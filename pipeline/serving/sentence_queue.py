@@ -34,7 +34,7 @@ class Task(NamedTuple):
 
 
 @dataclass(eq=False)
-class Sentence:
+class QueuedSentence:
     """A sentence on its way; `result` is done when it is translated, refused or given up."""
 
     task: Task
@@ -57,14 +57,16 @@ class SentenceQueue:
     def __init__(self, size: int, clock: Callable[[], float] | None = None) -> None:
         self.size = size
         self.clock = clock or (lambda: asyncio.get_running_loop().time())
-        self.heaps: dict[Task, list[tuple[float, int, Sentence]]] = {}
-        self.again: deque[Sentence] = deque()  # a worker died with them: each alone, for one of them may be the reason
+        self.heaps: dict[Task, list[tuple[float, int, QueuedSentence]]] = {}
+        self.again: deque[QueuedSentence] = (
+            deque()
+        )  # a worker died with them: each alone, for one of them may be the reason
         self.waiting = 0
         self.arrival = asyncio.Event()
         self.numbers = itertools.count()
         self.sentences_per_second = 0.0
 
-    def put(self, task: Task, lines: Iterable[str], *, document: bool) -> list[Sentence]:
+    def put(self, task: Task, lines: Iterable[str], *, document: bool) -> list[QueuedSentence]:
         """Queue sentences, all or none; cancel their results to give them up.
 
         Raises: ServingError (503) if there is no room.
@@ -78,7 +80,7 @@ class SentenceQueue:
                 self.retry_seconds(),
             )
         loop = asyncio.get_running_loop()
-        sentences = [Sentence(task, line, document, now, loop.create_future()) for line in lines]
+        sentences = [QueuedSentence(task, line, document, now, loop.create_future()) for line in lines]
         for sentence in sentences:
             heapq.heappush(self.heaps.setdefault(task, []), (sentence.due, next(self.numbers), sentence))
             self.admit(sentence)
@@ -88,14 +90,14 @@ class SentenceQueue:
         """How many sentences an empty queue takes, of a document or of a person."""
         return max(1, int(self.size * DOCUMENTS)) if document else self.size
 
-    def put_back(self, sentences: Iterable[Sentence]) -> None:
+    def put_back(self, sentences: Iterable[QueuedSentence]) -> None:
         """Queue sentences whose worker died, each for a batch of its own."""
         for sentence in sentences:
             if not sentence.result.done():
                 self.again.append(sentence)
                 self.admit(sentence)
 
-    def admit(self, sentence: Sentence) -> None:
+    def admit(self, sentence: QueuedSentence) -> None:
         """Count a sentence that waits, until it is taken or given up."""
         if not sentence.waits:
             sentence.waits = True
@@ -103,13 +105,13 @@ class SentenceQueue:
             sentence.result.add_done_callback(lambda _: self.dismiss(sentence))
         self.arrival.set()
 
-    def dismiss(self, sentence: Sentence) -> None:
+    def dismiss(self, sentence: QueuedSentence) -> None:
         """Count a sentence that waits no longer."""
         if sentence.waits:
             sentence.waits = False
             self.waiting -= 1
 
-    async def take(self) -> list[Sentence]:
+    async def take(self) -> list[QueuedSentence]:
         """The next batch, sorted by length; waits for one."""
         while True:
             self.drop_given_up()
@@ -127,7 +129,7 @@ class SentenceQueue:
                 continue
             return self.batch(task)
 
-    def batch(self, task: Task) -> list[Sentence]:
+    def batch(self, task: Task) -> list[QueuedSentence]:
         """The sentence of a task whose turn it is, persons' and those of like length, shortest first.
 
         Batches of like length are quicker; and as the first is always taken, none is passed over for ever.
@@ -137,7 +139,7 @@ class SentenceQueue:
         front = [entry for entry in front if not entry[2].result.done()]
         first = front[0][2]
 
-        def rank(entry: tuple[float, int, Sentence]) -> tuple[bool, bool, int]:
+        def rank(entry: tuple[float, int, QueuedSentence]) -> tuple[bool, bool, int]:
             sentence = entry[2]
             return sentence is not first, sentence.document, abs(len(sentence.line) - len(first.line))
 
@@ -149,7 +151,7 @@ class SentenceQueue:
             del self.heaps[task]
         return sorted((self.taken(entry[2]) for entry in front[:size]), key=lambda sentence: len(sentence.line))
 
-    def taken(self, sentence: Sentence) -> Sentence:
+    def taken(self, sentence: QueuedSentence) -> QueuedSentence:
         """A sentence that leaves the queue."""
         self.dismiss(sentence)
         sentence.tries += 1

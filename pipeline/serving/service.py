@@ -16,7 +16,7 @@ from pipeline.serving.errors import ServingError
 from pipeline.serving.limits import Clients, Limits
 from pipeline.serving.metrics import Metrics
 from pipeline.serving.security import Keys
-from pipeline.serving.sentence_queue import BATCH, Sentence, SentenceQueue, Task
+from pipeline.serving.sentence_queue import BATCH, QueuedSentence, SentenceQueue, Task
 from pipeline.serving.systems import Served, Systems
 from pipeline.serving.workers import Workers
 
@@ -118,7 +118,7 @@ class Service:
         for sentence in document.sentences:
             self.check_sentence(sentence)
         task, lines = Task("translate", system.id), deque(document.sentences)
-        waiting: deque[Sentence] = deque()
+        waiting: deque[QueuedSentence] = deque()
         translations: list[str] = []
         try:
             while lines or waiting:
@@ -137,7 +137,7 @@ class Service:
             give_up(waiting)
         yield {"done": True, "translatedText": document.join(translations), "system": system.id}
 
-    async def fill(self, waiting: deque[Sentence], lines: deque[str], task: Task, *, first: bool) -> None:
+    async def fill(self, waiting: deque[QueuedSentence], lines: deque[str], task: Task, *, first: bool) -> None:
         """Queue more sentences of a stream, so that `waiting` has one at least."""
         while lines and len(waiting) < STREAMED:
             try:
@@ -205,7 +205,7 @@ class Service:
     async def ask_all(self, tasks: Sequence[Task], lines: Sequence[Sequence[str]]) -> list[list[Any]]:
         """The result of every line of every task; a request that is given up gives up its lines."""
         document = sum(map(len, lines)) > INTERACTIVE
-        queued: list[list[Sentence]] = []
+        queued: list[list[QueuedSentence]] = []
         try:
             for task, some in zip(tasks, lines, strict=True):
                 queued.append(self.queue.put(task, some, document=document))
@@ -272,7 +272,7 @@ def sample(sentences: Sequence[str]) -> list[str]:
     return found
 
 
-def give_up(sentences: Iterable[Sentence]) -> None:
+def give_up(sentences: Iterable[QueuedSentence]) -> None:
     """Drop those that still wait."""
     for sentence in sentences:
         sentence.result.cancel()

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.search import Hypothesis
-from pipeline.decoding.translator import Source, Translator
+from pipeline.decoding.translator import SourceLine, Translator
 from pipeline.serving.engines import Found, LineEngine, Part
 from pipeline.serving.glossary import continuing
 
@@ -47,5 +47,5 @@ class TorchEngine(LineEngine):
 
     def attention_of(self, source: Sequence[int], output: Sequence[int]) -> dict[str, Any]:
         """The attention while the model writes `output`."""
-        record = self.translator.attention(0, Source(list(source), len(source)), output)
+        record = self.translator.attention(0, SourceLine(list(source), len(source)), output)
         return {name: record[name] for name in ("source", "target", "text", "weights")}

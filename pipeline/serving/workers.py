@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from pipeline.serving.errors import ServingError
 from pipeline.serving.metrics import Metrics
-from pipeline.serving.sentence_queue import Sentence, SentenceQueue
+from pipeline.serving.sentence_queue import QueuedSentence, SentenceQueue
 
 log = logging.getLogger(__name__)
 LINE_BYTES = 256 << 20  # attention of a long sentence in every head of every layer
@@ -60,7 +60,7 @@ class Process:
             raise StartError(said["error"])
         return cls(process, said["systems"])
 
-    async def do(self, batch: Sequence[Sentence], seconds: float) -> list[Any]:
+    async def do(self, batch: Sequence[QueuedSentence], seconds: float) -> list[Any]:
         """The results of a batch.
 
         Raises: DeadError. ServingError (500) if the engine failed with it.
@@ -175,7 +175,7 @@ class Workers:
         Raises: DeadError.
         """
         ended = asyncio.ensure_future(process.process.wait())
-        taking: asyncio.Future[list[Sentence]] | None = None
+        taking: asyncio.Future[list[QueuedSentence]] | None = None
         try:
             while True:
                 taking = asyncio.ensure_future(self.queue.take())
@@ -188,7 +188,7 @@ class Workers:
             if taking is not None:
                 taking.cancel()
 
-    async def do(self, process: Process, batch: list[Sentence]) -> None:
+    async def do(self, process: Process, batch: list[QueuedSentence]) -> None:
         """Do a batch; if the worker dies of it, or the engine fails, its sentences are tried once more, each alone.
 
         Raises: DeadError.
@@ -215,13 +215,13 @@ class Workers:
             if not sentence.result.done():
                 sentence.result.set_result(result)
 
-    def again(self, batch: list[Sentence], refusal: ServingError) -> None:
+    def again(self, batch: list[QueuedSentence], refusal: ServingError) -> None:
         """Queue the sentences of a failed batch again, or refuse those that have had their tries."""
         fail([sentence for sentence in batch if sentence.tries >= TRIES], refusal)
         self.queue.put_back(sentence for sentence in batch if sentence.tries < TRIES)
 
 
-def fail(batch: Sequence[Sentence], error: ServingError) -> None:
+def fail(batch: Sequence[QueuedSentence], error: ServingError) -> None:
     """Refuse the sentences of a batch."""
     for sentence in batch:
         if not sentence.result.done():

@@ -6,7 +6,7 @@ import sys
 import pytest
 import torch
 
-from pipeline.commands.copy_task import LENGTH, UNSEEN, Progress, read_arch, sentences
+from pipeline.commands.copy_task import LENGTH, UNSEEN, Check, read_arch, sentences
 from tests.toys import published
 
 copy_task = sys.modules[read_arch.__module__]  # the package has the command under the name of the module
@@ -28,7 +28,7 @@ def asked(monkeypatch, project_root):
         for update in range(1, options["updates"] + 1):
             if update % options["interval"] == 0 or update == options["updates"]:
                 learnt = update > options["interval"]
-                yield Progress(update, 1.5, 0.99 if learnt else 0.5, [4, 5, 6], [4, 5, 6] if learnt else [4, 5])
+                yield Check(update, 1.5, 0.99 if learnt else 0.5, [4, 5, 6], [4, 5, 6] if learnt else [4, 5])
 
     monkeypatch.chdir(project_root)
     monkeypatch.setattr(copy_task, "run", run)

@@ -82,14 +82,14 @@ class Knowing:
 
 def test_warnings_name_the_line(capsys):
     for source, line in (
-        (sentences.Source([5, 6], 2), "fine"),
-        (sentences.Source([], 0), ""),
-        (sentences.Source([5, 6], 9), "long"),
-        (sentences.Source([1], 1), "?"),
-        (sentences.Source([1], 3), "?" * 99),
-        (sentences.Source([5, 6], 2), "Fine, Léa?"),
-        (sentences.Source([5, 6], 2), "a b long c D e f, d " + "g" * 99),
-        (sentences.Source([5, 6], 9), "x" * 99),
+        (sentences.SourceLine([5, 6], 2), "fine"),
+        (sentences.SourceLine([], 0), ""),
+        (sentences.SourceLine([5, 6], 9), "long"),
+        (sentences.SourceLine([1], 1), "?"),
+        (sentences.SourceLine([1], 3), "?" * 99),
+        (sentences.SourceLine([5, 6], 2), "Fine, Léa?"),
+        (sentences.SourceLine([5, 6], 2), "a b long c D e f, d " + "g" * 99),
+        (sentences.SourceLine([5, 6], 9), "x" * 99),
     ):
         sentences.warn(Knowing(), source, line, "a.txt line 3")
     assert capsys.readouterr().err.splitlines() == [
@@ -108,7 +108,7 @@ def test_warnings_name_the_line(capsys):
 
 def test_a_name_that_a_terminal_would_obey_is_escaped(capsys):
     for source, line in (([5], "Léa"), ([1], "?"), ([5, 6], "fine")):
-        sentences.warn(Knowing(), sentences.Source(source, 2 + (line == "fine")), line, "\x1b[2J.txt line 3")
+        sentences.warn(Knowing(), sentences.SourceLine(source, 2 + (line == "fine")), line, "\x1b[2J.txt line 3")
     said = capsys.readouterr().err
     assert "\x1b" not in said
     assert said.count("warning: \\x1b[2J.txt line 3: ") == 5

@@ -7,7 +7,7 @@ import torch
 
 from pipeline import ids
 from pipeline.decoding import constrained
-from pipeline.decoding.constrained import Progress, Terms
+from pipeline.decoding.constrained import RequiredTerms, TermProgress
 from pipeline.decoding.search import mask_pieces
 from pipeline.decoding.translate import n_best
 from tests.toys import networks, searches
@@ -77,15 +77,15 @@ def test_no_word_goes_on_behind_a_term():
 
 
 def test_progress_by_hand():
-    terms = Terms([[4, 5], [6], [6]])
-    start = Progress((0, 1, 2))
+    terms = RequiredTerms([[4, 5], [6], [6]])
+    start = TermProgress((0, 1, 2))
     assert [piece for piece, _ in terms.wanted(start)] == [4, 6]  # of equal terms the first
     half = terms.after(start, 4)
-    assert (half, terms.level(half)) == (Progress((0, 1, 2), 0, 1), 1)
+    assert (half, terms.level(half)) == (TermProgress((0, 1, 2), 0, 1), 1)
     done = terms.after(half, 5)
-    assert (done, terms.level(done)) == (Progress((1, 2), just_ended=True), 2)
-    assert terms.after(half, 7) == Progress((0, 1, 2))  # what was half-written is lost
-    assert terms.after(half, 6) == Progress((0, 2), just_ended=True)
+    assert (done, terms.level(done)) == (TermProgress((1, 2), just_ended=True), 2)
+    assert terms.after(half, 7) == TermProgress((0, 1, 2))  # what was half-written is lost
+    assert terms.after(half, 6) == TermProgress((0, 2), just_ended=True)
     assert terms.after(half, 4) == half
     assert terms.level(terms.after(terms.after(done, 6), 6)) == terms.num_pieces == 4
 

@@ -9,7 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from pipeline import device, ids
 from pipeline.decoding.translate import translate
-from pipeline.decoding.translator import Source, Translator, nested
+from pipeline.decoding.translator import SourceLine, Translator, nested
 from pipeline.files import DataError
 from pipeline.kernels.prepacked import can_prepack
 from pipeline.params import flatten
@@ -94,7 +94,7 @@ def test_no_more_is_read_than_was_trained_on(translator):
     [whole] = translator.vocabulary.encode_source([line])
     [source] = translator.read([line])
     assert source.is_cut
-    assert source == Source(whole[: systems.MAX_LENGTH - 1], len(whole))
+    assert source == SourceLine(whole[: systems.MAX_LENGTH - 1], len(whole))
     [short] = translator.read(["le chat"])
     assert not short.is_cut
     assert short.num_pieces == len(short.ids)
