@@ -96,12 +96,9 @@ def test_train_speed_on_a_toy(encoded):
     assert all(int(row[2].replace(",", "")) > 0 for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("target", "rungs", "reached"),
-    [
-        ("0", ["0.02", "0.01"], r"0\.01 \| \d+\.\d"),
-        pytest.param("101", ["0.02"], r"> 0\.02 \| -", marks=pytest.mark.slow),
-    ],
+    ("target", "rungs", "reached"), [("0", ["0.02", "0.01"], r"0\.01 \| \d+\.\d"), ("101", ["0.02"], r"> 0\.02 \| -")]
 )
 def test_time_to_bleu_on_a_toy(encoded, target, rungs, reached):
     """Every try is said; then the ladder is halved until its first rung that is high enough is known."""

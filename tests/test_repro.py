@@ -172,6 +172,7 @@ def test_decoding_otherwise_runs_what_follows_and_nothing_else(copy, name):
     assert set(copy.repro()) == {"check", *of("decode", "score", "package"), "report"}
 
 
+@pytest.mark.slow
 def test_whole_words_go_from_text_to_the_report(copy):
     """Both columns of the scores: of all sentences, and of those without unknown words."""
     copy.edit("vocabularies.words", {"kind": "word", "words": 500, "sentences": 1000, "seed": 1})
@@ -207,6 +208,7 @@ def test_a_further_seed_builds_itself_and_the_report(copy):
     assert (copy.root / "report/index.html").read_bytes() == report
 
 
+@pytest.mark.slow
 def test_two_systems_translate_together(copy):
     """Nothing else runs for it but the report, which is as before once the pair is gone."""
     report = (copy.root / "report/index.html").read_bytes()

@@ -110,7 +110,7 @@ def test_a_range_has_its_whole_numbers(project, search, monkeypatch):
 
 
 def test_a_trial_worse_than_most_ends_early(project, search, monkeypatch):
-    def validate(self, net, device, ranks):
+    def validate(self, net, device, ranks, update):
         return {"validation_loss": float(self.training.seed)}
 
     monkeypatch.setattr(module.setup.Validator, "validate", validate)

@@ -70,6 +70,7 @@ def test_nmt_repro_hears_once_that_it_began_and_ended(tmp_path):
     assert [(event["kind"], event.get("ok")) for event in told] == [("began", None), ("ended", True)]
 
 
+@pytest.mark.slow
 def test_another_number_of_processes_must_be_allowed_and_rounds_otherwise(tmp_path, prepared, alone):
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     process = start(tmp_path, TRAIN_PROCESSES="3")
