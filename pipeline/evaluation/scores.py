@@ -24,9 +24,7 @@ class Scoring(Section):
     metrics: Annotated[list[Metric], Field(min_length=1)]
     tokenize: Literal["13a", "intl", "char", "zh", "none"]  # sacrebleu's, for BLEU
     length_buckets: Annotated[list[PositiveInt], Field(min_length=1)]  # longest source of each bucket, in words
-    bootstrap_samples: Annotated[
-        int, Field(ge=40)
-    ]  # resamples of a part: for 95 % intervals, and for tests of a difference
+    bootstrap_samples: Annotated[int, Field(ge=40)]  # resamples of a part, for intervals and tests of a difference
     seed: PositiveInt  # of the resamples; sacrebleu takes 0 for none
 
     @field_validator("metrics")

@@ -58,9 +58,8 @@ class SentenceQueue:
         self.size = size
         self.clock = clock or (lambda: asyncio.get_running_loop().time())
         self.heaps: dict[Task, list[tuple[float, int, QueuedSentence]]] = {}
-        self.again: deque[QueuedSentence] = (
-            deque()
-        )  # a worker died with them: each alone, for one of them may be the reason
+        # A worker died with these: each is tried alone, as one of them may be the reason.
+        self.again: deque[QueuedSentence] = deque()
         self.waiting = 0
         self.arrival = asyncio.Event()
         self.numbers = itertools.count()
