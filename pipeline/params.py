@@ -204,10 +204,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
         raise ParamsError(f"{path}{broken(error)}") from None
     except ParamsError:
         raise
-    except (
-        ValueError,
-        LookupError,
-    ) as error:  # a date that no calendar has, a number of thousands of digits, a wrong tag
+    except (ValueError, LookupError) as error:  # no such date, a number of thousands of digits, a wrong tag
         raise ParamsError(f"{path}: not valid YAML, {' '.join(str(error).split())}") from None
     if not isinstance(node, dict):
         got = "nothing" if node is None else shown(node)

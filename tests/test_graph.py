@@ -33,6 +33,7 @@ BOTTOM = {"params", "files", "ids", "seeding", "terminal", "events", "cores"}  #
 BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it may import
     **{name: set() for name in BOTTOM},
     "cli": {"files", "terminal", "events"},
+    "options": {"files"},
     "progress": {"terminal", "events"},
     "training_display": {"progress", "system"},
     "system": {"params"},
@@ -88,7 +89,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "packaging": {"layers", "vocabularies.vocabulary", "summaries", "params", "files", "ids"},
     "serving": {
         *("decoding", "packaging.package", "vocabularies.vocabulary", "preparation.normalisation"),
-        *("cli", "params", "files", "ids", "terminal"),
+        *("cli", "options", "params", "files", "ids", "terminal"),
     },
     "evaluation": {"params", "files", "seeding", "system", "progress", "summaries", "terminal"},
     "ensembles": {"params", "system"},

@@ -16,6 +16,7 @@ from pipeline.decoding.settings import MOST_BEAM, MOST_PAIRS
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import SourceLine, Translator
 from pipeline.files import DataError
+from pipeline.options import check_different
 from pipeline.terminal import printable
 
 MOST_SAMPLES = 1000  # a line
@@ -246,15 +247,6 @@ def check_alone(option: str, others: dict[str, float | None]) -> None:
     """
     if given := next((other for other, value in others.items() if value is not None), None):
         raise DataError(f"{option}: must stand without {given}, got both; expected one of the two")
-
-
-def check_different(option: str, names: list[str]) -> None:
-    """Check that no system is named twice.
-
-    Raises: DataError naming the first that is.
-    """
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise DataError(f"{option}: must name different systems, got {twice} {names.count(twice)} times")
 
 
 def together(option: str, translators: list[Translator]) -> Translator:

@@ -131,10 +131,11 @@ def doubting(source: TextSource, stored: list["Stored"], store: Store) -> Iterat
         else:
             given = (source.table, source.source, source.target)
             for item in (one for one in given if isinstance(one, sources.Address) and one.sha256 is None):
-                damaged = isinstance(error, archives.Unreadable) and error.path == store.path(item.address)
-                store.path(item.address).unlink(missing_ok=True) if damaged else store.doubt(
-                    item.address, purpose(source)
-                )
+                path = store.path(item.address)
+                if isinstance(error, archives.Unreadable) and error.path == path:
+                    path.unlink(missing_ok=True)
+                else:
+                    store.doubt(item.address, purpose(source))
         raise
 
 

@@ -154,7 +154,8 @@ class Translator:
         pieces, sizes = Vocabulary.load(vocabulary), found.Arch.model_validate(arch)
         build = partial(found.Model, sizes, source_size=pieces.source_size, target_size=pieces.target_size)
         with torch.device("meta"):  # without memory: a hostile package may ask for any size
-            read = weights.read(path, build(), expected)
+            shapes = build()
+        read = weights.read(path, shapes, expected)
         net = build()
         net.load_state_dict(read)
         where, words = device.prepared(), SeenWords.load(vocabulary)

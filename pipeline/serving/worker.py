@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from pipeline import cli
-from pipeline.files import DataError
+from pipeline.options import check_different
 
 Loader = Callable[[dict[str, Any]], "list[tuple[str, Any]]"]  # the kind of each engine, and the engine
 
@@ -34,19 +34,8 @@ def load(given: dict[str, Any]) -> list[tuple[str, Any]]:
         if kind != given["engine"]:
             print(f"{folder}: torch, since CTranslate2 runs Transformers only", file=sys.stderr)
         found.append((kind, engines.load(folder, kind, given["threads"], glossary)))
-    check_different([engine.system for _, engine in found])
+    check_different("--model", [engine.system for _, engine in found])
     return found
-
-
-def check_different(systems: list[str]) -> None:
-    """Check that no two packages are of one system: requests name them by their ids.
-
-    Raises: DataError naming the first that is there twice.
-    """
-    if twice := next((system for system in systems if systems.count(system) > 1), None):
-        raise DataError(
-            f"--model: must be different systems, got {twice} {systems.count(twice)} times; expected one folder each"
-        )
 
 
 def main(loader: Loader = load) -> None:

@@ -4,11 +4,12 @@ import io
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from pipeline.files import DataError
-from pipeline.serving import worker
+from pipeline.serving import engines, worker
 from tests.toys import stand_in
 
 ENGINES = {name: stand_in.StandIn(name) for name in stand_in.SYSTEMS}
@@ -39,18 +40,20 @@ def test_a_failure_is_an_answer(capfd):
     assert "Traceback" in capfd.readouterr().err
 
 
-def test_two_packages_of_one_system_are_refused():
-    worker.check_different(["a", "b"])
+def test_two_packages_of_one_system_are_refused(monkeypatch):
+    monkeypatch.setattr(engines, "load", lambda folder, *_: SimpleNamespace(system=folder.name))
+    given = {"engine": "torch", "threads": 1, "glossary": None}
+    assert [kind for kind, _ in worker.load({**given, "folders": ["x/a", "x/b"]})] == ["torch", "torch"]
     with pytest.raises(DataError) as caught:
-        worker.check_different(["a", "b", "a"])
-    assert str(caught.value) == "--model: must be different systems, got a 2 times; expected one folder each"
+        worker.load({**given, "folders": ["x/a", "x/b", "y/a"]})
+    assert str(caught.value) == "--model: got a 2 times; expected different systems"
 
 
 def test_what_a_library_prints_is_no_answer():
     """Not even what it writes to descriptor 1."""
     script = """
 import os
-from pipeline.serving import worker
+from pipeline.serving import engines, worker
 def load(given):
     print("hello", flush=True)
     os.write(1, b"there\\n")
