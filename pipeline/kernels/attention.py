@@ -1,4 +1,8 @@
-"""Attention with dropout in bf16 on a CPU: torch's own goes by way of fp32 and takes twice as long."""
+"""Attention for training in bf16 on a CPU, which torch's own makes slowly.
+
+With dropout torch's own goes by way of fp32 and takes twice as long. Without, the gradients of its fused kernel take
+three to five times as long as these.
+"""
 
 import math
 from typing import Any
@@ -12,17 +16,17 @@ from pipeline.kernels.dropout import draw_mask
 MULTIPLE = 16  # sentences, source and target positions are filled up to multiples of it
 
 
-def attention_with_dropout(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, rate: float) -> Tensor:
-    """dropout(softmax(Q K^T / sqrt(K) + bias)) V.
+def batched_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, rate: float) -> Tensor:
+    """dropout(softmax(Q K^T / sqrt(K) + bias)) V; nothing is drawn if `rate` is 0.
 
     Shapes: query (B, H, T, K), key and value (B, H, S, K), bias (B or 1, 1, T or 1, S) or None -> (B, H, T, K).
     """
-    keep = draw_mask(padded_scores(query, key), rate, query.dtype)
-    return DropoutAttention.apply(query, key, value, bias, keep, 1 / (1 - rate))
+    keep = draw_mask(padded_scores(query, key), rate, query.dtype) if rate else None
+    return BatchedAttention.apply(query, key, value, bias, keep, 1 / (1 - rate))
 
 
-class DropoutAttention(torch.autograd.Function):
-    """The same by batched products of contiguous matrices, with its dropout mask of shape `padded_scores` given.
+class BatchedAttention(torch.autograd.Function):
+    """The same by batched products of contiguous matrices, with its dropout mask of shape `padded_scores` given, if any.
 
     The scores are rounded to bf16 before the softmax, where torch's own keeps fp32: a weight is off by up to 3 % if
     its score is 10. There must be a position to look at.
@@ -34,7 +38,7 @@ class DropoutAttention(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, keep: Tensor, upscale: float
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, keep: Tensor | None, upscale: float
     ) -> Tensor:
         q, k, v = (pad(x) for x in (query, key, value))
         ctx.scale, ctx.upscale = 1 / math.sqrt(query.shape[3]), upscale
@@ -45,7 +49,7 @@ class DropoutAttention(torch.autograd.Function):
                 crop(scores, query.shape)[..., : key.shape[2]].add_(bias)
             scores[:, :, key.shape[2] :] = -math.inf
             weights = scores.softmax(dim=2)
-            out = scaled_bmm(weights * keep, v, ctx.upscale)
+            out = scaled_bmm(weights if keep is None else weights * keep, v, ctx.upscale)
         ctx.save_for_backward(q, k, v, weights, keep)
         return crop(out, query.shape)
 
@@ -53,8 +57,11 @@ class DropoutAttention(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         q, k, v, weights, keep = ctx.saved_tensors
         grad = pad(grads[0])
-        grad_value = scaled_bmm((weights * keep).transpose(1, 2), grad, ctx.upscale)
-        grad_weights = scaled_bmm(grad, v.transpose(1, 2), ctx.upscale).mul_(keep)
+        kept = weights if keep is None else weights * keep
+        grad_value = scaled_bmm(kept.transpose(1, 2), grad, ctx.upscale)
+        grad_weights = scaled_bmm(grad, v.transpose(1, 2), ctx.upscale)
+        if keep is not None:
+            grad_weights.mul_(keep)
         grad_scores = torch.ops.aten._softmax_backward_data(grad_weights, weights, 2, weights.dtype)
         grad_query = scaled_bmm(grad_scores, k, ctx.scale)
         grad_key = scaled_bmm(grad_scores.transpose(1, 2), q, ctx.scale)
@@ -63,12 +70,13 @@ class DropoutAttention(torch.autograd.Function):
 
 
 def plain_attention(
-    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, keep: Tensor, upscale: float
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, keep: Tensor | None, upscale: float
 ) -> Tensor:
-    """The twin of `DropoutAttention`, whose mask may be larger than the scores just the same."""
+    """The twin of `BatchedAttention`, whose mask may be larger than the scores just the same."""
     scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
     weights = (scores if bias is None else scores + bias).softmax(dim=3)
-    return (weights * crop(keep, query.shape)[..., : key.shape[2]] * upscale) @ value
+    kept = weights if keep is None else weights * crop(keep, query.shape)[..., : key.shape[2]] * upscale
+    return kept @ value
 
 
 def padded_scores(query: Tensor, key: Tensor) -> torch.Size:

@@ -7,9 +7,9 @@ from pipeline.kernels import attention as kernel
 from pipeline.kernels import dispatch
 from pipeline.kernels.attention import (
     MULTIPLE,
-    DropoutAttention,
+    BatchedAttention,
     additive_mask,
-    attention_with_dropout,
+    batched_attention,
     padded_scores,
     plain_attention,
 )
@@ -35,10 +35,11 @@ def results(function, tensors, *given):
 def test_kernel_and_twin_agree(mask, causal, rate):
     torch.manual_seed(1)
     query, key, value = drawn(B, H, T, K), drawn(B, H, T if causal else S, K), drawn(B, H, T if causal else S, K)
-    given = additive_mask(query, mask, causal=causal), draw_mask(padded_scores(query, key), rate, torch.float64)
+    keep = draw_mask(padded_scores(query, key), rate, torch.float64) if rate else None
+    given = additive_mask(query, mask, causal=causal), keep
     found, expected = (
         results(function, (query, key, value), *given, 1 / (1 - rate))
-        for function in (DropoutAttention.apply, plain_attention)
+        for function in (BatchedAttention.apply, plain_attention)
     )
     torch.testing.assert_close(found, expected)
 
@@ -46,8 +47,7 @@ def test_kernel_and_twin_agree(mask, causal, rate):
 def test_the_twin_without_dropout_is_torchs_attention():
     torch.manual_seed(1)
     query, key, value = drawn(B, H, T, K), drawn(B, H, S, K), drawn(B, H, S, K)
-    keep = torch.ones(padded_scores(query, key), dtype=torch.float64)
-    found = plain_attention(query, key, value, additive_mask(query, MASK, causal=False), keep, 1.0)
+    found = plain_attention(query, key, value, additive_mask(query, MASK, causal=False), None, 1.0)
     torch.testing.assert_close(found, torch.nn.functional.scaled_dot_product_attention(query, key, value, MASK))
 
 
@@ -59,7 +59,7 @@ def test_lengths_around_the_multiple(target, source):
     assert keep.shape[0] % MULTIPLE == keep.shape[1] % MULTIPLE == keep.shape[2] % MULTIPLE == 0
     found, expected = (
         results(function, (query, key, value), None, keep, 1 / 0.7)
-        for function in (DropoutAttention.apply, plain_attention)
+        for function in (BatchedAttention.apply, plain_attention)
     )
     torch.testing.assert_close(found, expected)
 
@@ -67,7 +67,7 @@ def test_lengths_around_the_multiple(target, source):
 def test_the_mask_is_drawn_from_torchs_generator():
     query = torch.randn(B, H, T, K, dtype=torch.bfloat16)
     first, again, other = (
-        (torch.manual_seed(seed), attention_with_dropout(query, query, query, None, 0.5))[1] for seed in (5, 5, 6)
+        (torch.manual_seed(seed), batched_attention(query, query, query, None, 0.5))[1] for seed in (5, 5, 6)
     )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -84,7 +84,7 @@ def test_products_have_few_sizes(monkeypatch):
     monkeypatch.setattr(kernel, "scaled_bmm", spied)
     for length in range(1, 3 * MULTIPLE + 1):
         query = torch.randn(1 + length % (2 * MULTIPLE), 1, length, 8, dtype=torch.bfloat16, requires_grad=True)
-        attention_with_dropout(query, query, query, None, 0.1).sum().backward()
+        batched_attention(query, query, query, None, 0.1).sum().backward()
     assert len(sizes) == 3 * 2 * 2  # (T, E) by (E, T) and (T, T) by (T, E), of 16 or 32 sentences
 
 
@@ -97,8 +97,10 @@ def test_bf16_is_near_fp32(mask, causal):
     tensors = [torch.randn(B, size, H, K).transpose(1, 2).requires_grad_() for size in (T, length, length)]
     mask = None if causal else mask
     near = [tensor.detach().bfloat16().requires_grad_() for tensor in tensors]
-    found = results(lambda *qkv: dispatch.scaled_dot_product_attention(*qkv, mask, dropout=1e-9, causal=causal), near)
-    exact = results(lambda *qkv: dispatch.scaled_dot_product_attention(*qkv, mask, dropout=0.0, causal=causal), tensors)
+    found, exact = (
+        results(lambda *qkv: dispatch.scaled_dot_product_attention(*qkv, mask, dropout=0.0, causal=causal), given)
+        for given in (near, tensors)
+    )
     assert found[0].dtype == torch.bfloat16
     for got, wanted in zip(found, exact, strict=True):
         torch.testing.assert_close(got.float(), wanted, rtol=0.05, atol=0.05)

@@ -47,10 +47,19 @@ def test_prepacked_products_are_torchs(x, dtype):
     torch.testing.assert_close(found, F.linear(x, weight, bias))
 
 
-@pytest.mark.parametrize(("dtype", "rate"), [(torch.float32, 0.5), (torch.bfloat16, 0.0), (torch.bfloat16, 0.5)])
-def test_attention_has_a_kernel_for_dropout_in_bf16(monkeypatch, dtype, rate):
+@pytest.mark.parametrize(
+    ("dtype", "rate", "trains", "expected"),
+    [
+        *[(torch.float32, rate, trains, False) for rate in (0.0, 0.5) for trains in (False, True)],
+        (torch.bfloat16, 0.0, False, False),
+        (torch.bfloat16, 0.0, True, True),
+        (torch.bfloat16, 0.5, True, True),
+    ],
+)
+def test_attention_has_a_kernel_for_training_in_bf16(monkeypatch, dtype, rate, trains, expected):
     called = []
-    monkeypatch.setattr(dispatch, "attention_with_dropout", lambda *given: called.append(given))
-    query = torch.randn(1, 2, 3, 4, dtype=dtype)
-    dispatch.scaled_dot_product_attention(query, query, query, None, dropout=rate, causal=True)
-    assert len(called) == (dtype == torch.bfloat16 and rate > 0)
+    monkeypatch.setattr(dispatch, "batched_attention", lambda *given: called.append(given))
+    query = torch.randn(1, 2, 3, 4, dtype=dtype, requires_grad=True)
+    with torch.set_grad_enabled(trains):
+        dispatch.scaled_dot_product_attention(query, query, query, None, dropout=rate, causal=True)
+    assert bool(called) == expected
