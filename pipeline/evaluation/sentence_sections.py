@@ -49,7 +49,9 @@ def system_block(corpus: CorpusResults, part: str, system: SystemResults, number
     ngrams = html_pages.abreast(f"{title}:\n\n{table}" for title, table in analysis_sections.most_wrong(analysis))
     worst, best = analysis.extremes(number)
     groups = [("Worst sentences", worst), ("Best of the other sentences that differ", best)]
-    listed = [(title, [Sentence(corpus, part, system, line) for line in lines]) for title, lines in groups if lines]
+    listed = [
+        (title, [TranslatedSentence(corpus, part, system, line) for line in lines]) for title, lines in groups if lines
+    ]
     text = "".join(f"{title}:\n\n{''.join(one.markdown for one in found)}\n" for title, found in listed)
     html = "".join(f"<h4>{title}</h4>\n{''.join(one.html for one in found)}" for title, found in listed)
     return Fragment(
@@ -59,7 +61,7 @@ def system_block(corpus: CorpusResults, part: str, system: SystemResults, number
     )
 
 
-class Sentence:
+class TranslatedSentence:
     """One translation beside its source and reference, differences marked."""
 
     def __init__(self, corpus: CorpusResults, part: str, system: SystemResults, line: int) -> None:
@@ -82,7 +84,7 @@ class Sentence:
         """Source, reference and translation below each other."""
         return article(self.about, self.rows([self], ["translation"]))
 
-    def rows(self, translated: Sequence["Sentence"], names: Sequence[str]) -> list[tuple[str, str, str]]:
+    def rows(self, translated: Sequence["TranslatedSentence"], names: Sequence[str]) -> list[tuple[str, str, str]]:
         """What `article` shows of the sentence as these translate it."""
         source, target = self.languages
         given = [
@@ -98,7 +100,7 @@ def samples(corpus: CorpusResults, number: int, seed: int) -> Iterator[Fragment]
         total = len(corpus.texts[part])
         systems = tables.best_first(corpus.systems, part)
         for line in sorted(draw.choice(total, size=min(number, total), replace=False).tolist()):
-            found = [Sentence(corpus, part, system, line) for system in systems]
+            found = [TranslatedSentence(corpus, part, system, line) for system in systems]
             source, reference = corpus.texts[part][line]
             rows = {"source": source, "reference": reference}
             rows |= {f"`{corpus.label(system)}`": system.translations[part][line] for system in systems}

@@ -26,7 +26,7 @@ def batched_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | 
 
 
 class BatchedAttention(torch.autograd.Function):
-    """The same by batched products of contiguous matrices, with its dropout mask of shape `padded_scores` given, if any.
+    """The same by batched products of contiguous matrices; a dropout mask has the shape `padded_scores`.
 
     The scores are rounded to bf16 before the softmax, where torch's own keeps fp32: a weight is off by up to 3 % if
     its score is 10. There must be a position to look at.

@@ -18,7 +18,7 @@ PUNCTUATION = re.compile(r"[,.;:!?)\]…]")
 ORPHANS = " ,;:.!?)…\n\r\t"  # at the beginning of what follows a mark
 
 
-class Sentence(NamedTuple):
+class MarkedSentence(NamedTuple):
     """A sentence and the marks in it."""
 
     raw: str  # as it was
@@ -30,19 +30,19 @@ class Sentence(NamedTuple):
 class Document:
     """The sentences of a text, and what stands between them."""
 
-    def __init__(self, pieces: Sequence[str | Sentence], form: Form) -> None:
+    def __init__(self, pieces: Sequence[str | MarkedSentence], form: Form) -> None:
         self.pieces, self.form = pieces, form
-        self.sentences = [piece.text for piece in pieces if isinstance(piece, Sentence)]
+        self.sentences = [piece.text for piece in pieces if isinstance(piece, MarkedSentence)]
 
     def join(self, translations: Sequence[str]) -> str:
         """The text with a translation in place of each sentence; one that came back unchanged stays as it was."""
         assert len(translations) == len(self.sentences), "one translation a sentence"
         rest = iter(translations)
         return "".join(
-            self.joined(piece, next(rest)) if isinstance(piece, Sentence) else piece for piece in self.pieces
+            self.joined(piece, next(rest)) if isinstance(piece, MarkedSentence) else piece for piece in self.pieces
         )
 
-    def joined(self, sentence: Sentence, translation: str) -> str:
+    def joined(self, sentence: MarkedSentence, translation: str) -> str:
         """One translation with the marks of its sentence."""
         if translation == sentence.text:
             return sentence.raw
@@ -60,13 +60,13 @@ def split(text: str, form: Form, language: str, *, by: Splitting = "sentences") 
         pieces = html_pieces(text)
     else:
         pieces = text_pieces([text] if by == "nothing" else text.splitlines(keepends=True))
-    found: list[str | Sentence] = []
+    found: list[str | MarkedSentence] = []
     for piece in pieces:
         found += sentences(piece, language if by == "sentences" else None) if isinstance(piece, Run) else [piece]
     return Document(found, form)
 
 
-def sentences(run: Run, language: str | None) -> Iterator[str | Sentence]:
+def sentences(run: Run, language: str | None) -> Iterator[str | MarkedSentence]:
     """The sentences of a run in a language, and the rest of it between them; without a language the run is one."""
     raw, text, positions = run.raw, run.text, [mark.position for mark in run.marks]
     begin = done = 0
@@ -94,11 +94,11 @@ def trimmed(text: str, begin: int, end: int, marks: Sequence[int]) -> tuple[int,
     return min(first, last), last
 
 
-def sentence(raw: str, text: str, begin: int, marks: Sequence[Mark]) -> Sentence:
+def sentence(raw: str, text: str, begin: int, marks: Sequence[Mark]) -> MarkedSentence:
     """A sentence with marks, whose positions are in its run."""
     found = places(text, [mark._replace(position=mark.position - begin) for mark in marks])
     plain = " ".join(without_gaps(text, [mark.position - begin for mark in marks if mark.side == "alone"]).split())
-    return Sentence(raw, plain, found, len(WORD.findall(text)))
+    return MarkedSentence(raw, plain, found, len(WORD.findall(text)))
 
 
 def without_gaps(text: str, marks: Sequence[int]) -> str:

@@ -12,6 +12,7 @@ from pipeline.decoding.settings import Decoding
 from pipeline.files import DataError
 from pipeline.packaging.package import Config
 from pipeline.params import nearest
+from pipeline.serving.answers import Answer
 from pipeline.serving.glossary import Glossary
 from pipeline.serving.long_lines import parts_that_fit
 from pipeline.vocabularies.vocabulary import Vocabulary
@@ -20,14 +21,6 @@ Kind = Literal["torch", "ctranslate2", "ctranslate2-int8"]
 
 logger = logging.getLogger(__name__)
 MAX_TERM_PIECES = 24  # of the glossary in one part: with each the search has one beam more
-
-
-class Answer(NamedTuple):
-    """A translation of one line."""
-
-    text: str
-    score: float  # log P over the length penalty, in nats; the best has the highest, unless `mbr_temperature` is set
-    confidence: float  # mean log P a piece, EOS counted, in nats
 
 
 class Engine(Protocol):

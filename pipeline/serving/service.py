@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from pipeline.serving import documents
+from pipeline.serving.answers import Answer
 from pipeline.serving.documents import Splitting
 from pipeline.serving.errors import ServingError
 from pipeline.serving.limits import Clients, Limits
@@ -28,14 +29,6 @@ LONG_TEXT = 10_000  # characters that are split beside the event loop
 SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised, at most
 STREAMED = 2 * BATCH  # sentences of a stream that wait or are under way: one batch each
 FULL_SECONDS = 0.05  # between two tries of a stream to go on, when the queue is full
-
-
-class Answer(NamedTuple):
-    """One translation of a sentence, as the engine gave it."""
-
-    text: str
-    score: float
-    confidence: float
 
 
 class Translated(NamedTuple):

@@ -9,10 +9,10 @@ import math
 import sys
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline import cli, files
 from pipeline.serving import worker
+from pipeline.serving.answers import Answer
 
 LEXICON = {"où": "where", "est": "is", "la": "the", "gare": "station", "chat": "cat", "dort": "sleeps", "noir": "black"}
 MODELS = {  # model -> BLEU on test, how sure it is, what it takes a station for
@@ -48,12 +48,6 @@ A **toy**, see `docs`, [the web](https://example.org/toy) and [a script](javascr
 nmt serve
 ```
 """
-
-
-class Answer(NamedTuple):
-    text: str
-    score: float
-    confidence: float
 
 
 class Dictionary:

@@ -10,10 +10,10 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import NamedTuple
 
 from pipeline.files import DataError
 from pipeline.serving import worker
+from pipeline.serving.answers import Answer
 
 SYSTEMS = {
     "toy_fr_en-bpe-rnnsearch-tiny": ("fr", "en"),
@@ -21,12 +21,6 @@ SYSTEMS = {
     "toy_de_en-bpe-rnnsearch-tiny": ("de", "en"),
 }
 KNOWN = {"fr": {"le", "chat", "dort", "la", "est"}, "de": {"die", "der", "katze", "ist", "das"}}
-
-
-class Answer(NamedTuple):
-    text: str
-    score: float
-    confidence: float
 
 
 class StandIn:

@@ -6,6 +6,7 @@ import pytest
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
 from pipeline.serving import engines
+from pipeline.serving.answers import Answer
 from pipeline.serving.long_lines import parts_that_fit
 from tests.toys import systems
 
@@ -26,7 +27,7 @@ def test_an_answer_depends_on_no_other_line(folders, model, kind):
         given = random.Random(seed).sample(LINES, len(LINES) - 4 * seed)
         assert engine.translate(given, 3) == [alone[line] for line in given]
     assert [answers[:1] for answers in engine.translate(LINES, 3)] == engine.translate(LINES, 1)
-    assert alone[""] == alone["   "] == [engines.Answer("", 0.0, 0.0)]
+    assert alone[""] == alone["   "] == [Answer("", 0.0, 0.0)]
     assert len({answers[0].text for answers in alone.values()}) > 5
     assert (engine.system.partition("-")[0], engine.source_language, engine.target_language) == ("toy", "fr", "en")
 
