@@ -85,7 +85,7 @@ ORIGINALS: dict[Any, type[Section]] = {
 def roots() -> dict[str, type[Section]]:
     """The class of each file."""
     kinds: dict[str, type[Section]] = {"<model>": Learning}
-    kinds |= {name: interface.find(name).Arch for name in catalogue.model_names()}
+    kinds |= {name: interface.find(name).Arch for name in interface.names()}
     sizes: dict[str, Any] = {name: (dict[str, kind], ...) for name, kind in kinds.items()}  # type: ignore[valid-type]
     models = create_model("Models", __base__=Section, **sizes)
     params = create_model("File", __base__=catalogue.Params, models=(models, ...))

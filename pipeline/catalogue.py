@@ -1,6 +1,5 @@
 """Checks all of `params.yaml` and `corpora/*.yaml` at once: each section by its class, then what must agree."""
 
-import pkgutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -8,7 +7,6 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, create_model
 
-from pipeline import models
 from pipeline.averaging import Averaging
 from pipeline.corpora import local
 from pipeline.corpora.sources import Download, Text
@@ -97,14 +95,9 @@ def corpus_names() -> list[str]:
     return sorted(path.stem for path in CORPORA.glob("*.yaml"))
 
 
-def model_names() -> list[str]:
-    """Every model there is, chosen or not."""
-    return [module.name for module in pkgutil.iter_modules(models.__path__) if module.name != "interface"]
-
-
 def whole() -> type[Section]:
     """The class of all of `params.yaml`."""
-    sizes: dict[str, Any] = {name: (dict[Name, size(interface.find(name))], {}) for name in model_names()}  # type: ignore[misc]
+    sizes: dict[str, Any] = {name: (dict[Name, size(interface.find(name))], {}) for name in interface.names()}  # type: ignore[misc]
     found: type[Section] = create_model("Models", __base__=Section, **sizes)
     return create_model("Whole", __base__=Params, models=(found, ...))
 
@@ -165,7 +158,7 @@ def merged_faults(project: Project) -> Iterator[str]:
             own = Node(mapping(node, key), key, corpus_file(name))
             if isinstance(project.params.get(key), dict) and isinstance(node.get(key), dict):
                 yield from kind.merged_faults([*nodes(project.params, key), own])
-    for model in filter(mapping(project.params, "models").__contains__, model_names()):
+    for model in filter(mapping(project.params, "models").__contains__, interface.names()):
         yield from model_faults(project.params, model)
 
 

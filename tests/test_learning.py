@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from pipeline import catalogue
 from pipeline.commands.copy_task import read_arch, run
+from pipeline.models import interface
 
-MODELS = catalogue.model_names()
+MODELS = interface.names()
 
 
 @pytest.fixture(autouse=True)

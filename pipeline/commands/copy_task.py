@@ -7,7 +7,6 @@ import numpy as np
 import torch
 import typer
 
-from pipeline import catalogue
 from pipeline.decoding import greedy
 from pipeline.encoding.batching import START, BatchSampler, collate, load_batches, sorted_batches
 from pipeline.encoding.budget import Training
@@ -77,7 +76,7 @@ def read_arch(model: str, size: str) -> Any:
 
     Raises: ParamsError if there is no such model or size, or its section has faults.
     """
-    if model not in (known := catalogue.model_names()):
+    if model not in (known := interface.names()):
         raise ParamsError(f"--model: unknown model, got {model!r}{nearest(model, known)}")
     arch = interface.find(model).Arch.load_own(f"models.{model}.{DEFAULT}", f"models.{model}.{size}")
     rates = [name for name in type(arch).model_fields if name.endswith("dropout")]

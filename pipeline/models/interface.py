@@ -1,5 +1,6 @@
 """What every model offers, and how to find one: `pipeline/models/<name>.py` defines `Arch` and `Model`."""
 
+import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
 from types import ModuleType
@@ -64,6 +65,11 @@ class Model(Protocol):
         (B, H, S, S), `decoder n` (B, H, T, T) and `cross n` (B, H, T, S). The caller has put the model into `eval()`.
         """
         ...
+
+
+def names() -> list[str]:
+    """Every model there is, chosen or not."""
+    return [module.name for module in pkgutil.iter_modules(models.__path__) if module.name != "interface"]
 
 
 def find(name: str) -> ModuleType:

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from pipeline import catalogue, ids
+from pipeline import ids
 from pipeline.models import interface
 
 SOURCE_SIZE, TARGET_SIZE = 13, 11
@@ -22,7 +22,7 @@ TRANSFORMER: dict[str, Any] = {
     "tied_embeddings": "none",
     "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }
-NAMES = catalogue.model_names()
+NAMES = interface.names()
 ARCHS: dict[str, dict[str, Any]] = {  # a model that is not here has its own in its test, as `TOY`
     "rnn_encdec": {
         "embedding": 6,

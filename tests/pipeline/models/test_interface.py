@@ -29,6 +29,11 @@ OPTIONS = {
 CASES = [(name, changed) for name in networks.NAMES for changed in [{}, *OPTIONS.get(name, [])]]
 
 
+def test_names_are_those_of_all_models():
+    assert {"transformer_postnorm", "transformer_prenorm"} <= set(interface.names())
+    assert "interface" not in interface.names()
+
+
 @pytest.fixture(params=CASES, ids=lambda case: " ".join([case[0], *map(str, case[1].values())]))
 def model(request):
     name, changed = request.param
