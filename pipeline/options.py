@@ -3,10 +3,12 @@
 from pipeline.files import DataError
 
 
-def check_different(option: str, systems: list[str]) -> None:
-    """Check that no system is named twice: requests and ensembles know systems by their names.
+def check_different(option: str, names: list[str]) -> None:
+    """Check that an option that is given several times has another value each time.
 
-    Raises: DataError naming the first that is.
+    Raises: DataError naming the first value that is there twice.
     """
-    if twice := next((system for system in systems if systems.count(system) > 1), None):
-        raise DataError(f"{option}: got {twice} {systems.count(twice)} times; expected different systems")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise DataError(
+            f"{option}: must be different systems, got {twice} {names.count(twice)} times; expected each once"
+        )

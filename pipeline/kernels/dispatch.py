@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.kernels.attention import additive_mask, batched_attention
+from pipeline.kernels.attention import FEWEST, additive_mask, bf16_attention
 from pipeline.kernels.cross_entropy import SmoothedCrossEntropy
 from pipeline.kernels.dropout import MaskedDropout, draw_mask
 from pipeline.kernels.linear import Bf16Linear
@@ -63,9 +63,10 @@ def scaled_dot_product_attention(
     Shapes: query (B, H, T, K), key and value (B, H, S, K), mask (B, 1, 1, S) with True where a position may be seen
         -> (B, H, T, K).
     """
-    trains = dropout or (torch.is_grad_enabled() and query.requires_grad)
-    if trains and query.device.type == "cpu" and query.dtype == torch.bfloat16:
-        return batched_attention(query, key, value, additive_mask(query, mask, causal=causal), dropout)
+    has_gradient = torch.is_grad_enabled() and query.requires_grad
+    is_slow = dropout > 0 or (has_gradient and len(query) >= FEWEST)  # torch's own
+    if is_slow and query.device.type == "cpu" and query.dtype == torch.bfloat16:
+        return bf16_attention(query, key, value, additive_mask(query, mask, causal=causal), dropout)
     return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
 
 

@@ -14,4 +14,4 @@ def test_different_systems_pass():
 def test_the_first_system_named_twice_is_refused():
     with pytest.raises(DataError) as caught:
         check_different("--system", ["c", "b", "a", "b", "a", "a"])
-    assert str(caught.value) == "--system: got b 2 times; expected different systems"
+    assert str(caught.value) == "--system: must be different systems, got b 2 times; expected each once"

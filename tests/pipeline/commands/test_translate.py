@@ -380,7 +380,7 @@ def test_several_packages_translate_together(run, tmp_path, monkeypatch):
 def test_a_system_is_named_once(run, project):
     said = run("translate", "--system", SYSTEM, "--system", "prenorm", "x")
     assert said.status == 1
-    assert said.err == f"error: --system: got {SYSTEM} 2 times; expected different systems\n"
+    assert said.err == f"error: --system: must be different systems, got {SYSTEM} 2 times; expected each once\n"
 
 
 def test_an_ensemble_shares_a_vocabulary(run, tmp_path, monkeypatch):

@@ -7,9 +7,9 @@ from pipeline.kernels import attention as kernel
 from pipeline.kernels import dispatch
 from pipeline.kernels.attention import (
     MULTIPLE,
-    BatchedAttention,
+    Bf16Attention,
     additive_mask,
-    batched_attention,
+    bf16_attention,
     padded_scores,
     plain_attention,
 )
@@ -39,7 +39,7 @@ def test_kernel_and_twin_agree(mask, causal, rate):
     given = additive_mask(query, mask, causal=causal), keep
     found, expected = (
         results(function, (query, key, value), *given, 1 / (1 - rate))
-        for function in (BatchedAttention.apply, plain_attention)
+        for function in (Bf16Attention.apply, plain_attention)
     )
     torch.testing.assert_close(found, expected)
 
@@ -59,7 +59,7 @@ def test_lengths_around_the_multiple(target, source):
     assert keep.shape[0] % MULTIPLE == keep.shape[1] % MULTIPLE == keep.shape[2] % MULTIPLE == 0
     found, expected = (
         results(function, (query, key, value), None, keep, 1 / 0.7)
-        for function in (BatchedAttention.apply, plain_attention)
+        for function in (Bf16Attention.apply, plain_attention)
     )
     torch.testing.assert_close(found, expected)
 
@@ -67,7 +67,7 @@ def test_lengths_around_the_multiple(target, source):
 def test_the_mask_is_drawn_from_torchs_generator():
     query = torch.randn(B, H, T, K, dtype=torch.bfloat16)
     first, again, other = (
-        (torch.manual_seed(seed), batched_attention(query, query, query, None, 0.5))[1] for seed in (5, 5, 6)
+        (torch.manual_seed(seed), bf16_attention(query, query, query, None, 0.5))[1] for seed in (5, 5, 6)
     )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
@@ -84,26 +84,40 @@ def test_products_have_few_sizes(monkeypatch):
     monkeypatch.setattr(kernel, "scaled_bmm", spied)
     for length in range(1, 3 * MULTIPLE + 1):
         query = torch.randn(1 + length % (2 * MULTIPLE), 1, length, 8, dtype=torch.bfloat16, requires_grad=True)
-        batched_attention(query, query, query, None, 0.1).sum().backward()
+        bf16_attention(query, query, query, None, 0.1).sum().backward()
     assert len(sizes) == 3 * 2 * 2  # (T, E) by (E, T) and (T, T) by (T, E), of 16 or 32 sentences
+
+
+def test_nothing_is_drawn_without_dropout():
+    """Or every mask that comes after it would be another."""
+    query = torch.randn(B, H, T, K, dtype=torch.bfloat16)
+    states = [torch.get_rng_state()]
+    for rate in (0.0, 0.5):
+        bf16_attention(query, query, query, None, rate)
+        states.append(torch.get_rng_state())
+    assert torch.equal(states[0], states[1])
+    assert not torch.equal(states[1], states[2])
 
 
 @pytest.mark.parametrize("mask", [MASK, None])
 @pytest.mark.parametrize("causal", [False, True])
-def test_bf16_is_near_fp32(mask, causal):
-    """By way of strides that are not contiguous, as heads have them."""
+@pytest.mark.parametrize("rate", [0.0, 1e-9])
+@pytest.mark.parametrize("scale", [1.0, 3.0])  # scores of a few units, and of up to 30
+def test_bf16_is_near_fp32(mask, causal, rate, scale):
+    """By way of strides that are not contiguous, as heads have them; one in a billion weights is dropped, or none."""
     torch.manual_seed(3)
     length = T if causal else S
-    tensors = [torch.randn(B, size, H, K).transpose(1, 2).requires_grad_() for size in (T, length, length)]
+    tensors = [torch.randn(B, size, H, K).mul(scale).transpose(1, 2) for size in (T, length, length)]
+    near = [tensor.bfloat16().requires_grad_() for tensor in tensors]
+    exact = [tensor.detach().float().requires_grad_() for tensor in near]
     mask = None if causal else mask
-    near = [tensor.detach().bfloat16().requires_grad_() for tensor in tensors]
-    found, exact = (
-        results(lambda *qkv: dispatch.scaled_dot_product_attention(*qkv, mask, dropout=0.0, causal=causal), given)
-        for given in (near, tensors)
+    found = results(lambda *qkv: bf16_attention(*qkv, additive_mask(qkv[0], mask, causal=causal), rate), near)
+    expected = results(
+        lambda *qkv: dispatch.scaled_dot_product_attention(*qkv, mask, dropout=0.0, causal=causal), exact
     )
     assert found[0].dtype == torch.bfloat16
-    for got, wanted in zip(found, exact, strict=True):
-        torch.testing.assert_close(got.float(), wanted, rtol=0.05, atol=0.05)
+    for got, wanted in zip(found, expected, strict=True):
+        torch.testing.assert_close(got.float(), wanted, rtol=0.05, atol=0.05 * scale * scale)
 
 
 def test_causal_takes_no_mask():

@@ -5,6 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from pipeline.kernels import dispatch
+from pipeline.kernels.attention import FEWEST
 
 
 def has_kernel(tensor: torch.Tensor) -> bool:
@@ -47,19 +48,27 @@ def test_prepacked_products_are_torchs(x, dtype):
     torch.testing.assert_close(found, F.linear(x, weight, bias))
 
 
+FREE, FROZEN = {"requires_grad": True}, {"requires_grad": False}
+
+
 @pytest.mark.parametrize(
-    ("dtype", "rate", "trains", "expected"),
+    ("dtype", "device", "rate", "sentences", "grad", "leaf", "expected"),
     [
-        *[(torch.float32, rate, trains, False) for rate in (0.0, 0.5) for trains in (False, True)],
-        (torch.bfloat16, 0.0, False, False),
-        (torch.bfloat16, 0.0, True, True),
-        (torch.bfloat16, 0.5, True, True),
+        *[(torch.float32, "cpu", rate, FEWEST, grad, FREE, False) for rate in (0.0, 0.5) for grad in (False, True)],
+        (torch.bfloat16, "cpu", 0.0, FEWEST, True, FREE, True),
+        (torch.bfloat16, "cpu", 0.0, FEWEST - 1, True, FREE, False),
+        (torch.bfloat16, "cpu", 0.0, FEWEST, False, FREE, False),
+        (torch.bfloat16, "cpu", 0.0, FEWEST, True, FROZEN, False),
+        (torch.bfloat16, "cpu", 0.5, 1, True, FREE, True),
+        (torch.bfloat16, "cpu", 0.5, 1, False, FREE, True),
+        (torch.bfloat16, "meta", 0.0, FEWEST, True, FREE, False),
+        (torch.bfloat16, "meta", 0.5, FEWEST, True, FREE, False),
     ],
 )
-def test_attention_has_a_kernel_for_training_in_bf16(monkeypatch, dtype, rate, trains, expected):
+def test_attention_has_a_kernel_for_training_in_bf16(monkeypatch, dtype, device, rate, sentences, grad, leaf, expected):
     called = []
-    monkeypatch.setattr(dispatch, "batched_attention", lambda *given: called.append(given))
-    query = torch.randn(1, 2, 3, 4, dtype=dtype, requires_grad=True)
-    with torch.set_grad_enabled(trains):
+    monkeypatch.setattr(dispatch, "bf16_attention", lambda *given: called.append(given))
+    query = torch.empty(sentences, 2, 3, 4, dtype=dtype, device=device, **leaf)
+    with torch.set_grad_enabled(grad):
         dispatch.scaled_dot_product_attention(query, query, query, None, dropout=rate, causal=True)
     assert bool(called) == expected

@@ -46,14 +46,14 @@ def test_two_packages_of_one_system_are_refused(monkeypatch):
     assert [kind for kind, _ in worker.load({**given, "folders": ["x/a", "x/b"]})] == ["torch", "torch"]
     with pytest.raises(DataError) as caught:
         worker.load({**given, "folders": ["x/a", "x/b", "y/a"]})
-    assert str(caught.value) == "--model: got a 2 times; expected different systems"
+    assert str(caught.value) == "--model: must be different systems, got a 2 times; expected each once"
 
 
 def test_what_a_library_prints_is_no_answer():
     """Not even what it writes to descriptor 1."""
     script = """
 import os
-from pipeline.serving import engines, worker
+from pipeline.serving import worker
 def load(given):
     print("hello", flush=True)
     os.write(1, b"there\\n")
