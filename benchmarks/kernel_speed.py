@@ -27,9 +27,11 @@ from pipeline.decoding.translator import Translator
 from pipeline.system import System
 
 AS_IS = "none"
-TRAINING = {
-    "fp32": ("dropout", "cross_entropy"),
-    "bf16": ("dropout", "cross_entropy", "linear", "attention"),
+# Each training: what differs in its job, and the kernels it uses.
+TRAINING: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "fp32": ({"precision": "fp32"}, ("dropout", "cross_entropy")),
+    "bf16": ({"precision": "bf16"}, ("dropout", "cross_entropy", "linear", "attention")),
+    "bf16, no dropout": ({"precision": "bf16", "dropout": 0.0}, ("attention",)),
 }
 DECODING = ("prepack", "side_by_side")
 
@@ -68,9 +70,8 @@ def main(
 
 def trainings(data: Path, size: str, **lengths: int) -> Iterator[tuple[str, tuple[str, ...], str, dict[str, Any]]]:
     """Each training: its name, the kernels it uses, the script, the job."""
-    for precision, kernels in TRAINING.items():
-        given = training_job(data, size, precision=precision, **lengths)
-        yield f"training, {precision}", kernels, "training", given
+    for name, (changed, kernels) in TRAINING.items():
+        yield f"training, {name}", kernels, "training", training_job(data, size, **changed, **lengths)
 
 
 def searches(
