@@ -21,14 +21,14 @@ import bisect
 import itertools
 import sys
 import tempfile
-from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Annotated, NamedTuple, TypeVar, cast
+from typing import Annotated, NamedTuple
 
 import torch
 import typer
-from contestants.machine import describe, processor
+from contestants.machine import describe
+from contestants.notes import Notes
 from contestants.shapes import training_job, translation_job
 from contestants.turn import TRIAL, TRIALS, command, contestants, run, try_out
 
@@ -42,8 +42,6 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 MODELS = "transformer_modern", "transformer_prenorm"  # of ours
 DROPOUT, WARM_UP_SHARE = 0.15, 0.1  # of the updates, in which the rate rises
 LSI_PAIRS = 100_000  # from which `transformer_modern` starts its embeddings
-
-T = TypeVar("T")
 
 
 class Settings(NamedTuple):
@@ -90,25 +88,6 @@ class Race:
             run(command(name, python, "training"), training, self.threads)
             found = run(command(name, python, "decoding"), self.translating | {"folder": folder}, self.threads)
         return bleu(self.vocabulary.decode_target(found["translations"]), self.references)
-
-
-class Notes:
-    """What was measured on this machine for one question, in a JSON file if it has a path."""
-
-    def __init__(self, path: Path | None, question: dict[str, object]) -> None:
-        self.path, about = path, {"processor": processor(), "torch": torch.__version__} | question
-        self.found = files.read_json(path) if path and path.exists() else {"about": about, "measured": {}}
-        if self.found["about"] != about:
-            sys.exit(f"--notes: {path} is about {self.found['about']}; expected {about}, or a new file")
-
-    def measured(self, what: str, measure: Callable[[], T]) -> T:
-        """What an earlier run found, or else what `measure` gives now."""
-        if what in self.found["measured"]:
-            return cast(T, self.found["measured"][what])
-        self.found["measured"][what] = found = measure()
-        if self.path:
-            files.write_json(self.path, self.found)
-        return found
 
 
 def main(

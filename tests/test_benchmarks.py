@@ -4,6 +4,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from contextlib import chdir
@@ -18,7 +19,7 @@ from tests.toys import packages, systems, tiny_project, trainings
 
 ROOT = Path(__file__).parents[1]
 SCRIPTS = sorted(path.name for path in ROOT.glob("benchmarks/*.py"))
-AVERAGE = "average: {small: {checkpoints: 2}}\n"
+AVERAGE = "average: {tiny: {checkpoints: 2}, small: {checkpoints: 2}}\n"
 DECODE = (
     "decode: {beam_size: 2, length_penalty: 1.0, patience: null, mbr_temperature: null, "
     "memory_pairs: 0, memory_weight: 0.3, memory_temperature: 0.3, "
@@ -137,6 +138,50 @@ def test_time_to_bleu_knows_two_models(encoded):
     done = subprocess.run(command, cwd=encoded, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == "--model: got 'rnnsearch'; expected transformer_modern or transformer_prenorm\n"
+
+
+def test_an_ablation_on_a_toy(encoded, tmp_path):
+    """Each recipe trains with every seed; what stands in the notes is not measured again."""
+    options = ("--size", "tiny", "--minutes", "0.001", "--seeds", "1,2", "--side-by-side", "2", "--trial", "4")
+    chosen = ("toy-joint", "--recipes", "plain,lsi+less_dropout", "--folder", "ablation")
+    said = run(encoded, "ablation.py", *chosen, *options)
+    each = re.findall(r"^(\S+), seed (\d), 20 updates: loss (\d\.\d{3}), BLEU (\d+\.\d\d)$", said, re.M)
+    assert sorted(row[:2] for row in each) == [(name, seed) for name in ("lsi+less_dropout", "plain") for seed in "12"]
+    assert len({row[2] for row in each}) == 4
+    assert os.listdir(encoded / "ablation") == ["notes.json"]
+    notes = encoded / "ablation/notes.json"
+    found = json.loads(notes.read_text(encoding="utf-8"))
+    found["measured"] |= {f"plain, seed {seed}, 20 updates": [seed, 70.0 + seed] for seed in (1, 2)}
+    notes.write_text(json.dumps(found), encoding="utf-8")
+    again = run(encoded, "ablation.py", *chosen, *options)
+    assert "\n| plain | 20 | 1.50 ± 0.71 | 71.5 ± 0.7 | 71.0, 72.0 |\n" in again
+    assert f"\n{said.splitlines()[-1]}\n" in again
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            ("toy-joint", "--recipes", "plain+dropped"),
+            "--recipes: got 'dropped'; expected some of plain, half_batch, .*",
+        ),
+        (
+            ("toy-joint",),
+            r"params\.yaml: models\.transformer_prenorm\.small: missing; expected what '(plain|lsi)' changes",
+        ),
+        (("toy",), "data/encode/toy: no such folder; expected what `dvc repro encode` builds"),
+        (
+            ("toy-joint", "--size", "tiny"),
+            r"-m stages\.train toy joint .* failed in .*data/encode/toy-joint/validation.*",
+        ),
+    ],
+)
+def test_an_ablation_that_cannot_be(encoded, options, expected):
+    shutil.rmtree(encoded / "data/encode/toy-joint/validation")
+    command = [sys.executable, str(ROOT / "benchmarks/ablation.py"), *options]
+    done = subprocess.run(command, cwd=encoded, env=tiny_project.environment(), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.fullmatch(expected, done.stderr.strip(), re.S), done.stderr
 
 
 @pytest.mark.slow

@@ -13,8 +13,7 @@ from torch.nn import functional as F
 
 from pipeline.kernels.dropout import draw_mask
 
-MULTIPLE = 16  # sentences, source and target positions are filled up to multiples of it
-FEWEST = 12  # sentences for which that pays without dropout too, however long they are
+MULTIPLE = 16  # sentences, source and target positions are filled up to multiples of it; fewer sentences to 1, 2, 4, 8
 
 
 def bf16_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, rate: float) -> Tensor:
@@ -32,7 +31,7 @@ class Bf16Attention(torch.autograd.Function):
     The scores are rounded to bf16 before the softmax, where torch's own keeps fp32: a weight is off by up to 3 % if
     its score is 10. There must be a position to look at.
 
-    Products have few sizes: sentences and positions of zeros are added up to multiples of `MULTIPLE` and cropped
+    Products have few sizes: sentences and positions of zeros are added, as `filled` and `MULTIPLE` say, and cropped
     afterwards. oneDNN holds 256 KiB for each size it ever met, whatever its cache holds, in between the training's
     tensors.
     """
@@ -82,13 +81,18 @@ def plain_attention(
 
 def padded_scores(query: Tensor, key: Tensor) -> torch.Size:
     """The shape of the scores in the kernel: (B, H, T, K), (B, H, S, K) -> (B' * H, T', S')."""
-    sentences, targets, sources = (size + -size % MULTIPLE for size in (query.shape[0], query.shape[2], key.shape[2]))
-    return torch.Size((sentences * query.shape[1], targets, sources))
+    targets, sources = (size + -size % MULTIPLE for size in (query.shape[2], key.shape[2]))
+    return torch.Size((filled(query.shape[0]) * query.shape[1], targets, sources))
+
+
+def filled(sentences: int) -> int:
+    """How many sentences the kernel computes for so many."""
+    return 1 << (sentences - 1).bit_length() if sentences < MULTIPLE else sentences + -sentences % MULTIPLE
 
 
 def pad(x: Tensor) -> Tensor:
-    """All heads of all sentences, with zeros up to multiples of `MULTIPLE`: (B, H, T, K) -> (B' * H, T', K)."""
-    x = F.pad(x, (0, 0, 0, -x.shape[2] % MULTIPLE, 0, 0, 0, -x.shape[0] % MULTIPLE))
+    """All heads of all sentences, with zeros for those that are added: (B, H, T, K) -> (B' * H, T', K)."""
+    x = F.pad(x, (0, 0, 0, -x.shape[2] % MULTIPLE, 0, 0, 0, filled(x.shape[0]) - x.shape[0]))
     return x.reshape(-1, *x.shape[2:])
 
 

@@ -1,7 +1,8 @@
-"""Where a layer's arithmetic is chosen: our kernel if it is quicker on this device and dtype, torch's own otherwise.
+"""Where a layer's arithmetic is chosen: our kernel if it is quicker, torch's own otherwise.
 
-All kernels but those of the losses are for CPUs. Beside each is its twin in plain torch, `plain_...`, and a test that
-the two agree in values and gradients. Code outside this room imports this module alone.
+Device and dtype decide, and for attention whether it is a training, with gradients or dropout. All kernels but those of
+the losses are for CPUs. Beside each is its twin in plain torch, `plain_...`, and a test that the two agree in values
+and gradients. Code outside this room imports this module alone.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.kernels.attention import FEWEST, additive_mask, bf16_attention
+from pipeline.kernels.attention import additive_mask, bf16_attention
 from pipeline.kernels.cross_entropy import SmoothedCrossEntropy
 from pipeline.kernels.dropout import MaskedDropout, draw_mask
 from pipeline.kernels.linear import Bf16Linear
@@ -63,9 +64,8 @@ def scaled_dot_product_attention(
     Shapes: query (B, H, T, K), key and value (B, H, S, K), mask (B, 1, 1, S) with True where a position may be seen
         -> (B, H, T, K).
     """
-    has_gradient = torch.is_grad_enabled() and query.requires_grad
-    is_slow = dropout > 0 or (has_gradient and len(query) >= FEWEST)  # torch's own
-    if is_slow and query.device.type == "cpu" and query.dtype == torch.bfloat16:
+    is_training = dropout > 0 or (torch.is_grad_enabled() and query.requires_grad)
+    if is_training and query.device.type == "cpu" and query.dtype == torch.bfloat16:
         return bf16_attention(query, key, value, additive_mask(query, mask, causal=causal), dropout)
     return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
 

@@ -1,5 +1,7 @@
 """Attention by batched products equals its plain twin, in values and gradients."""
 
+import itertools
+
 import pytest
 import torch
 
@@ -56,12 +58,26 @@ def test_lengths_around_the_multiple(target, source):
     torch.manual_seed(4)
     query, key, value = drawn(B, H, target, K), drawn(B, H, source, K), drawn(B, H, source, K)
     keep = draw_mask(padded_scores(query, key), 0.3, torch.float64)
-    assert keep.shape[0] % MULTIPLE == keep.shape[1] % MULTIPLE == keep.shape[2] % MULTIPLE == 0
+    assert keep.shape[1] % MULTIPLE == keep.shape[2] % MULTIPLE == 0
     found, expected = (
         results(function, (query, key, value), None, keep, 1 / 0.7)
         for function in (Bf16Attention.apply, plain_attention)
     )
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(("sentences", "expected"), [(1, 1), (2, 2), (3, 4), (9, 16), (16, 16), (17, 32), (48, 48)])
+def test_sentences_are_filled_up(sentences, expected):
+    """Few sentences are long ones: filled up to 16, one of 256 positions took 16 times as long."""
+    torch.manual_seed(5)
+    query, key, value = drawn(sentences, H, T, K), drawn(sentences, H, S, K), drawn(sentences, H, S, K)
+    keep = draw_mask(padded_scores(query, key), 0.3, torch.float64)
+    assert keep.shape == (expected * H, MULTIPLE, MULTIPLE)
+    found, wanted = (
+        results(function, (query, key, value), None, keep, 1 / 0.7)
+        for function in (Bf16Attention.apply, plain_attention)
+    )
+    torch.testing.assert_close(found, wanted)
 
 
 def test_the_mask_is_drawn_from_torchs_generator():
@@ -74,7 +90,7 @@ def test_the_mask_is_drawn_from_torchs_generator():
 
 
 def test_products_have_few_sizes(monkeypatch):
-    """Of 48 lengths and numbers of sentences six: what oneDNN holds for each size it holds for good."""
+    """Of 1,536 lengths and numbers of sentences 18: what oneDNN holds for each size it holds for good."""
     sizes, bmm = set(), kernel.scaled_bmm
 
     def spied(a, b, scale):
@@ -82,10 +98,10 @@ def test_products_have_few_sizes(monkeypatch):
         return bmm(a, b, scale)
 
     monkeypatch.setattr(kernel, "scaled_bmm", spied)
-    for length in range(1, 3 * MULTIPLE + 1):
-        query = torch.randn(1 + length % (2 * MULTIPLE), 1, length, 8, dtype=torch.bfloat16, requires_grad=True)
+    for length, sentences in itertools.product(range(1, 3 * MULTIPLE + 1), range(1, 2 * MULTIPLE + 1)):
+        query = torch.randn(sentences, 1, length, 8, dtype=torch.bfloat16, requires_grad=True)
         bf16_attention(query, query, query, None, 0.1).sum().backward()
-    assert len(sizes) == 3 * 2 * 2  # (T, E) by (E, T) and (T, T) by (T, E), of 16 or 32 sentences
+    assert len(sizes) == 3 * 6 * 2  # (T, E) by (E, T) and (T, T) by (T, E), of 1, 2, 4, 8, 16 or 32 sentences
 
 
 def test_nothing_is_drawn_without_dropout():

@@ -5,7 +5,6 @@ import torch
 from torch.nn import functional as F
 
 from pipeline.kernels import dispatch
-from pipeline.kernels.attention import FEWEST
 
 
 def has_kernel(tensor: torch.Tensor) -> bool:
@@ -52,23 +51,22 @@ FREE, FROZEN = {"requires_grad": True}, {"requires_grad": False}
 
 
 @pytest.mark.parametrize(
-    ("dtype", "device", "rate", "sentences", "grad", "leaf", "expected"),
+    ("dtype", "device", "rate", "grad", "leaf", "expected"),
     [
-        *[(torch.float32, "cpu", rate, FEWEST, grad, FREE, False) for rate in (0.0, 0.5) for grad in (False, True)],
-        (torch.bfloat16, "cpu", 0.0, FEWEST, True, FREE, True),
-        (torch.bfloat16, "cpu", 0.0, FEWEST - 1, True, FREE, False),
-        (torch.bfloat16, "cpu", 0.0, FEWEST, False, FREE, False),
-        (torch.bfloat16, "cpu", 0.0, FEWEST, True, FROZEN, False),
-        (torch.bfloat16, "cpu", 0.5, 1, True, FREE, True),
-        (torch.bfloat16, "cpu", 0.5, 1, False, FREE, True),
-        (torch.bfloat16, "meta", 0.0, FEWEST, True, FREE, False),
-        (torch.bfloat16, "meta", 0.5, FEWEST, True, FREE, False),
+        *[(torch.float32, "cpu", rate, grad, FREE, False) for rate in (0.0, 0.5) for grad in (False, True)],
+        (torch.bfloat16, "cpu", 0.0, True, FREE, True),
+        (torch.bfloat16, "cpu", 0.0, False, FREE, False),
+        (torch.bfloat16, "cpu", 0.0, True, FROZEN, False),
+        (torch.bfloat16, "cpu", 0.5, True, FREE, True),
+        (torch.bfloat16, "cpu", 0.5, False, FREE, True),
+        (torch.bfloat16, "meta", 0.0, True, FREE, False),
+        (torch.bfloat16, "meta", 0.5, True, FREE, False),
     ],
 )
-def test_attention_has_a_kernel_for_training_in_bf16(monkeypatch, dtype, device, rate, sentences, grad, leaf, expected):
+def test_attention_has_a_kernel_for_training_in_bf16(monkeypatch, dtype, device, rate, grad, leaf, expected):
     called = []
     monkeypatch.setattr(dispatch, "bf16_attention", lambda *given: called.append(given))
-    query = torch.empty(sentences, 2, 3, 4, dtype=dtype, device=device, **leaf)
+    query = torch.empty(1, 2, 3, 4, dtype=dtype, device=device, **leaf)
     with torch.set_grad_enabled(grad):
         dispatch.scaled_dot_product_attention(query, query, query, None, dropout=rate, causal=True)
     assert bool(called) == expected
