@@ -1,25 +1,29 @@
 """What each part of a recipe brings: the same minutes of training with it and without, each with several seeds.
 
-    python benchmarks/ablation.py multi30k_de_en-bpe_8k --recipes plain,half_batch,modern,lsi,less_dropout,r_drop \\
+    python benchmarks/ablation.py multi30k_de_en-bpe_8k --recipes plain,half_batch,modern,lsi,less_dropout \\
         --minutes 20 --seeds 1,2,3 --side-by-side 2 --folder work/ablation
 
-`dvc repro encode` must have encoded the corpus, with a joint vocabulary. `plain` is `transformer_prenorm` as
-params.yaml has it; the other names add a part each, and `modern+lsi` has both. The speed of each recipe is measured
-first, in short trainings that take turns; minutes are updates divided by this speed, without validation. Then each
-trains from scratch by the stage `train`, with every seed, and the last checkpoints are averaged. The BLEU is that of
-the validation part, with the search of params.yaml. With `--folder`, what was stopped goes on where it was.
+`dvc repro encode` must have encoded the corpus, with a joint vocabulary. `plain` is `transformer_prenorm` with the
+params of params.yaml, but a linear schedule that rises to 2e-3 in 400 updates. The other names add a part each, and
+`modern+lsi` has both. `modern` is `transformer_modern`, with the same schedule, and without what it has of R-Drop and
+LSI; `half_batch` has its own schedule. The speed of each recipe is measured first, in two rounds of short trainings in
+which each has its turn; the minutes are updates divided by this speed, without validation, start-up and the 5 s of
+LSI. Then each trains from scratch by the stage `train`, with every seed. With `--folder`, what was stopped goes on
+where it was; the notes there are of one commit.
 """
 
 import csv
+import hashlib
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
@@ -30,8 +34,8 @@ from contestants.notes import Notes
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[1]
-PLAIN, CHECKPOINTS = "plain", 20  # a training's checkpoints
-TURNS, BEFORE = 2, 20  # short trainings of each recipe, and their updates before those that are timed
+PLAIN, CHECKPOINTS = "plain", 20  # a training's checkpoints, the last of which are averaged
+ROUNDS, UNTIMED = 2, 50  # of short trainings, and their updates before those that are timed
 SCHEDULE = {"kind": "linear", "peak_rate": 2e-3, "warmup": 400}
 
 
@@ -40,91 +44,117 @@ class Part:
     """What a part of a recipe changes."""
 
     model: str = ""
-    training: dict[str, Any] = field(default_factory=dict)
-    learning: dict[str, Any] = field(default_factory=dict)  # of the model's size
+    training: dict[str, Any] = field(default_factory=dict)  # training.<corpus>
+    size: dict[str, Any] = field(default_factory=dict)  # models.<model>.<size>
 
 
 PARTS = {
-    PLAIN: Part("transformer_prenorm", learning={"schedule": SCHEDULE}),
+    PLAIN: Part("transformer_prenorm", size={"schedule": SCHEDULE}),
     "half_batch": Part(
         training={"tokens_per_update": 800, "tokens_per_batch": 900},
-        learning={"schedule": SCHEDULE | {"peak_rate": 1.5e-3, "warmup": 600}},
+        size={"schedule": SCHEDULE | {"peak_rate": 1.5e-3, "warmup": 600}},
     ),
     "modern": Part("transformer_modern"),  # rotary positions, gated feed-forward networks
-    "lsi": Part(learning={"lsi_pairs": 100_000}),
-    "less_dropout": Part(learning={"dropout": 0.1, "attention_dropout": 0.0, "feed_forward_dropout": 0.0}),
-    "r_drop": Part(learning={"r_drop": 3.0}),
+    "lsi": Part(size={"lsi_pairs": 100_000}),
+    "less_dropout": Part(size={"dropout": 0.1, "attention_dropout": 0.0, "feed_forward_dropout": 0.0}),
+    "r_drop": Part(size={"r_drop": 3.0}),
 }
 OFF = {"lsi_pairs": 0, "r_drop": 0.0}  # which `transformer_modern` has by itself
 
 
-class Training(NamedTuple):
-    """A recipe that trains in a folder of its own."""
+class Result(NamedTuple):
+    """What a training came to, on the validation part."""
 
-    encoded: str
-    size: str
-    recipe: str
-    seed: int
-    threads: int
+    loss: float  # of the last weights
+    bleu: float  # of the average
+    minutes: float  # that its updates took
 
-    def run(self, folder: Path, updates: int) -> str:
-        """Train for so many updates, or go on from where an earlier call was stopped; the system's id."""
-        corpus, vocabulary = self.encoded.split("-")
-        model = self.lay_out(folder, corpus, updates)
-        command = ["-m", "stages.train", corpus, vocabulary, model, self.size]
-        call(command, folder, self.threads)
-        return "-".join(command[2:])
 
-    def lay_out(self, folder: Path, corpus: str, updates: int) -> str:
-        """Write the params of this training, beside the data of the project; the model's name."""
-        yaml = YAML(typ="safe")
-        params, parts = yaml.load(Path("params.yaml")), [PARTS[PLAIN], *map(PARTS.__getitem__, self.recipe.split("+"))]
-        model = next(part.model for part in reversed(parts) if part.model)
-        if self.size not in params["models"].get(model, {}):
-            raise RuntimeError(
-                f"params.yaml: models.{model}.{self.size}: missing; expected what {self.recipe!r} changes"
-            )
-        every = updates if updates % CHECKPOINTS else updates // CHECKPOINTS
-        params["training"][corpus] |= {"updates": updates, "validation_interval": updates, "checkpoint_interval": every}
-        params["training"][corpus] |= {"validation_sentences": 0, "patience": 0}
-        params["training"][corpus] |= {"seed": self.seed, "threads": self.threads}
-        params["models"][model][self.size] |= OFF
-        for part in parts:
-            params["training"][corpus] |= part.training
-            params["models"][model][self.size] |= part.learning
+class Trainer:
+    """Trains recipes on one corpus, each training in a folder of its own beside the data of the project."""
+
+    def __init__(self, encoded: str, size: str, threads: int) -> None:
+        self.corpus, self.vocabulary = encoded.split("-")
+        self.size, self.threads = size, threads
+        self.params = YAML(typ="safe").load(Path("params.yaml"))
+        self.children: set[subprocess.Popen[str]] = set()
+
+    def model(self, recipe: str) -> str:
+        """The model of a recipe, whose params must have the size."""
+        [*_, model] = [part.model for part in parts(recipe) if part.model]
+        if self.size not in self.params["models"].get(model, {}):
+            sys.exit(f"params.yaml: models.{model}.{self.size}: missing; expected what {recipe!r} changes")
+        return model
+
+    def changed(self, recipe: str, seed: int, updates: int, checkpoint_interval: int) -> dict[str, Any]:
+        """The params of a training."""
+        params = json.loads(json.dumps(self.params))
+        training, size = params["training"][self.corpus], params["models"][self.model(recipe)][self.size]
+        training |= {"updates": updates, "validation_interval": updates, "checkpoint_interval": checkpoint_interval}
+        training |= {"validation_sentences": 0, "patience": 0, "seed": seed, "threads": self.threads}
+        size |= OFF
+        for part in parts(recipe):
+            training |= part.training
+            size |= part.size
+        return dict(params)
+
+    def train(self, folder: Path, recipe: str, params: dict[str, Any]) -> str:
+        """Train, or go on from where an earlier call was stopped; the system's id."""
         folder.mkdir(parents=True, exist_ok=True)
-        yaml.dump(params, folder / "params.yaml")
+        YAML(typ="safe").dump(params, folder / "params.yaml")
         for name in ("data", "corpora"):
             if not (folder / name).exists():
                 (folder / name).symlink_to(Path(name).resolve())
-        return model
+        axes = [self.corpus, self.vocabulary, self.model(recipe), self.size]
+        self.call(["-m", "stages.train", *axes], folder)
+        return "-".join(axes)
 
-    def speed(self, updates: int) -> float:
-        """Updates a second."""
+    def speed(self, recipe: str, seed: int, updates: int) -> float:
+        """Updates a second of a short training."""
         with tempfile.TemporaryDirectory() as name:
-            system = self.run(Path(name), BEFORE + updates)
-            log = Path(name, "work/logs", system, "train.jsonl").read_text(encoding="utf-8").splitlines()
-        steps = [step for step in map(json.loads, log) if "tokens_per_second" in step][BEFORE:]
-        return len(steps) / float(sum(step["tokens"] / step["tokens_per_second"] for step in steps))
+            number = UNTIMED + updates
+            system = self.train(Path(name), recipe, self.changed(recipe, seed, number, number))
+            return updates / sum(seconds(Path(name), system)[UNTIMED:])
 
-    def scores(self, folder: Path, updates: int) -> tuple[float, float]:
-        """Loss of the last weights and BLEU of the averaged ones, of the validation part."""
-        system = self.run(folder, updates)
+    def result(self, folder: Path, recipe: str, params: dict[str, Any]) -> Result:
+        """Train and score."""
+        system = self.train(folder, recipe, params)
         with Path(folder, "runs", system, "train/curves.csv").open(newline="") as file:
             loss = float(list(csv.DictReader(file))[-1]["validation_loss"])
-        table = call([str(ROOT / "benchmarks/choose_on_validation.py"), system], folder, self.threads)
-        shutil.rmtree(folder)
-        return loss, float(table.splitlines()[-1].split("|")[-2])
+        table = self.call([str(ROOT / "benchmarks/choose_on_validation.py"), system], folder)
+        return Result(loss, float(table.splitlines()[-1].split("|")[-2]), sum(seconds(folder, system)) / 60)
+
+    def call(self, command: list[str], folder: Path) -> str:
+        """What Python prints, run in a folder to a good end. Its tracking goes to a store of that folder."""
+        environment = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+        environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self.threads))
+        pipe, environment = subprocess.PIPE, environment | {"PYTHONPATH": str(ROOT)}
+        child = subprocess.Popen(
+            [sys.executable, *command], cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True
+        )
+        self.children.add(child)
+        said, errors = child.communicate()
+        self.children.discard(child)
+        if child.returncode:
+            raise RuntimeError(f"{' '.join(command)}: exit code {child.returncode} in {folder}\n{errors[-3000:]}")
+        return said
+
+    def stop(self) -> None:
+        """Ask what runs to save and end."""
+        for child in tuple(self.children):
+            child.terminate()
 
 
-def call(command: list[str], folder: Path, threads: int) -> str:
-    """What Python prints, run in a folder to a good end. Its tracking goes to a store of that folder."""
-    environment = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
-    environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads)) | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, *command], cwd=folder, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)} failed in {folder}:\n{done.stderr[-3000:]}")
-    return done.stdout
+def parts(recipe: str) -> list[Part]:
+    """The parts of a recipe, `plain` first."""
+    return [PARTS[name] for name in dict.fromkeys([PLAIN, *recipe.split("+")])]
+
+
+def seconds(folder: Path, system: str) -> list[float]:
+    """How long each update of a training took."""
+    log = Path(folder, "work/logs", system, "train.jsonl").read_text(encoding="utf-8").splitlines()
+    steps = {step["step"]: step for step in map(json.loads, log) if "tokens_per_second" in step}
+    return [step["tokens"] / step["tokens_per_second"] for step in steps.values()]
 
 
 def main(
@@ -133,46 +163,52 @@ def main(
     ] = "phrasebook_fr_en-bpe_2k",
     recipes: Annotated[str, typer.Option(help=f"Commas between; each is some of {', '.join(PARTS)}.")] = "plain,lsi",
     size: Annotated[str, typer.Option(help="Of transformer_prenorm and transformer_modern.")] = "small",
-    minutes: Annotated[float, typer.Option(help="Of each training.")] = 0.2,
+    minutes: Annotated[float, typer.Option(min=0.0, help="Of each training.")] = 0.2,
     seeds: Annotated[str, typer.Option(help="Commas between.")] = "1",
     side_by_side: Annotated[int, typer.Option(min=1, help="Trainings at a time.")] = 1,
     threads: Annotated[int, typer.Option(min=1, help="Threads of each.")] = 1,
-    trial: Annotated[int, typer.Option(min=1, help="Timed updates of a turn.")] = 100,
+    trial: Annotated[int, typer.Option(min=1, help="Timed updates of a short training.")] = 100,
     folder: Annotated[Path | None, typer.Option(help="For what was measured and what is under way.")] = None,
 ) -> None:
     """Print every training as soon as it is done, then a table."""
-    chosen, numbers = recipes.split(","), [int(seed) for seed in seeds.split(",")]
-    if unknown := sorted({name for recipe in chosen for name in recipe.split("+")} - PARTS.keys()):
+    names, numbers = list(dict.fromkeys(recipes.split(","))), list(dict.fromkeys(map(int, seeds.split(","))))
+    if unknown := sorted({part for recipe in names for part in recipe.split("+")} - PARTS.keys()):
         sys.exit(f"--recipes: got {unknown[0]!r}; expected some of {', '.join(PARTS)}")
     if encoded.count("-") != 1 or not Path("data/encode", encoded).exists():
         sys.exit(f"data/encode/{encoded}: no such folder; expected what `dvc repro encode` builds")
+    trainer = Trainer(encoded, size, threads)
+    for recipe in names:
+        trainer.model(recipe)
     question = {"encoded": encoded, "size": size, "threads": threads, "side by side": side_by_side, "trial": trial}
     noted = Notes(folder / "notes.json" if folder else None, question)
     print(f"{describe()}; {encoded}, {size}, {minutes:g} minutes each, {side_by_side} at a time, {threads} threads\n")
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(side_by_side) as pool:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    with tempfile.TemporaryDirectory() as name:
         place = folder or Path(name)
 
-        def speed(recipe: str, turn: int) -> float:
-            one = Training(encoded, size, recipe, turn, threads)
-            return noted.measured(f"updates/s, {recipe}, turn {turn}", lambda: one.speed(trial))
+        def speed(recipe: str, seed: int) -> float:
+            return noted.measured(f"updates/s, {recipe}, round {seed}", lambda: trainer.speed(recipe, seed, trial))
 
-        def scores(recipe: str, seed: int) -> tuple[float, float]:
-            one, about = (
-                Training(encoded, size, recipe, seed, threads),
-                f"{recipe}, seed {seed}, {updates[recipe]} updates",
-            )
-            found = noted.measured(about, lambda: one.scores(place / about.replace(", ", "-"), updates[recipe]))
-            print(f"{about}: loss {found[0]:.3f}, BLEU {found[1]:.2f}", flush=True)
+        def result(recipe: str, seed: int) -> Result:
+            updates = num_updates(minutes, speeds[recipe])
+            params = trainer.changed(recipe, seed, updates, updates // CHECKPOINTS)
+            what = f"{recipe}, seed {seed}, {updates} updates, params {digest(params)}"
+            own = place / what.replace(", ", "-").replace(" ", "_")
+            found = Result(*noted.measured(what, lambda: trainer.result(own, recipe, params)))
+            shutil.rmtree(own, ignore_errors=True)
+            print(f"{what}: loss {found.loss:.3f}, BLEU {found.bleu:.2f}, {found.minutes:.1f} minutes", flush=True)
             return found
 
-        turns = spread(pool, speed, chosen, range(1, TURNS + 1))
-        updates = {recipe: num_updates(minutes, statistics.mean(turns[recipe])) for recipe in chosen}
-        found = spread(pool, scores, chosen, numbers)
-    print("\n| recipe | updates | loss | BLEU | BLEU of each seed |\n| :--- | ---: | ---: | ---: | ---: |")
-    for recipe in chosen:
-        losses, bleus = zip(*found[recipe], strict=True)
-        each = ", ".join(f"{score:.1f}" for score in bleus)
-        print(f"| {recipe} | {updates[recipe]:,} | {shown(losses, 2)} | {shown(bleus, 1)} | {each} |")
+        tried = spread(speed, names, range(1, ROUNDS + 1), side_by_side, trainer.stop)
+        speeds = {recipe: statistics.harmonic_mean(tried[recipe]) for recipe in names}
+        found = spread(result, names, numbers, side_by_side, trainer.stop)
+    print("\n| recipe | updates/s | updates | minutes | loss | BLEU, averaged | each seed |")
+    print("| :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for recipe in names:
+        losses, bleus, taken = zip(*found[recipe], strict=True)
+        updates, each = num_updates(minutes, speeds[recipe]), ", ".join(f"{score:.1f}" for score in bleus)
+        means = f"{statistics.mean(taken):.1f} | {shown(losses, 2)} | {shown(bleus, 1)}"
+        print(f"| {recipe} | {speeds[recipe]:.2f} | {updates:,} | {means} | {each} |")
 
 
 def num_updates(minutes: float, speed: float) -> int:
@@ -180,18 +216,36 @@ def num_updates(minutes: float, speed: float) -> int:
     return max(1, int(minutes * 60 * speed / CHECKPOINTS)) * CHECKPOINTS
 
 
+def digest(params: dict[str, Any]) -> str:
+    """A name for the params."""
+    return hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()[:8]
+
+
 def spread(
-    pool: ThreadPoolExecutor, measure: Callable[[str, int], Any], recipes: list[str], rounds: Iterable[int]
+    measure: Callable[[str, int], Any],
+    recipes: list[str],
+    rounds: Iterable[int],
+    side_by_side: int,
+    stop: Callable[[], None],
 ) -> dict[str, list[Any]]:
-    """What was measured of each recipe, in rounds in which each has its turn."""
-    started = [(recipe, pool.submit(measure, recipe, number)) for number in rounds for recipe in recipes]
-    found: dict[str, list[Any]] = {recipe: [] for recipe in recipes}
-    try:
-        for recipe, one in started:
-            found[recipe].append(one.result())
-    except RuntimeError as error:
+    """What was measured of each recipe, in rounds in which each has its turn, so many at a time.
+
+    After a failure nothing more is started; it is reported once what runs has ended.
+    """
+    with ThreadPoolExecutor(side_by_side) as pool:
+        started = [(recipe, pool.submit(measure, recipe, number)) for number in rounds for recipe in recipes]
+        try:
+            done = wait([one for _, one in started], return_when=FIRST_EXCEPTION)[0]
+        except BaseException:  # asked to stop
+            pool.shutdown(wait=False, cancel_futures=True)
+            stop()
+            raise
         pool.shutdown(cancel_futures=True)
-        sys.exit(str(error))
+    if errors := [one.exception() for one in done if one.exception()]:
+        sys.exit(str(errors[0]))
+    found: dict[str, list[Any]] = {recipe: [] for recipe in recipes}
+    for recipe, one in started:
+        found[recipe].append(one.result())
     return found
 
 

@@ -22,7 +22,11 @@ class Notes:
         self.path, about = path, {"processor": processor(), "torch": torch.__version__} | question
         self.found = files.read_json(path) if path and path.exists() else {"about": about, "measured": {}}
         if self.found["about"] != about:
-            sys.exit(f"--notes: {path} is about {self.found['about']}; expected {about}, or a new file")
+            there = self.found["about"]
+            other = sorted(key for key in about.keys() | there.keys() if about.get(key) != there.get(key))[0]
+            sys.exit(
+                f"{path}: is about {there.get(other)!r} as {other!r}; expected {about.get(other)!r}, or another file"
+            )
 
     def measured(self, what: str, measure: Callable[[], T]) -> T:
         """What an earlier run found, or else what `measure` gives now."""
