@@ -69,7 +69,7 @@ def begin_folder(path: Path) -> tuple[Path, int]:
         partial.mkdir()
         with suppress(FileNotFoundError):
             opened = os.open(partial, os.O_RDONLY)
-            lock(opened)
+            lock_unfinished(opened)
             if is_at(partial, opened):
                 return partial, opened
             os.close(opened)
@@ -171,7 +171,7 @@ def begin_file(path: Path) -> tuple[Path, int]:
     while True:
         partial = unfinished(path)
         opened = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
-        lock(opened)
+        lock_unfinished(opened)
         if is_at(partial, opened):
             return partial, opened
         os.close(opened)
@@ -213,7 +213,7 @@ def token() -> str:
     return secrets.token_hex(4)
 
 
-def lock(opened: int) -> None:
+def lock_unfinished(opened: int) -> None:
     """Lock an unfinished file or folder, to show other processes that it is being written; needs a file system's locks.
 
     Waits for a process that holds the lock in order to remove it as a leftover.

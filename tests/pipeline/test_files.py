@@ -203,7 +203,7 @@ def test_no_writer_takes_away_the_file_that_another_writes(tmp_path):
 @pytest.mark.parametrize("new", [files.new_file, files.new_folder])
 def test_what_another_takes_for_left_is_begun_anew(tmp_path, monkeypatch, new):
     """Between the birth of what is unfinished and its lock nothing tells it from what a killed process left."""
-    lock, removed = files.lock, []
+    lock, removed = files.lock_unfinished, []
 
     def late(opened):
         if not removed:
@@ -212,7 +212,7 @@ def test_what_another_takes_for_left_is_begun_anew(tmp_path, monkeypatch, new):
             assert os.listdir(tmp_path) == []
         lock(opened)
 
-    monkeypatch.setattr(files, "lock", late)
+    monkeypatch.setattr(files, "lock_unfinished", late)
     with new(tmp_path / "out"):
         assert len(removed) == 1
         assert len(os.listdir(tmp_path)) == 1
