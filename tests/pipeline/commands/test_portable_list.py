@@ -16,7 +16,7 @@ SYSTEMS = ("toy-bpe-transformer_postnorm-tiny", "toy-bpe-transformer_prenorm-tin
 SHARED = ["data/split/toy/train.source.txt", "data/vocabulary/toy-bpe/joint.model"]
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("shipped_params")
 def test_the_list_was_made_with_the_present_parameters(project_root, monkeypatch):
     """Else renew it, with `nmt repro-portable --renew`, which takes as long as a build."""
     monkeypatch.chdir(project_root)

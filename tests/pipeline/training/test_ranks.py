@@ -61,6 +61,38 @@ def test_any_power_of_two_of_processes_trains_the_same_model(tmp_path, prepared,
     same(alone, tmp_path)
 
 
+RECURRENT = """
+  rnnsearch:
+    default: {}
+    tiny: {embedding: 8, width: 16, alignment: 8, maxout: 8, reset_gate: after, dropout: 0.1, output_dropout: 0.1,
+      teacher_forcing: 1.0, optimizer: {kind: adam, beta1: 0.9, beta2: 0.98, epsilon: 1e-9, weight_decay: 0.0},
+      batches: {kind: tokens}, schedule: {kind: constant, learning_rate: 1e-2}, label_smoothing: 0.1,
+      smoothing_spread: others, r_drop: 0.0, lsi_pairs: 0, clip: 1.0, precision: fp32}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("model", "precision"), [("transformer_prenorm", "bf16"), ("rnnsearch", "fp32"), ("rnnsearch", "bf16")]
+)
+def test_so_they_do_in_bf16_and_with_a_recurrent_model(tmp_path, model, precision):
+    found = []
+    for processes in ("1", "2", "4"):
+        root = tmp_path / processes
+        root.mkdir()
+        lay_out(root)
+        with (root / "params.yaml").open("a", encoding="utf-8") as params:
+            params.write(RECURRENT.lstrip("\n"))
+        edit(root, "precision: fp32", f"precision: {precision}")
+        process = start(root, "toy", "joint", model, "tiny", TRAIN_PROCESSES=processes)
+        said = process.communicate(timeout=300)[1]
+        assert process.returncode == 0, said
+        out = root / f"runs/toy-joint-{model}-tiny/train"
+        found.append({path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()})
+    assert len(found[0]) > 3
+    assert found[0] == found[1] == found[2]
+
+
 def test_nmt_repro_hears_once_that_it_began_and_ended(tmp_path):
     lay_out(tmp_path)
     process = start(tmp_path, TRAIN_PROCESSES="2", NMT_EVENTS="1")
