@@ -1,12 +1,14 @@
 """Translate a corpus's training part with its teacher: runs/<teacher>/average/ -> data/targets/<corpus>/distilled/.
 
+With `keep_references` the pairs of the corpus stand behind those with a translation.
+
 Every block of translations is kept in work/distill/ until the last one is there, so that a killed stage goes on where
 it was.
 """
 
 import shutil
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from pipeline import cli, files
@@ -22,16 +24,19 @@ BLOCK = 5_000  # lines in memory at a time; they share batches, so another numbe
 
 
 def main(corpus: str) -> None:
-    """Write the teacher's translation of every source line of the training part, and whose it is."""
+    """Write the pairs to train on, with the teacher's translation of every source line, and whose it is."""
     reader = Reader(READS, corpus=corpus)
-    teacher, decoding = reader(Teacher, READS[0]).system, reader(Decoding, *READS[1:]).changed(**WITHOUT_MEMORY)
-    source, _ = parts.paths(split_folder(corpus), parts.TRAIN)
+    section, decoding = reader(Teacher, READS[0]), reader(Decoding, *READS[1:]).changed(**WITHOUT_MEMORY)
+    teacher, (source, references) = section.system, parts.paths(split_folder(corpus), parts.TRAIN)
     translator = Translator.built(teacher)  # whose memory would know the answers
     inputs = (source, teacher.weights, teacher.vocabulary_folder)
     blocks = Path("work/distill", f"{corpus}-{fingerprint(inputs, [decoding], teacher.id)[:16]}")
     with files.new_folder(distilled_folder(corpus)) as folder:
-        target = parts.paths(folder, parts.TRAIN)[1]
-        files.write_lines(target, translated(corpus, source, translator, decoding, blocks))
+        sources, targets = parts.paths(folder, parts.TRAIN)
+        kept = [(source, references)] if section.keep_references else []
+        translations = translated(corpus, source, translator, decoding, blocks)
+        files.write_lines(targets, chain(translations, *(files.read_lines(target) for _, target in kept)))
+        files.write_lines(sources, chain(files.read_lines(source), *(files.read_lines(one) for one, _ in kept)))
         files.write_json(folder / "distill.json", {"teacher": teacher.id, "decoding": decoding.model_dump()})
     for folder in blocks.parent.glob(f"{corpus}-*"):  # also those of other teachers, settings or code
         shutil.rmtree(folder, ignore_errors=True)

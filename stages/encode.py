@@ -1,6 +1,6 @@
 """Turn every part of a corpus into ids of one vocabulary: data/split/, data/vocabulary/ -> data/encode/.
 
-The training part of a corpus with a teacher has the teacher's target sentences, data/targets/.
+The training part of a corpus with a teacher is that of data/targets/.
 """
 
 from pipeline import cli, files
@@ -18,9 +18,8 @@ def main(corpus: str, vocabulary: str) -> None:
     split, counts = split_folder(corpus), {}
     with files.new_folder(encoded_folder(corpus, vocabulary)) as folder:
         for part in parts.names(split):
-            source, target = parts.paths(split, part)
-            if has_teacher and part == parts.TRAIN:
-                _, target = parts.paths(distilled_folder(corpus), part)
+            is_taught = has_teacher and part == parts.TRAIN
+            source, target = parts.paths(distilled_folder(corpus) if is_taught else split, part)
             counts[part] = encode_part(vocabulary_folder(corpus, vocabulary), source, target, folder / part)
         files.write_json(folder / "encode.json", counts)
 

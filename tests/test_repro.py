@@ -241,7 +241,7 @@ def test_a_corpus_with_a_teacher(copy):
     copy.edit("build.corpora", ["toy", "taught"])
     copy.edit("training.taught", YAML(typ="safe").load(copy.root / "params.yaml")["training"]["toy"])
     teacher = dict(zip(("corpus", "vocabulary", "model", "size"), BOTH[1].split("-"), strict=True))
-    copy.edit("distill.teachers", {"taught": teacher})
+    copy.edit("distill.teachers", {"taught": teacher | {"keep_references": False}})
     own = [f"{stage}@taught" for stage in ("local", "download", "clean", "split", "distill")]
     words = ["encode@toy-bpe", *(f"{stage}@taught-bpe" for stage in ("vocabulary", "encode"))]
     assert set(copy.repro("encode@taught-bpe")) == {"check", *own, *words}
@@ -250,7 +250,13 @@ def test_a_corpus_with_a_teacher(copy):
     encoded = [copy.root / f"data/encode/{corpus}-bpe/train" for corpus in ("toy", "taught")]
     [toy, taught] = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in encoded]
     assert {name for name in toy if toy[name] != taught[name]} == {name for name in toy if "target" in name}
-    assert len((copy.root / target).read_text(encoding="utf-8").splitlines()) > 100
+    references = (copy.root / "data/split/taught/train.target.txt").read_text(encoding="utf-8")
+    assert len((copy.root / target).read_text(encoding="utf-8").splitlines()) == references.count("\n") > 100
+
+    copy.edit("distill.teachers.taught.keep_references", True)
+    words = [f"encode@{corpus}-bpe" for corpus in ("toy", "taught")]
+    assert set(copy.repro("encode@taught-bpe")) == {"check", "distill@taught", *words}
+    assert (copy.root / target).read_text(encoding="utf-8").endswith(references)
 
     copy.edit("average.tiny.checkpoints", 1)  # another teacher, whose translations may be the same
     assert set(copy.repro("distill@taught")) == {"check", f"average@{BOTH[1]}", "distill@taught"}

@@ -15,6 +15,7 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 SOURCE = ["le chat voit la maison", "le chien voit le chat", "la maison est rouge", "où est le petit chien"] * 10
 TARGET = ["the cat sees the house", "the dog sees the cat", "the house is red", "where is the small dog"] * 10
 TEST = (["le petit 猫", "", "la maison"], ["the small cat", "the red dog", ""])
+TEACHER = "{corpus: toy, vocabulary: separate, model: rnnsearch, size: tiny, keep_references: false}"
 TOY = Subwords(kind="bpe", size=45, joint=False, byte_fallback=False, character_coverage=1.0, sentences=99, seed=1)
 
 
@@ -72,9 +73,9 @@ def test_the_counts_stand_beside_the_ids(project, run):
 def test_the_training_part_of_a_corpus_with_a_teacher_has_the_teachers_translations(project, run):
     """And those alone; without the teacher, what is left of it does not count."""
     translations = [f"the {line}" for line in TARGET]
+    files.write_lines(project / "data/targets/toy/distilled/train.source.txt", SOURCE)
     files.write_lines(project / "data/targets/toy/distilled/train.target.txt", translations)
-    teacher = "{corpus: toy, vocabulary: separate, model: rnnsearch, size: tiny}"
-    files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {teacher}}}}}"])
+    files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {TEACHER}}}}}"])
     assert run("toy", "separate").returncode == 0
     out, loaded = project / "data/encode/toy-separate", Vocabulary.load(project / "data/vocabulary/toy-separate")
 
@@ -89,12 +90,12 @@ def test_the_training_part_of_a_corpus_with_a_teacher_has_the_teachers_translati
 
 
 def test_translations_that_are_not_one_for_each_source_are_refused(project, run):
+    files.write_lines(project / "data/targets/toy/distilled/train.source.txt", SOURCE)
     files.write_lines(project / "data/targets/toy/distilled/train.target.txt", TARGET[1:])
-    teacher = "{corpus: toy, vocabulary: separate, model: rnnsearch, size: tiny}"
-    files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {teacher}}}}}"])
+    files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {TEACHER}}}}}"])
     done = run("toy", "separate")
     assert done.returncode == 1
-    expected = "data/split/toy/train.source.txt has 40 lines, data/targets/toy/distilled/train.target.txt 39"
+    expected = "data/targets/toy/distilled/train.source.txt has 40 lines, train.target.txt 39"
     assert done.stderr == f"error: {expected}: the two files must be parallel\n"
 
 

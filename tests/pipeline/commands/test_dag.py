@@ -61,7 +61,7 @@ def test_further_seeds_and_ensembles_are_kinds_of_their_own(project_root, tmp_pa
 def test_a_taught_corpus_waits_for_its_teacher(project_root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copy(project_root / "dvc.yaml", tmp_path)
-    teacher = {"corpus": "a", "vocabulary": "words", "model": "rnnsearch", "size": "tiny"}
+    teacher = {"corpus": "a", "vocabulary": "words", "model": "rnnsearch", "size": "tiny", "keep_references": False}
     build = {
         "corpora": ["a", "b"],
         "vocabularies": ["words"],
