@@ -15,7 +15,6 @@ where it was; the notes there are of one commit.
 import csv
 import hashlib
 import json
-import os
 import shutil
 import signal
 import statistics
@@ -31,9 +30,9 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from contestants.machine import describe
 from contestants.notes import Notes
+from contestants.stage import ROOT, environment, link, log
 from ruamel.yaml import YAML
 
-ROOT = Path(__file__).parents[1]
 PLAIN, CHECKPOINTS = "plain", 20  # a training's checkpoints, the last of which are averaged
 ROUNDS, UNTIMED = 2, 50  # of short trainings, and their updates before those that are timed
 SCHEDULE = {"kind": "linear", "peak_rate": 2e-3, "warmup": 400}
@@ -102,9 +101,7 @@ class Trainer:
         """Train, or go on from where an earlier call was stopped; the system's id."""
         folder.mkdir(parents=True, exist_ok=True)
         YAML(typ="safe").dump(params, folder / "params.yaml")
-        for name in ("data", "corpora"):
-            if not (folder / name).exists():
-                (folder / name).symlink_to(Path(name).resolve())
+        link(folder, "data", "corpora")
         axes = [self.corpus, self.vocabulary, self.model(recipe), self.size]
         self.call(["-m", "stages.train", *axes], folder)
         return "-".join(axes)
@@ -126,12 +123,9 @@ class Trainer:
 
     def call(self, command: list[str], folder: Path) -> str:
         """What Python prints, run in a folder to a good end. Its tracking goes to a store of that folder."""
-        environment = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
-        environment |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self.threads))
-        pipe, environment = subprocess.PIPE, environment | {"PYTHONPATH": str(ROOT)}
-        child = subprocess.Popen(
-            [sys.executable, *command], cwd=folder, env=environment, stdout=pipe, stderr=pipe, text=True
-        )
+        given = environment() | dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(self.threads))
+        pipe = subprocess.PIPE
+        child = subprocess.Popen([sys.executable, *command], cwd=folder, env=given, stdout=pipe, stderr=pipe, text=True)
         self.children.add(child)
         said, errors = child.communicate()
         self.children.discard(child)
@@ -152,8 +146,8 @@ def parts(recipe: str) -> list[Part]:
 
 def seconds(folder: Path, system: str) -> list[float]:
     """How long each update of a training took."""
-    log = Path(folder, "work/logs", system, "train.jsonl").read_text(encoding="utf-8").splitlines()
-    steps = {step["step"]: step for step in map(json.loads, log) if "tokens_per_second" in step}
+    lines = log(folder, system).read_text(encoding="utf-8").splitlines()
+    steps = {step["step"]: step for step in map(json.loads, lines) if "tokens_per_second" in step}
     return [step["tokens"] / step["tokens_per_second"] for step in steps.values()]
 
 
@@ -199,9 +193,9 @@ def main(
             print(f"{what}: loss {found.loss:.3f}, BLEU {found.bleu:.2f}, {found.minutes:.1f} minutes", flush=True)
             return found
 
-        tried = spread(speed, names, range(1, ROUNDS + 1), side_by_side, trainer.stop)
+        tried = in_rounds(speed, names, range(1, ROUNDS + 1), side_by_side, trainer.stop)
         speeds = {recipe: statistics.harmonic_mean(tried[recipe]) for recipe in names}
-        found = spread(result, names, numbers, side_by_side, trainer.stop)
+        found = in_rounds(result, names, numbers, side_by_side, trainer.stop)
     print("\n| recipe | updates/s | updates | minutes | loss | BLEU, averaged | each seed |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for recipe in names:
@@ -221,7 +215,7 @@ def digest(params: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()[:8]
 
 
-def spread(
+def in_rounds(
     measure: Callable[[str, int], Any],
     recipes: list[str],
     rounds: Iterable[int],

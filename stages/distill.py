@@ -33,10 +33,9 @@ def main(corpus: str) -> None:
     blocks = Path("work/distill", f"{corpus}-{fingerprint(inputs, [decoding], teacher.id)[:16]}")
     with files.new_folder(distilled_folder(corpus)) as folder:
         sources, targets = parts.paths(folder, parts.TRAIN)
-        kept = [(source, references)] if section.keep_references else []
-        translations = translated(corpus, source, translator, decoding, blocks)
-        files.write_lines(targets, chain(translations, *(files.read_lines(target) for _, target in kept)))
-        files.write_lines(sources, chain(files.read_lines(source), *(files.read_lines(one) for one, _ in kept)))
+        translations, kept = translated(corpus, source, translator, decoding, blocks), section.keep_references
+        files.write_lines(targets, chain(translations, files.read_lines(references) if kept else ()))
+        files.write_lines(sources, chain(files.read_lines(source), files.read_lines(source) if kept else ()))
         files.write_json(folder / "distill.json", {"teacher": teacher.id, "decoding": decoding.model_dump()})
     for folder in blocks.parent.glob(f"{corpus}-*"):  # also those of other teachers, settings or code
         shutil.rmtree(folder, ignore_errors=True)

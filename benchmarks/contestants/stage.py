@@ -30,17 +30,13 @@ def watch(system: str, updates: int, every: int) -> list[Sample]:
     samples: list[Sample] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for part in ("params.yaml", "data"):
-            (folder / part).symlink_to(Path(part).resolve())
+        link(folder, "params.yaml", "data")
         command = [sys.executable, "-m", "stages.train", *system.split("-")]
-        unset = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
         with (folder / "output").open("w+") as output:
-            stage = subprocess.Popen(
-                command, cwd=folder, env=unset | {"PYTHONPATH": str(ROOT)}, stdout=output, stderr=output
-            )
+            stage = subprocess.Popen(command, cwd=folder, env=environment(), stdout=output, stderr=output)
             while stage.poll() is None and (not samples or samples[-1].update < updates):
                 time.sleep(0.2)
-                update = last_update(folder / "work/logs" / system / "train.jsonl")
+                update = last_update(log(folder, system))
                 if update >= (samples[-1].update + every if samples else 1):
                     samples.append(Sample(update, *memory_gib(stage.pid)))
             if stage.poll() is None:
@@ -49,6 +45,24 @@ def watch(system: str, updates: int, every: int) -> list[Sample]:
                 output.seek(0)
                 sys.exit(f"{' '.join(command)} failed:\n{output.read()[-3000:]}")
     return samples
+
+
+def link(folder: Path, *names: str) -> None:
+    """Put files or folders of the project into a folder that stands for it; those that are there stay."""
+    for name in names:
+        if not (folder / name).exists():
+            (folder / name).symlink_to(Path(name).resolve())
+
+
+def environment() -> dict[str, str]:
+    """That of a stage in such a folder: this code, and tracking in a store of the folder."""
+    kept = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
+    return kept | {"PYTHONPATH": str(ROOT)}
+
+
+def log(folder: Path, system: str) -> Path:
+    """What a training in such a folder logs of each update."""
+    return folder / "work/logs" / system / "train.jsonl"
 
 
 def last_update(log: Path) -> int:

@@ -82,9 +82,9 @@ def finish(folder, **environment: str) -> str:
     return said
 
 
-def outs(root):
+def outs(root, system=SYSTEM):
     """Every file of the stage's out, by its path."""
-    out = root / "runs" / SYSTEM / "train"
+    out = root / "runs" / system / "train"
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 

@@ -87,8 +87,7 @@ def test_so_they_do_in_bf16_and_with_a_recurrent_model(tmp_path, model, precisio
         process = start(root, "toy", "joint", model, "tiny", TRAIN_PROCESSES=processes)
         said = process.communicate(timeout=300)[1]
         assert process.returncode == 0, said
-        out = root / f"runs/toy-joint-{model}-tiny/train"
-        found.append({path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()})
+        found.append(outs(root, f"toy-joint-{model}-tiny"))
     assert len(found[0]) > 3
     assert found[0] == found[1] == found[2]
 
