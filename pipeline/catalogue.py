@@ -83,7 +83,7 @@ def check() -> None:
     project = Project(params, corpora)
     kinds: tuple[Faults, ...] = (
         *(shape_faults, merged_faults, choice_faults, seed_faults, teacher_faults),
-        *(ensemble_faults, share_faults, local_faults, average_faults),
+        *(reference_faults, ensemble_faults, share_faults, local_faults, average_faults),
     )
     found += [line for faults in kinds for line in faults(project)]
     if found:
@@ -246,6 +246,18 @@ def teacher_faults(project: Project) -> Iterator[str]:
             line.append(teachers[line[-1]].corpus)
         if taught in line[1:]:
             yield f"{where}: its teacher is trained on {taught!r} in the end; expected a teacher from another corpus"
+
+
+def reference_faults(project: Project) -> Iterator[str]:
+    """Corpora that keep their references although no teacher replaces them."""
+    node = project.params.get("distill")
+    if any(Distillation.faults(node, "distill")):
+        return
+    section = Distillation.model_validate(node)
+    for name in section.keep_references:
+        if name not in section.teachers:
+            expected = nearest(name, section.teachers) or "; expected a name in distill.teachers"
+            yield f"{PATH}: distill.keep_references: has no teacher, got {name!r}{expected}"
 
 
 def languages(project: Project, corpus: str) -> str:

@@ -134,12 +134,12 @@ def split_folder(corpus: str) -> Path:
 
 
 def targets_folder(corpus: str) -> Path:
-    """Which target sentences a corpus is trained on: its own, or what a teacher makes of them if it has one."""
+    """Which target sentences a corpus is trained on: its own, those of a teacher if it has one, or both."""
     return Path("data/targets", corpus)
 
 
 def distilled_folder(corpus: str) -> Path:
-    """The training part of a corpus with a teacher: its translations, and the references too if they are kept."""
+    """A teacher's translations of the training part of a corpus."""
     return targets_folder(corpus) / "distilled"
 
 
@@ -194,7 +194,6 @@ class Teacher(Section):
     vocabulary: Name  # one of `build.vocabularies`
     model: Name  # one of `build.models`
     size: Name  # one of `build.sizes`
-    keep_references: bool  # train on the translations that people wrote too, so on each source twice
 
     @property
     def system(self) -> System:
@@ -209,3 +208,4 @@ class Distillation(Section):
     """
 
     teachers: dict[Name, Teacher]
+    keep_references: Annotated[list[Name], AfterValidator(each_once)]  # taught corpora that learn from both

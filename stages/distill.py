@@ -1,14 +1,12 @@
 """Translate a corpus's training part with its teacher: runs/<teacher>/average/ -> data/targets/<corpus>/distilled/.
 
-With `keep_references` the pairs of the corpus stand behind those with a translation.
-
 Every block of translations is kept in work/distill/ until the last one is there, so that a killed stage goes on where
 it was.
 """
 
 import shutil
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 
 from pipeline import cli, files
@@ -24,18 +22,16 @@ BLOCK = 5_000  # lines in memory at a time; they share batches, so another numbe
 
 
 def main(corpus: str) -> None:
-    """Write the pairs to train on, with the teacher's translation of every source line, and whose it is."""
+    """Write the teacher's translation of every source line of the training part, and whose it is."""
     reader = Reader(READS, corpus=corpus)
-    section, decoding = reader(Teacher, READS[0]), reader(Decoding, *READS[1:]).changed(**WITHOUT_MEMORY)
-    teacher, (source, references) = section.system, parts.paths(split_folder(corpus), parts.TRAIN)
+    teacher, decoding = reader(Teacher, READS[0]).system, reader(Decoding, *READS[1:]).changed(**WITHOUT_MEMORY)
+    source, _ = parts.paths(split_folder(corpus), parts.TRAIN)
     translator = Translator.built(teacher)  # whose memory would know the answers
     inputs = (source, teacher.weights, teacher.vocabulary_folder)
     blocks = Path("work/distill", f"{corpus}-{fingerprint(inputs, [decoding], teacher.id)[:16]}")
     with files.new_folder(distilled_folder(corpus)) as folder:
-        sources, targets = parts.paths(folder, parts.TRAIN)
-        translations, kept = translated(corpus, source, translator, decoding, blocks), section.keep_references
-        files.write_lines(targets, chain(translations, files.read_lines(references) if kept else ()))
-        files.write_lines(sources, chain(files.read_lines(source), files.read_lines(source) if kept else ()))
+        _, target = parts.paths(folder, parts.TRAIN)
+        files.write_lines(target, translated(corpus, source, translator, decoding, blocks))
         files.write_json(folder / "distill.json", {"teacher": teacher.id, "decoding": decoding.model_dump()})
     for folder in blocks.parent.glob(f"{corpus}-*"):  # also those of other teachers, settings or code
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,10 @@
 """Turn every part of a corpus into ids of one vocabulary: data/split/, data/vocabulary/ -> data/encode/.
 
-The training part of a corpus with a teacher is that of data/targets/.
+The training part of a corpus with a teacher has the teacher's target sentences, data/targets/; with `keep_references`
+its own pairs follow.
 """
+
+from pathlib import Path
 
 from pipeline import cli, files
 from pipeline.corpora import parts
@@ -14,14 +17,23 @@ READS = ("distill",)
 
 def main(corpus: str, vocabulary: str) -> None:
     """Encode all parts of `corpus`, and count their pairs, tokens and unknown pieces."""
-    has_teacher = corpus in Reader(READS)(Distillation, *READS).teachers
+    distillation = Reader(READS)(Distillation, *READS)
     split, counts = split_folder(corpus), {}
     with files.new_folder(encoded_folder(corpus, vocabulary)) as folder:
         for part in parts.names(split):
-            is_taught = has_teacher and part == parts.TRAIN
-            source, target = parts.paths(distilled_folder(corpus) if is_taught else split, part)
-            counts[part] = encode_part(vocabulary_folder(corpus, vocabulary), source, target, folder / part)
+            texts = training_texts(corpus, distillation) if part == parts.TRAIN else [parts.paths(split, part)]
+            counts[part] = encode_part(vocabulary_folder(corpus, vocabulary), texts, folder / part)
         files.write_json(folder / "encode.json", counts)
+
+
+def training_texts(corpus: str, distillation: Distillation) -> list[tuple[Path, Path]]:
+    """The source and target files of the training part, one pair of files after another."""
+    source, references = parts.paths(split_folder(corpus), parts.TRAIN)
+    _, translations = parts.paths(distilled_folder(corpus), parts.TRAIN)
+    is_taught = corpus in distillation.teachers
+    keeps_references = not is_taught or corpus in distillation.keep_references
+    targets = [translations] * is_taught + [references] * keeps_references
+    return [(source, target) for target in targets]
 
 
 if __name__ == "__main__":

@@ -177,7 +177,8 @@ def with_teacher(params: dict) -> None:
     lists = {"vocabulary": "vocabularies", "model": "models", "size": "sizes"}
     teacher = {axis: params["build"][key][0] for axis, key in lists.items()}
     params["build"]["corpora"] = [TEACHER, TAUGHT]
-    params["distill"]["teachers"] = {TAUGHT: {"corpus": TEACHER, **teacher, "keep_references": True}}
+    params["distill"]["teachers"] = {TAUGHT: {"corpus": TEACHER, **teacher}}
+    params["distill"]["keep_references"] = [TAUGHT]
 
 
 def with_seeds(params: dict) -> None:

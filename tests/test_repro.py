@@ -241,7 +241,7 @@ def test_a_corpus_with_a_teacher(copy):
     copy.edit("build.corpora", ["toy", "taught"])
     copy.edit("training.taught", YAML(typ="safe").load(copy.root / "params.yaml")["training"]["toy"])
     teacher = dict(zip(("corpus", "vocabulary", "model", "size"), BOTH[1].split("-"), strict=True))
-    copy.edit("distill.teachers", {"taught": teacher | {"keep_references": False}})
+    copy.edit("distill.teachers", {"taught": teacher})
     own = [f"{stage}@taught" for stage in ("local", "download", "clean", "split", "distill")]
     words = ["encode@toy-bpe", *(f"{stage}@taught-bpe" for stage in ("vocabulary", "encode"))]
     assert set(copy.repro("encode@taught-bpe")) == {"check", *own, *words}
@@ -253,15 +253,15 @@ def test_a_corpus_with_a_teacher(copy):
     references = (copy.root / "data/split/taught/train.target.txt").read_text(encoding="utf-8")
     assert len((copy.root / target).read_text(encoding="utf-8").splitlines()) == references.count("\n") > 100
 
-    copy.edit("distill.teachers.taught.keep_references", True)
-    words = [f"encode@{corpus}-bpe" for corpus in ("toy", "taught")]
-    assert set(copy.repro("encode@taught-bpe")) == {"check", "distill@taught", *words}
-    assert (copy.root / target).read_text(encoding="utf-8").endswith(references)
+    copy.edit("distill.keep_references", ["taught"])  # the translations stay as they are
+    assert set(copy.repro("encode@taught-bpe")) == {"check", "encode@taught-bpe", "encode@toy-bpe"}
+    [own, both] = [json.loads((folder.parent / "encode.json").read_text(encoding="utf-8")) for folder in encoded]
+    assert both["train"]["pairs"] == 2 * own["train"]["pairs"]
 
     copy.edit("average.tiny.checkpoints", 1)  # another teacher, whose translations may be the same
     assert set(copy.repro("distill@taught")) == {"check", f"average@{BOTH[1]}", "distill@taught"}
 
-    copy.edit("distill.teachers", {})
+    copy.edit("distill", {"teachers": {}, "keep_references": []})
     assert set(copy.repro("encode@taught-bpe")) == {"check", "encode@taught-bpe"}
     assert {path.name: path.read_bytes() for path in encoded[1].iterdir()} == toy
 

@@ -52,7 +52,6 @@ TEACHER = {
     "vocabulary": "bpe_2k",
     "model": "rnnsearch",
     "size": "tiny",
-    "keep_references": False,
 }
 PAIR = {
     "corpus": "phrasebook_fr_en",
@@ -190,6 +189,16 @@ def test_own_files_are_right(project_root, monkeypatch):
             {"phrasebook_fr_en": TEACHER | {"corpus": "multi30k_de_en"}},
             "distill.teachers.phrasebook_fr_en.corpus: translates de-en, got 'multi30k_de_en'; "
             "expected a corpus of fr-en",
+        ),
+        (
+            "distill.keep_references",
+            ["phrasebook_fr_en"],
+            "distill.keep_references: has no teacher, got 'phrasebook_fr_en'; expected a name in distill.teachers",
+        ),
+        (
+            "distill",
+            {"teachers": {"phrasebook_fr_en": TEACHER}, "keep_references": ["phrasebook_fr_em"]},
+            "distill.keep_references: has no teacher, got 'phrasebook_fr_em'; nearest is 'phrasebook_fr_en'",
         ),
         ("distill.teachers", {"phrasebook_fr_en": {}}, "distill.teachers.phrasebook_fr_en.corpus: is missing"),
         ("ensembles.pairs", {"two": {}}, "ensembles.pairs.two.corpus: is missing"),

@@ -10,7 +10,6 @@ from stages import distill
 from tests.toys import systems
 
 LINES = [line for line in systems.PARTS["test"] if line.strip()]
-REFERENCES = [f"the {line}" for line in LINES]
 
 
 @pytest.fixture
@@ -18,11 +17,9 @@ def project(tmp_path):
     """A built system, and the corpus `novel` that it teaches."""
     systems.lay_out(tmp_path)
     files.write_lines(tmp_path / "data/split/novel/train.source.txt", LINES)
-    files.write_lines(tmp_path / "data/split/novel/train.target.txt", REFERENCES)
     params, yaml = tmp_path / "params.yaml", YAML(typ="safe")
     teacher = dict(zip(("corpus", "vocabulary", "model", "size"), systems.SYSTEM.split("-"), strict=True))
-    teacher["keep_references"] = False
-    yaml.dump(yaml.load(params) | {"distill": {"teachers": {"novel": teacher}}}, params)
+    yaml.dump(yaml.load(params) | {"distill": {"teachers": {"novel": teacher}, "keep_references": []}}, params)
     return tmp_path
 
 
@@ -34,19 +31,8 @@ def test_every_source_gets_the_translation_that_the_teacher_decodes(project, run
     assert run("decode", *systems.SYSTEM.split("-")).returncode == 0
     folder, decoded = project / "data/targets/novel/distilled", project / "data/decode" / systems.SYSTEM
     assert (folder / "train.target.txt").read_text() == (decoded / "test.txt").read_text()
-    assert (folder / "train.source.txt").read_text().splitlines() == LINES
     settings = files.read_json(decoded / "decode.json") | distill.WITHOUT_MEMORY
     assert files.read_json(folder / "distill.json") == {"teacher": systems.SYSTEM, "decoding": settings}
-
-
-def test_references_that_are_kept_stand_behind_the_translations(project, run):
-    folder, params = project / "data/targets/novel/distilled", project / "params.yaml"
-    assert run("distill", "novel").returncode == 0
-    translations = (folder / "train.target.txt").read_text().splitlines()
-    params.write_text(params.read_text().replace("keep_references: false", "keep_references: true"))
-    assert run("distill", "novel").returncode == 0
-    assert (folder / "train.source.txt").read_text().splitlines() == LINES * 2
-    assert (folder / "train.target.txt").read_text().splitlines() == translations + REFERENCES
 
 
 @pytest.fixture

@@ -15,7 +15,9 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 SOURCE = ["le chat voit la maison", "le chien voit le chat", "la maison est rouge", "où est le petit chien"] * 10
 TARGET = ["the cat sees the house", "the dog sees the cat", "the house is red", "where is the small dog"] * 10
 TEST = (["le petit 猫", "", "la maison"], ["the small cat", "the red dog", ""])
-TEACHER = "{corpus: toy, vocabulary: separate, model: rnnsearch, size: tiny, keep_references: false}"
+NO_TEACHER = "distill: {teachers: {}, keep_references: []}"
+TEACHER = "{corpus: other, vocabulary: separate, model: rnnsearch, size: tiny}"
+TAUGHT = f"distill: {{teachers: {{toy: {TEACHER}}}, keep_references: []}}"
 TOY = Subwords(kind="bpe", size=45, joint=False, byte_fallback=False, character_coverage=1.0, sentences=99, seed=1)
 
 
@@ -26,7 +28,7 @@ def project(tmp_path):
         files.write_lines(tmp_path / f"data/split/toy/{part}.source.txt", source)
         files.write_lines(tmp_path / f"data/split/toy/{part}.target.txt", target)
     files.write_json(tmp_path / "data/split/toy/languages.json", {})
-    files.write_lines(tmp_path / "params.yaml", ["distill: {teachers: {}}"])
+    files.write_lines(tmp_path / "params.yaml", [NO_TEACHER])
     train = tmp_path / "data/split/toy"
     with files.new_folder(tmp_path / "data/vocabulary/toy-separate") as folder:
         subwords.train(TOY, train / "train.source.txt", train / "train.target.txt", folder, where="toy")
@@ -71,11 +73,10 @@ def test_the_counts_stand_beside_the_ids(project, run):
 
 
 def test_the_training_part_of_a_corpus_with_a_teacher_has_the_teachers_translations(project, run):
-    """And those alone; without the teacher, what is left of it does not count."""
+    """And those alone, or the references after them; without the teacher, what is left of it does not count."""
     translations = [f"the {line}" for line in TARGET]
-    files.write_lines(project / "data/targets/toy/distilled/train.source.txt", SOURCE)
     files.write_lines(project / "data/targets/toy/distilled/train.target.txt", translations)
-    files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {TEACHER}}}}}"])
+    files.write_lines(project / "params.yaml", [TAUGHT])
     assert run("toy", "separate").returncode == 0
     out, loaded = project / "data/encode/toy-separate", Vocabulary.load(project / "data/vocabulary/toy-separate")
 
@@ -84,18 +85,22 @@ def test_the_training_part_of_a_corpus_with_a_teacher_has_the_teachers_translati
 
     assert targets("train") == loaded.encode_target(translations)
     assert targets("test") == loaded.encode_target(TEST[1])
-    files.write_lines(project / "params.yaml", ["distill: {teachers: {}}"])
+    files.write_lines(project / "params.yaml", [TAUGHT.replace("[]", "[toy]")])
+    assert run("toy", "separate").returncode == 0
+    assert targets("train") == loaded.encode_target(translations + TARGET)
+    assert targets("test") == loaded.encode_target(TEST[1])
+    assert [row.tolist() for row in Encoded.open(out / "train").source] == loaded.encode_source(SOURCE) * 2
+    files.write_lines(project / "params.yaml", [NO_TEACHER])
     assert run("toy", "separate").returncode == 0
     assert targets("train") == loaded.encode_target(TARGET)
 
 
 def test_translations_that_are_not_one_for_each_source_are_refused(project, run):
-    files.write_lines(project / "data/targets/toy/distilled/train.source.txt", SOURCE)
     files.write_lines(project / "data/targets/toy/distilled/train.target.txt", TARGET[1:])
-    files.write_lines(project / "params.yaml", [f"distill: {{teachers: {{toy: {TEACHER}}}}}"])
+    files.write_lines(project / "params.yaml", [TAUGHT])
     done = run("toy", "separate")
     assert done.returncode == 1
-    expected = "data/targets/toy/distilled/train.source.txt has 40 lines, train.target.txt 39"
+    expected = "data/split/toy/train.source.txt has 40 lines, data/targets/toy/distilled/train.target.txt 39"
     assert done.stderr == f"error: {expected}: the two files must be parallel\n"
 
 

@@ -58,7 +58,7 @@ def lay_out(root):
     subword_training.train(subwords, split / "train.source.txt", split / "train.target.txt", pieces, where="toy")
     for part in PARTS:
         paths = [split / f"{part}.{side}.txt" for side in ("source", "target")]
-        encode_part(pieces, *paths, root / "data/encode/toy-joint" / part)
+        encode_part(pieces, [paths], root / "data/encode/toy-joint" / part)
 
 
 def environment(**changed: str) -> dict[str, str]:

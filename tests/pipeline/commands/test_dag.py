@@ -61,7 +61,7 @@ def test_further_seeds_and_ensembles_are_kinds_of_their_own(project_root, tmp_pa
 def test_a_taught_corpus_waits_for_its_teacher(project_root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copy(project_root / "dvc.yaml", tmp_path)
-    teacher = {"corpus": "a", "vocabulary": "words", "model": "rnnsearch", "size": "tiny", "keep_references": False}
+    teacher = {"corpus": "a", "vocabulary": "words", "model": "rnnsearch", "size": "tiny"}
     build = {
         "corpora": ["a", "b"],
         "vocabularies": ["words"],
@@ -69,7 +69,8 @@ def test_a_taught_corpus_waits_for_its_teacher(project_root, tmp_path, monkeypat
         "sizes": ["tiny"],
         "more_seeds": [],
     }
-    params = {"build": build, "distill": {"teachers": {"b": teacher}}, "ensembles": {"pairs": {}}}
+    distill = {"teachers": {"b": teacher}, "keep_references": []}
+    params = {"build": build, "distill": distill, "ensembles": {"pairs": {}}}
     YAML(typ="safe").dump(params, tmp_path / "params.yaml")
     found = {kind.name: kind for kind in dag.kinds(Build.load("build"))}
     assert found["distill"][1:] == (1, "a taught corpus", ("check", "split", "vocabulary", "train", "average"))

@@ -46,7 +46,7 @@ def test_teachers_and_further_seeds_are_of_the_list(project_root, tmp_path, monk
     monkeypatch.chdir(tmp_path)
     shutil.copy(project_root / "dvc.yaml", tmp_path)
     text = (project_root / "tests/toys/params.yaml").read_text(encoding="utf-8")
-    teacher = "teachers: {toy: {corpus: a, vocabulary: b, model: c, size: d, keep_references: false}}"
+    teacher = "teachers: {toy: {corpus: a, vocabulary: b, model: c, size: d}}"
     text = text.replace("teachers: {}", teacher).replace("more_seeds: []", "more_seeds: [2]")
     Path("params.yaml").write_text(text, encoding="utf-8")
     shutil.copytree(project_root / "tests/toys/corpora", tmp_path / "corpora")
