@@ -6,7 +6,7 @@
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. `plain` is `transformer_prenorm` with the
 params of params.yaml, but a linear schedule that rises to 2e-3 in 400 updates. The other names add a part each, and
 `modern+lsi` has both. `modern` is `transformer_modern`, with the same schedule, and without what it has of R-Drop and
-LSI; `half_batch` has its own schedule. The speed of each recipe is measured first, in two rounds of short trainings in
+LSI; `half_batch` has its own schedule. The speed of each recipe is measured first, in four rounds of short trainings in
 which each has its turn; the minutes are updates divided by this speed, without validation, start-up and the 5 s of
 LSI. Then each trains from scratch by the stage `train`, with every seed. With `--folder`, what was stopped goes on
 where it was; the notes there are of one commit.
@@ -34,7 +34,7 @@ from contestants.stage import ROOT, environment, link, log
 from ruamel.yaml import YAML
 
 PLAIN, CHECKPOINTS = "plain", 20  # a training's checkpoints, the last of which are averaged
-ROUNDS, UNTIMED = 2, 50  # of short trainings, and their updates before those that are timed
+ROUNDS, UNTIMED = 4, 50  # of short trainings, and their updates before those that are timed
 SCHEDULE = {"kind": "linear", "peak_rate": 2e-3, "warmup": 400}
 
 
