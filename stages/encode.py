@@ -29,11 +29,11 @@ def main(corpus: str, vocabulary: str) -> None:
 def training_texts(corpus: str, distillation: Distillation) -> list[tuple[Path, Path]]:
     """The source and target files of the training part, one pair of files after another."""
     source, references = parts.paths(split_folder(corpus), parts.TRAIN)
+    if corpus not in distillation.teachers:
+        return [(source, references)]
     _, translations = parts.paths(distilled_folder(corpus), parts.TRAIN)
-    is_taught = corpus in distillation.teachers
-    keeps_references = not is_taught or corpus in distillation.keep_references
-    targets = [translations] * is_taught + [references] * keeps_references
-    return [(source, target) for target in targets]
+    kept = [(source, references)] if corpus in distillation.keep_references else []
+    return [(source, translations), *kept]
 
 
 if __name__ == "__main__":
