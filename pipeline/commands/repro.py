@@ -104,8 +104,8 @@ class Builder:
         finally:
             signal.signal(signal.SIGTERM, before)
         number, ran = sum(kind.number for kind in dag.kinds(self.build)), len(self.board.done)
-        rest = f"; {number - ran} were unchanged or came from DVC's cache" if number > ran else ""
-        self.board.say(f"{ran} stages ran in {progress.clock(time.monotonic() - began)}{rest}")
+        rest = f"; {number - ran} unchanged or from DVC's cache" if number > ran else ""
+        self.board.say(f"stages: {ran} ran in {progress.clock(time.monotonic() - began)}{rest}")
 
     def run_alone(self, *targets: str) -> None:
         """One `dvc repro` of these stages, without any of all, while no other runs.

@@ -110,8 +110,8 @@ def test_a_stage_is_a_line_and_the_routine_of_dvc_none(folder, run):
     ]
     assert sorted(line for line in lines if "threads" in line) == [f"{model}-tiny | threads 1" for model in MODELS]
     assert not [line for line in lines if "Running" in line or "> " in line or "Updating" in line]
-    assert lines[6].startswith("3 stages ran in 0:0")
-    assert lines[6].endswith("; 23 were unchanged or came from DVC's cache")
+    assert lines[6].startswith("stages: 3 ran in 0:0")
+    assert lines[6].endswith("; 23 unchanged or from DVC's cache")
     assert lines[7:] == ["", "all runs   make ui"]
     assert max(map(len, lines)) <= 100
 
