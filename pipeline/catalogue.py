@@ -226,10 +226,10 @@ def seed_faults(project: Project) -> Iterator[str]:
 
 def teacher_faults(project: Project) -> Iterator[str]:
     """Teachers and taught corpora that `build` does not choose, and teachers that would wait for themselves."""
-    build, node = chosen(project), project.params.get("distill")
-    if not build or any(Distillation.faults(node, "distill")):
+    build, distill = chosen(project), distillation(project)
+    if not build or not distill:
         return
-    teachers = Distillation.model_validate(node).teachers
+    teachers = distill.teachers
     for taught, teacher in teachers.items():
         where = f"{PATH}: distill.teachers.{taught}"
         if taught not in build.corpora:
@@ -250,13 +250,12 @@ def teacher_faults(project: Project) -> Iterator[str]:
 
 def reference_faults(project: Project) -> Iterator[str]:
     """Corpora that keep their references although no teacher replaces them."""
-    node = project.params.get("distill")
-    if any(Distillation.faults(node, "distill")):
+    distill = distillation(project)
+    if not distill:
         return
-    section = Distillation.model_validate(node)
-    for name in section.keep_references:
-        if name not in section.teachers:
-            expected = nearest(name, section.teachers) or "; expected a name in distill.teachers"
+    for name in distill.keep_references:
+        if name not in distill.teachers:
+            expected = nearest(name, distill.teachers) or "; expected a name in distill.teachers"
             yield f"{PATH}: distill.keep_references: has no teacher, got {name!r}{expected}"
 
 
@@ -345,6 +344,12 @@ def chosen(project: Project) -> Build | None:
     """Section `build`; None if it has faults, which `shape_faults` names."""
     node = project.params.get("build")
     return None if any(Build.faults(node, "build")) else Build.model_validate(node)
+
+
+def distillation(project: Project) -> Distillation | None:
+    """Section `distill`; None if it has faults, which `shape_faults` names."""
+    node = project.params.get("distill")
+    return None if any(Distillation.faults(node, "distill")) else Distillation.model_validate(node)
 
 
 def mapping(node: Any, *names: str) -> dict[str, Any]:

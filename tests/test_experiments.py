@@ -160,8 +160,9 @@ def test_an_experiment_with_one_value_changes_one_line(project, name):
 
 def test_an_experiment_may_give_a_corpus_a_teacher(project):
     gone, *come = overridden(project, "+distill.teachers.novel={corpus: a, vocabulary: b, model: c, size: d}")
-    assert gone.split() == ["-", "teachers:", "{}"]
-    assert " ".join(line[1:].strip() for line in come) == "teachers: novel: corpus: a vocabulary: b model: c size: d"
+    assert gone == "-  teachers: {}"
+    about = [f"+      {line}" for line in ("corpus: a", "vocabulary: b", "model: c", "size: d")]
+    assert come == ["+  teachers:", "+    novel:", *about]
 
 
 def test_an_experiment_may_have_two_systems_translate_together(project):

@@ -47,12 +47,7 @@ LEFT_EMPTY = object()
 PRENORM = "models.transformer_prenorm.tiny"
 PHRASEBOOK = "corpora/phrasebook_fr_en.yaml:"
 TRAINING = "training.phrasebook_fr_en"
-TEACHER = {
-    "corpus": "multi30k_de_en",
-    "vocabulary": "bpe_2k",
-    "model": "rnnsearch",
-    "size": "tiny",
-}
+TEACHER = {"corpus": "multi30k_de_en", "vocabulary": "bpe_2k", "model": "rnnsearch", "size": "tiny"}
 PAIR = {
     "corpus": "phrasebook_fr_en",
     "vocabulary": "bpe_2k",
