@@ -375,6 +375,9 @@ def test_a_gpu_trains_as_a_cpu_does_in_fp32(request, name, precision, tolerance)
         updates = load_batches(sampler, PART, START, 50)
         losses.append([step.loss for step in run(model, updates, learning)])
     assert len(losses[0]) == 50
+    if precision == "bf16":  # rounds each update otherwise
+        assert losses[1] == pytest.approx(losses[0], rel=5 * tolerance)
+        losses = [[sum(some) / len(some)] for some in losses]
     assert losses[1] == pytest.approx(losses[0], rel=tolerance)
 
 
