@@ -22,6 +22,8 @@ RATES = ("dropout", "attention_dropout", "feed_forward_dropout")
 class Repeating:
     """Captures by keeping the functions."""
 
+    seconds = 0.0
+
     def __init__(self):
         self.number = 0
 
@@ -32,8 +34,8 @@ class Repeating:
         return list(actions)
 
 
-def batches(sampler=FewShapesSampler):
-    found = sampler(PART, samples.training(updates=12, tokens_per_batch=BUDGET), samples.learning().batches)
+def batches():
+    found = FewShapesSampler(PART, samples.training(updates=12, tokens_per_batch=BUDGET), samples.learning().batches)
     for update in load_batches(found, PART, START, 12):
         for batch in update.micro_batches.values():
             yield fill(batch, BUDGET)

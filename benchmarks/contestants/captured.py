@@ -5,6 +5,7 @@ conversions between two matrix products, each of which reads and writes the GPU'
 them; a graph launches all kernels at once.
 """
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -61,6 +62,8 @@ def fill(batch: Batch, tokens_per_batch: int) -> Batch:
 class Capturer(Protocol):
     """`CudaGraphs`, or what stands in for it on a CPU."""
 
+    seconds: float  # that its captures took
+
     def capture(self, actions: Sequence[Action]) -> list[Action]:
         """Run these functions in turn; return a function for each that repeats it, with new random numbers."""
         ...
@@ -73,16 +76,19 @@ class CudaGraphs:
     """
 
     def __init__(self) -> None:
-        self.pool, self.stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
+        self.pool, self.stream, self.seconds = torch.cuda.graph_pool_handle(), torch.cuda.Stream(), 0.0
 
     def capture(self, actions: Sequence[Action]) -> list[Action]:
         """Warm up, which compiles, then capture each function."""
         torch.cuda.synchronize()
+        began = time.perf_counter()
         with torch.cuda.stream(self.stream):
             for action in actions:
                 action()
         torch.cuda.synchronize()
-        return [self.capture_one(action) for action in actions]
+        replays = [self.capture_one(action) for action in actions]
+        self.seconds += time.perf_counter() - began
+        return replays
 
     def capture_one(self, action: Action) -> Action:
         """The replay of one function."""
@@ -121,6 +127,7 @@ class CapturedHidden:
         capture = self.find_capture(source, target_input)
         capture.source.copy_(source)
         capture.target_input.copy_(target_input)
+        # What torch.autograd.Function gives as `apply` has no types.
         replayed: Tensor = Replay.apply(capture, *self.weights)  # type: ignore[no-untyped-call]
         return replayed
 

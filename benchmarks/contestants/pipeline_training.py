@@ -2,55 +2,24 @@
 
 from pathlib import Path
 
-from contestants.job import POOL_PAIRS, POSITIONS, SMALL_RATE, Job, answer, clock
+from contestants.job import Job, answer, clock
 from contestants.pipeline_network import network
+from contestants.pipeline_sections import sections
 from safetensors.torch import save_file
 
 from pipeline import device
 from pipeline.averaging import Averaging, average_checkpoints
 from pipeline.encoding.batching import START, BatchSampler, load_batches
-from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
 from pipeline.layers.positions import sinusoids
 from pipeline.training import checkpoint_file, lsi
-from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import process_group
 
 given = Job.read()
 updates = given.warm_up + given.updates
-training = Training(
-    updates=updates,
-    # 1: every micro-batch is an update, as the others' are.
-    tokens_per_update=1 if given.parts == 1 else given.positions,
-    tokens_per_batch=given.positions // given.parts,
-    pool_pairs=POOL_PAIRS,
-    max_length=POSITIONS,
-    validation_interval=1,
-    validation_sentences=0,
-    patience=0,
-    checkpoint_interval=1,
-    last_checkpoints=1,
-    best_checkpoints=0,
-    exact=given.exact,
-    threads=0,
-    seed=given.seed,
-)
-learning = Learning.model_validate(
-    {
-        "batches": {"kind": "tokens"},
-        "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
-        "schedule": {"kind": "linear", "peak_rate": given.peak_rate or SMALL_RATE, "warmup": given.warm_up_rate or 1},
-        "label_smoothing": given.label_smoothing,
-        "smoothing_spread": "all",
-        "r_drop": 0.0,
-        "lsi_pairs": given.lsi_pairs,
-        "clip": 1.0,
-        "precision": given.precision,
-    }
-)
-
+training, learning = sections(given)
 device.bound_memory()
 device.be_deterministic(given.seed)
 where = device.prepared()
