@@ -9,11 +9,10 @@ params of params.yaml, but a linear schedule that rises to 2e-3 in 400 updates. 
 LSI; `half_batch` has its own schedule. The speed of each recipe is measured first, in four rounds of short trainings in
 which each has its turn; the minutes are updates divided by this speed, without validation, start-up and the 5 s of
 LSI. Then each trains from scratch by the stage `train`, with every seed. With `--folder`, what was stopped goes on
-where it was; the notes there are of one commit.
+where it was, unless code or data have changed.
 """
 
 import csv
-import hashlib
 import json
 import shutil
 import signal
@@ -29,7 +28,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 from contestants.machine import describe
-from contestants.notes import Notes
+from contestants.notes import Notes, digest, digest_of_files
 from contestants.stage import ROOT, environment, link, log
 from ruamel.yaml import YAML
 
@@ -174,14 +173,18 @@ def main(
     for recipe in names:
         trainer.model(recipe)
     question = {"encoded": encoded, "size": size, "threads": threads, "side by side": side_by_side, "trial": trial}
+    question |= {"data": digest_of_files(Path("data/encode", encoded), "**/*")}
     noted = Notes(folder / "notes.json" if folder else None, question)
     print(f"{describe()}; {encoded}, {size}, {minutes:g} minutes each, {side_by_side} at a time, {threads} threads\n")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     with tempfile.TemporaryDirectory() as name:
         place = folder or Path(name)
 
-        def speed(recipe: str, seed: int) -> float:
-            return noted.measured(f"updates/s, {recipe}, round {seed}", lambda: trainer.speed(recipe, seed, trial))
+        def speed(recipe: str, number: int) -> float:
+            what = (
+                f"updates/s, {recipe}, round {number}, params {digest(trainer.changed(recipe, number, trial, trial))}"
+            )
+            return noted.measured(what, lambda: trainer.speed(recipe, number, trial))
 
         def result(recipe: str, seed: int) -> Result:
             updates = num_updates(minutes, speeds[recipe])
@@ -210,11 +213,6 @@ def num_updates(minutes: float, speed: float) -> int:
     return max(1, int(minutes * 60 * speed / CHECKPOINTS)) * CHECKPOINTS
 
 
-def digest(params: dict[str, Any]) -> str:
-    """A name for the params."""
-    return hashlib.sha256(json.dumps(params, sort_keys=True).encode()).hexdigest()[:8]
-
-
 def in_rounds(
     measure: Callable[[str, int], Any],
     recipes: list[str],
@@ -224,10 +222,15 @@ def in_rounds(
 ) -> dict[str, list[Any]]:
     """What was measured of each recipe, in rounds in which each has its turn, so many at a time.
 
-    After a failure nothing more is started; it is reported once what runs has ended.
+    Each round begins with another recipe, so that neighbours change. After a failure nothing more is started; it is
+    reported once what runs has ended.
     """
     with ThreadPoolExecutor(side_by_side) as pool:
-        started = [(recipe, pool.submit(measure, recipe, number)) for number in rounds for recipe in recipes]
+        started = [
+            (recipe, pool.submit(measure, recipe, number))
+            for turn, number in enumerate(rounds)
+            for recipe in recipes[turn % len(recipes) :] + recipes[: turn % len(recipes)]
+        ]
         try:
             done = wait([one for _, one in started], return_when=FIRST_EXCEPTION)[0]
         except BaseException:  # asked to stop

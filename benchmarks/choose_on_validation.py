@@ -3,10 +3,12 @@
     python benchmarks/choose_on_validation.py phrasebook_fr_en-bpe_2k-rnnsearch-tiny --checkpoints 1,2,4,8
 
 Settings are chosen by this table. A test part is read once, for the table of results, and chooses nothing. `dvc repro`
-must have trained the system; as many checkpoints as `last_checkpoints` says are there to average.
+must have trained the system; as many checkpoints as `last_checkpoints` says are there to average. A memory of training
+pairs is left out.
 """
 
 import itertools
+import sys
 from typing import Annotated
 
 import typer
@@ -16,6 +18,7 @@ from pipeline.averaging import Averaging, average_checkpoints
 from pipeline.commands import project
 from pipeline.corpora import parts
 from pipeline.decoding.translate import translate
+from pipeline.decoding.translator import read_training
 from pipeline.evaluation.bleu import bleu
 from pipeline.models import interface
 from pipeline.system import System
@@ -40,8 +43,13 @@ def main(
     found, where = interface.find(chosen.model), device.prepared()
     arch = found.Arch.load_own(f"models.{chosen.model}.default", f"models.{chosen.model}.{chosen.size}")
     net = found.Model(arch, source_size=pieces.source_size, target_size=pieces.target_size).to(where).eval()
+    if read_training(chosen)["precision"] == "bf16" and device.has_bf16(where):
+        interface.prepack_in_bf16(net)  # as `Translator` does
     folder = chosen.trained / "checkpoints"
     names = files.read_json(folder / "checkpoints.json")["last"]
+    for number in listed(checkpoints):
+        if not (number.isdecimal() and 1 <= int(number) <= len(names)):
+            sys.exit(f"--checkpoints: got {number!r}; expected 1 to {len(names)}, which {folder} has")
     print("| checkpoints | length penalty | longest translation | BLEU, validation |\n| ---: | ---: | ---: | ---: |")
     for number, penalty, longest in itertools.product(
         listed(checkpoints) or [str(averaged)],

@@ -19,7 +19,7 @@ import torch
 import typer
 from contestants.machine import describe
 from contestants.shapes import training_job, translation_job
-from contestants.turn import TRIAL, TRIALS, command, contestants, run, try_out
+from contestants.turn import TRIAL, TRIALS, command, contestants, end_at_sigterm, run, try_out
 
 from pipeline import files
 from pipeline.corpora import parts
@@ -67,6 +67,7 @@ def main(
     print(f"| system | tokens/s, in turn | updates | million tokens | minutes | BLEU, {encoded} {part} |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: |", flush=True)
     pythons = contestants(peers, only)
+    end_at_sigterm()
     for name, (tokens, seconds) in try_out(pythons, training, threads).items():
         python, updates = pythons[name], int(minutes * 60 * TRIALS * TRIAL / seconds)
         with tempfile.TemporaryDirectory() as folder:

@@ -3,12 +3,14 @@
     python benchmarks/student.py multi30k_taught_de_en-bpe_8k-transformer_modern-student \\
         multi30k_de_en-bpe_8k-transformer_modern-small
 
-`dvc repro` must have built both. The teacher translates as the stage `decode` does, with the beam of params.yaml; the
-student is exported to CTranslate2, which translates greedily, with a beam of 2, and with the same beam. Both translate
-the same part, that of the student's corpus, and use as many threads. Choose on the part `validation`; a test part is
-read once, for the table of results.
+`dvc repro` must have built both. The teacher translates as the stage `decode` does, with the beam of params.yaml, but
+without memory and minimum Bayes risk. Both are exported to CTranslate2, which translates greedily, with a beam of 2,
+and with the same beam; it ends a search earlier (its `patience` is 1). All translate the same part, that of the
+student's corpus, and use as many threads. Choose on the part `validation`; a test part is read once, for the table of
+results.
 """
 
+import itertools
 import json
 import statistics
 import sys
@@ -40,24 +42,24 @@ def main(
     student: Annotated[str, typer.Argument(help="Id of a built system, a Transformer.")] = SYSTEM,
     teacher: Annotated[str, typer.Argument(help="Id of another one.")] = SYSTEM,
     part: Annotated[str, typer.Argument(help="Part of the student's corpus.")] = parts.VALIDATION,
-    quantization: Annotated[str, typer.Option(help="Of the student, by CTranslate2's names.")] = "int8",
+    quantization: Annotated[str, typer.Option(help="For CTranslate2, by its names.")] = "int8",
     rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn.")] = 3,
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
 ) -> None:
     """Print a row for each way to translate: medians over the rounds."""
     small, large = System.parse(student), System.parse(teacher)
-    decoding = project.decoding(small).changed(memory_pairs=0)
+    decoding = project.decoding(small).changed(memory_pairs=0, mbr_temperature=None)
     source, target = parts.paths(small.split, part)
     lines, references = list(files.read_lines(source)), list(files.read_lines(target))
     torch.set_num_threads(threads)
     print(f"{describe()}; {threads} threads; {len(lines):,} sentences of {small.corpus}, {part}\n", flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        ways = {f"teacher, torch, beam {decoding.beam_size}": by_torch(Translator.built(large), decoding)}
-        learned = Translator.built(small)
-        for beam_size in sorted({1, 2, decoding.beam_size}):
+        both = {"teacher": Translator.built(large), "student": Translator.built(small)}
+        ways = {f"teacher, torch, beam {decoding.beam_size}": by_torch(both["teacher"], decoding)}
+        for name, beam_size in itertools.product(both, sorted({1, 2, decoding.beam_size})):
             search = decoding.changed(beam_size=beam_size)
-            ways[f"student, {quantization}, beam {beam_size}"] = by_ctranslate2(
-                learned, search, Path(folder), quantization, threads
+            ways[f"{name}, {quantization}, beam {beam_size}"] = by_ctranslate2(
+                both[name], search, Path(folder, name), quantization, threads
             )
         seconds, scores = race(ways, lines, references, rounds)
     first = statistics.median(seconds[next(iter(ways))])
@@ -79,6 +81,7 @@ def by_ctranslate2(
     if not (folder / "model.bin").exists():
         if not ctranslate2_form.is_supported(translator.model):
             sys.exit("expected a Transformer, which CTranslate2 can run")
+        folder.mkdir()
         ctranslate2_form.save(translator.model, translator.vocabulary, folder, quantization=quantization)
     pieces = translator.vocabulary
     tokens = [json.loads((folder / name).read_text(encoding="utf-8")) for name in vocabularies(folder)]

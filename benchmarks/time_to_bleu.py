@@ -14,7 +14,8 @@ chooses by chance. Last comes the shortest time of the ladder after which the BL
 search, beam 5) reaches the target, found by halving the ladder: each trains from scratch for the minutes in its middle,
 then for more or fewer; longer is taken to be better. Nobody averages: all take their last weights.
 
-With `--notes` a race that was stopped goes on where it was: what was measured is in the file and is not measured again.
+With `--notes` a race that was stopped goes on where it was: what was measured is in the file and is not measured again,
+unless code, data or settings have changed.
 """
 
 import bisect
@@ -28,9 +29,9 @@ from typing import Annotated, NamedTuple
 import torch
 import typer
 from contestants.machine import describe
-from contestants.notes import Notes
+from contestants.notes import Notes, digest, digest_of_files
 from contestants.shapes import training_job, translation_job
-from contestants.turn import TRIAL, TRIALS, command, contestants, run, try_out
+from contestants.turn import TRIAL, TRIALS, command, contestants, end_at_sigterm, run, try_out
 
 from pipeline import files
 from pipeline.corpora import parts
@@ -81,13 +82,24 @@ class Race:
         tried = try_out(pythons, self.job(positions), self.threads, updates=updates)
         return {name: TRIALS * updates / seconds for name, (_, seconds) in tried.items()}
 
-    def bleu(self, name: str, python: str, settings: Settings, updates: int) -> float:
-        """The BLEU of the validation part after a training from scratch."""
+    def tried(self, name: str, python: str, settings: Settings, updates: int) -> tuple[float, float]:
+        """The BLEU of the validation part after a training from scratch, and the minutes that its updates took."""
         with tempfile.TemporaryDirectory() as folder:
             training = self.job(settings.positions, settings.peak_rate, updates) | {"save": folder}
-            run(command(name, python, "training"), training, self.threads)
+            done = run(command(name, python, "training"), training, self.threads)
             found = run(command(name, python, "decoding"), self.translating | {"folder": folder}, self.threads)
-        return bleu(self.vocabulary.decode_target(found["translations"]), self.references)
+        return bleu(self.vocabulary.decode_target(found["translations"]), self.references), done["seconds"] / 60
+
+    def about(self) -> dict[str, object]:
+        """What the race is about, for its notes."""
+        settings = digest([self.job(0), self.translating, self.references])
+        return {
+            "encoded": self.data.name,
+            "data": digest_of_files(self.data, "**/*"),
+            "settings": settings,
+            "threads": self.threads,
+            "seed": self.seed,
+        }
 
 
 def main(
@@ -113,8 +125,8 @@ def main(
     rates, rungs = numbers("--peak-rates", peak_rates), numbers("--ladder", ladder)
     race = Race(encoded, model, precision, threads, seed)
     everyone, chosen = contestants(peers, ""), contestants(peers, only)
-    question = {"encoded": encoded, "model": model, "precision": precision, "threads": threads, "seed": seed}
-    noted = Notes(notes, question | {"trial": trial, "contestants": sorted(everyone)})
+    end_at_sigterm()
+    noted = Notes(notes, race.about() | {"trial": trial, "contestants": sorted(everyone)})
     print(f"{describe()}; {threads} threads, {precision}, target {target:g} BLEU of {encoded} validation\n", flush=True)
     speeds = {}
     for size in sizes:
@@ -126,9 +138,9 @@ def main(
         def after(minutes: float, settings: Settings, name: str = name, python: str = python) -> float:
             updates = max(1, int(minutes * 60 * speeds[settings.positions][name]))
             about = f"{name}, {settings.positions} positions, peak rate {settings.peak_rate:g}, {updates:,} updates"
-            found = noted.measured(about, partial(race.bleu, name, python, settings, updates))
-            print(f"{about} in {minutes:g} minutes: {found:.2f}", flush=True)
-            return found
+            score, taken = noted.measured(about, partial(race.tried, name, python, settings, updates))
+            print(f"{about} in {minutes:g} minutes: {score:.2f} (they took {taken:.1f})", flush=True)
+            return score
 
         choices = itertools.starmap(Settings, itertools.product(sizes, rates))
         tries = {one: after(tuning, one) for one in choices}

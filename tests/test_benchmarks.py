@@ -1,5 +1,6 @@
 """Every script of benchmarks/ says what it can do, and those that need no hours run on toys."""
 
+import contextlib
 import json
 import os
 import re
@@ -123,14 +124,38 @@ def test_a_stopped_race_goes_on(encoded, tmp_path):
     found = json.loads(notes.read_text(encoding="utf-8"))
     [what] = [name for name in found["measured"] if name.startswith("pipeline, ")]
     assert re.fullmatch(r"pipeline, 200 positions, peak rate 0\.001, [\d,]+ updates", what)
-    found["measured"][what] = 77.7
+    found["measured"][what] = [77.7, 1.0]
     notes.write_text(json.dumps(found), encoding="utf-8")
     again = run(encoded, "time_to_bleu.py", *options, *more, "--target", "0")
-    assert again.count(": 77.70") == first.count(f"{what} in 0.01 minutes: ") == 2  # the try, and the rung like it
+    assert (
+        again.count(": 77.70 (they took 1.0)") == first.count(f"{what} in 0.01 minutes: ") == 2
+    )  # the try, and the rung like it
     command = [sys.executable, str(ROOT / "benchmarks/time_to_bleu.py"), *options, *more, "--seed", "2"]
     done = subprocess.run(command, cwd=encoded, env=tiny_project.environment(), capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == f"{notes}: is about 1 as 'seed'; expected 2, or another file\n"
+    (encoded / "data/encode/toy-joint/another").touch()
+    command[-1] = "1"
+    done = subprocess.run(command, cwd=encoded, env=tiny_project.environment(), capture_output=True, text=True)
+    assert re.fullmatch(r".*: is about '\w{8}' as 'data'; expected '\w{8}', or another file\n", done.stderr)
+
+
+@pytest.mark.slow
+def test_a_race_that_is_stopped_leaves_nothing_running(encoded, tmp_path):
+    """By SIGTERM: neither its training nor what that started."""
+    options = ("toy-joint", "--positions", "200", "--peak-rates", "1e-3", "--tuning", "9", "--precision", "fp32")
+    command = [sys.executable, str(ROOT / "benchmarks/time_to_bleu.py"), *options, "--trial", "100", "--threads", "1"]
+    jobs = tmp_path / "jobs"
+    jobs.mkdir()
+    race = subprocess.Popen(command, cwd=encoded, env=tiny_project.environment() | {"TMPDIR": str(jobs)})
+    running = ["pgrep", "--full", f"pipeline_training.py {jobs}"]
+    for _ in range(1200):
+        if subprocess.run(running).returncode == 0:
+            break
+        time.sleep(0.1)
+    race.terminate()
+    assert race.wait(timeout=60) == 128 + signal.SIGTERM
+    assert subprocess.run(running).returncode == 1
 
 
 def test_time_to_bleu_knows_two_models(encoded):
@@ -190,8 +215,8 @@ def test_an_ablation_that_cannot_be(encoded, options, expected):
 
 @pytest.mark.slow
 def test_an_ablation_that_is_stopped_goes_on(encoded):
-    """SIGTERM reaches the trainings under way, which save; nothing else is started."""
-    options = ("toy-joint", "--size", "tiny", "--minutes", "1", "--trial", "4", "--folder", "ablation")
+    """SIGTERM reaches the trainings under way, which save; nothing else is started. The same command goes on."""
+    options = ("toy-joint", "--size", "tiny", "--minutes", "0.5", "--trial", "4", "--folder", "ablation")
     command = [sys.executable, str(ROOT / "benchmarks/ablation.py"), *options, "--recipes", "plain,less_dropout"]
     started = subprocess.Popen(command, cwd=encoded, env=tiny_project.environment(), stderr=subprocess.PIPE, text=True)
     for _ in range(1200):
@@ -203,6 +228,18 @@ def test_an_ablation_that_is_stopped_goes_on(encoded):
     assert started.returncode == 128 + signal.SIGTERM
     assert list(encoded.glob("ablation/plain-*/work/train/*/*.safetensors"))
     assert not list(encoded.glob("ablation/less_dropout-*"))
+    [log] = encoded.glob("ablation/plain-*/work/logs/*/train.jsonl")
+    before, begins = log.read_bytes().splitlines(), set()
+    again = subprocess.Popen(command, cwd=encoded, env=tiny_project.environment(), stdout=subprocess.PIPE, text=True)
+    while again.poll() is None and not list(encoded.glob("ablation/less_dropout-*")):
+        with contextlib.suppress(FileNotFoundError):  # before the log is opened again, and after its folder is removed
+            if len(lines := log.read_bytes().splitlines()) > len(before):
+                begins.add(lines[0])
+        time.sleep(0.05)
+    again.terminate()
+    said, _ = again.communicate(timeout=120)
+    assert begins == set(before[:1])  # how quick the first update was is what it was at the first start
+    assert re.search(r"^plain, seed 1, [\d,]+ updates, params \w{8}: loss ", said, re.M)
 
 
 @pytest.mark.slow
@@ -220,14 +257,15 @@ def test_memory_on_a_toy(encoded):
 
 
 def test_a_student_beside_its_teacher(tmp_path):
-    """Both are the same system here: in fp32 CTranslate2 scores what torch does, and takes about as long or less."""
+    """Both are the same system here, so in fp32 CTranslate2 scores the same for both."""
     student = teacher = systems.lay_out(tmp_path, "transformer_modern")
     options = ("validation", "--quantization", "float32", "--rounds", "1", "--threads", "1")
     said = run(tmp_path, "student.py", student, teacher, *options)
     rows = re.findall(r"^\| (.+) \| ([\d,]+) \| (\d+\.\d\d) \| (\d+\.\d\d) \|$", said, re.M)
-    assert [row[0] for row in rows] == ["teacher, torch, beam 3", *(f"student, float32, beam {n}" for n in (1, 2, 3))]
+    others = [f"{name}, float32, beam {number}" for name in ("teacher", "student") for number in (1, 2, 3)]
+    assert [row[0] for row in rows] == ["teacher, torch, beam 3", *others]
     assert rows[0][2] == "1.00"
-    assert rows[0][3] == rows[3][3]
+    assert [row[3] for row in rows[1:4]] == [row[3] for row in rows[4:]]
 
 
 @pytest.mark.parametrize("model", ["transformer_prenorm", "transformer_postnorm"])
@@ -244,6 +282,40 @@ def test_a_trained_system_is_the_same_model_in_ctranslate2(trained):
     equal, lines = (int(number.replace(",", "")) for number in found.groups())
     assert lines == 200
     assert equal > 0.5 * lines
+
+
+@pytest.mark.slow
+def test_a_trained_student_scores_the_same_in_ctranslate2(trained):
+    options = ("test", "--quantization", "float32", "--rounds", "1", "--threads", "1")
+    said = run(trained, "student.py", tiny_project.SYSTEM, tiny_project.SYSTEM, *options)
+    rows = re.findall(r"^\| (.+) \| [\d,]+ \| \d+\.\d\d \| (\d+\.\d\d) \|$", said, re.M)
+    torch_, in_float32 = float(rows[0][1]), float(rows[-1][1])
+    assert torch_ > 5
+    assert in_float32 == pytest.approx(torch_, abs=2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("checkpoints", ["0", "3", "many"])
+def test_more_checkpoints_than_there_are_cannot_be_averaged(trained, checkpoints):
+    command = [sys.executable, str(ROOT / "benchmarks/choose_on_validation.py"), tiny_project.SYSTEM]
+    done = subprocess.run(
+        [*command, "--checkpoints", checkpoints],
+        cwd=trained,
+        env=tiny_project.environment(),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    folder = f"runs/{tiny_project.SYSTEM}/train/checkpoints"
+    assert done.stderr == f"--checkpoints: got {checkpoints!r}; expected 1 to 2, which {folder} has\n"
+
+
+@pytest.mark.slow
+def test_averages_are_scored_as_the_stages_score_them(trained):
+    said = run(trained, "choose_on_validation.py", tiny_project.SYSTEM, "--checkpoints", "1,2")
+    rows = re.findall(r"^\| (\d) \| [\d.]+ \| [\d.]+\+\d+ \| (\d+\.\d\d) \|$", said, re.M)
+    assert [row[0] for row in rows] == ["1", "2"]
+    assert all(float(row[1]) > 5 for row in rows)
 
 
 @pytest.mark.slow

@@ -87,7 +87,8 @@ with tempfile.TemporaryDirectory() as name:
     said = subprocess.run(command, capture_output=True, text=True, cwd=name)
 reports = [tuple(map(int, found)) for found in REPORT.findall(said.stderr + said.stdout)]
 timed = [report for report in reports if report[0] > given.warm_up]
-if said.returncode or not timed:
-    sys.exit(f"eole: no report of its speed; it said:\n{(said.stderr + said.stdout)[-3000:]}")
+if said.returncode or len(timed) != given.updates:
+    what = f"eole: got {len(timed)} reports of its speed; expected {given.updates}; it said:"
+    sys.exit(f"{what}\n{(said.stderr + said.stdout)[-3000:]}")
 seconds = sum(tokens / speed for _, tokens, speed in timed)
 answer(sum(tokens for _, tokens, _ in timed), seconds, None)  # its reports do not count padding

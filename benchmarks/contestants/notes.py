@@ -1,5 +1,7 @@
 """What was measured so far, in a file, so that hours of measuring may stop and go on."""
 
+import hashlib
+import json
 import sys
 import threading
 from collections.abc import Callable
@@ -13,13 +15,17 @@ from pipeline import files
 
 T = TypeVar("T")
 
+ROOT = Path(__file__).parents[2]
+CODE = "pipeline/**/*.py", "stages/*.py", "benchmarks/contestants/*.py"  # what trains and translates
+
 
 class Notes:
-    """What was measured on this machine for one question, in a JSON file if it has a path."""
+    """What was measured on this machine with this code for one question, in a JSON file if it has a path."""
 
     def __init__(self, path: Path | None, question: dict[str, object]) -> None:
         self.writing = threading.Lock()
-        self.path, about = path, {"processor": processor(), "torch": torch.__version__} | question
+        machine = {"processor": processor(), "torch": torch.__version__}
+        self.path, about = path, machine | {"code": digest_of_files(ROOT, *CODE)} | question
         self.found = files.read_json(path) if path and path.exists() else {"about": about, "measured": {}}
         if self.found["about"] != about:
             there = self.found["about"]
@@ -38,3 +44,14 @@ class Notes:
             if self.path:
                 files.write_json(self.path, self.found)
         return found
+
+
+def digest(value: object) -> str:
+    """A name for a value that JSON can hold."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]
+
+
+def digest_of_files(folder: Path, *patterns: str) -> str:
+    """A name for the files of a folder that match: their paths and what is in them."""
+    paths = sorted(path for pattern in patterns for path in folder.glob(pattern) if path.is_file())
+    return digest([(path.relative_to(folder).as_posix(), files.sha256(path)) for path in paths])

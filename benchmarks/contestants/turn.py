@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -22,10 +23,28 @@ def run(command: list[str], given: dict[str, Any], threads: int) -> dict[str, An
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "job.json")
         path.write_text(json.dumps(given), encoding="utf-8")
-        said = subprocess.run([*command, str(path)], capture_output=True, text=True, env=environment)
-    if said.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{said.stderr[-3000:]}")
-    return dict(json.loads(next(line for line in reversed(said.stdout.splitlines()) if line.startswith("{"))))
+        said, errors, status = waited_for([*command, str(path)], environment)
+    if status:
+        sys.exit(f"{' '.join(command)} failed:\n{errors[-3000:]}")
+    return dict(json.loads(next(line for line in reversed(said.splitlines()) if line.startswith("{"))))
+
+
+def waited_for(command: list[str], environment: dict[str, str]) -> tuple[str, str, int]:
+    """What a command prints, its errors, its exit status; if this process is stopped, so is all that it started."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdout=pipe, stderr=pipe, text=True, env=environment, start_new_session=True
+    ) as child:
+        try:
+            return *child.communicate(), child.wait()
+        except BaseException:
+            os.killpg(child.pid, signal.SIGKILL)
+            raise
+
+
+def end_at_sigterm() -> None:
+    """Let SIGTERM end this process as an error does, so that what runs is stopped too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def contestants(peers: Path | None, only: str) -> dict[str, str]:
