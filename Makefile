@@ -26,15 +26,18 @@ PIP_LOCKED := python -m pip install --require-hashes --only-binary :all: --no-bi
 
 $(INSTALLED): requirements.lock torch.lock pyproject.toml
 	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; name one: make install PYTHON=<path>" >&2; exit 1; }
-	@echo "installing into .venv with $(PYTHON): this takes minutes"
-	@rm -rf .venv
-	@$(PYTHON) -m venv .venv
-	@awk '/^setuptools==/ {found = 1} found {print; if (!/\\$$/) exit}' requirements.lock > .venv/setuptools.lock
-	@$(PIP_LOCKED) --requirement .venv/setuptools.lock
-	@$(PIP_LOCKED) --requirement requirements.lock
-	@python -m pip install --requirement torch.lock
-	@python -m pip install --no-build-isolation --no-deps --editable .
-	@touch $@
+	@mkdir .venv.lock 2> /dev/null || { \
+		echo "make: another make installs into .venv: wait for it; if there is none, run rmdir .venv.lock" >&2; exit 1; }; \
+	trap 'rmdir .venv.lock' EXIT; trap 'exit 130' INT TERM; set -e; \
+	echo "installing into .venv with $(PYTHON): this takes minutes"; \
+	rm -rf .venv; \
+	$(PYTHON) -m venv .venv; \
+	awk '/^setuptools==/ {found = 1} found {print; if (!/\\$$/) exit}' requirements.lock > .venv/setuptools.lock; \
+	$(PIP_LOCKED) --requirement .venv/setuptools.lock; \
+	$(PIP_LOCKED) --requirement requirements.lock; \
+	python -m pip install --requirement torch.lock; \
+	python -m pip install --no-build-isolation --no-deps --editable .; \
+	touch $@
 
 check: install ## lint, format and types
 	@ruff check .

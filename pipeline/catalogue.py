@@ -91,8 +91,8 @@ def check() -> None:
 
 
 def corpus_names() -> list[str]:
-    """Every corpus that has a file, chosen or not."""
-    return sorted(path.stem for path in CORPORA.glob("*.yaml"))
+    """Every corpus that has a file, chosen or not; hidden files are those of editors."""
+    return sorted(path.stem for path in CORPORA.glob("[!.]*.yaml"))
 
 
 def whole() -> type[Section]:

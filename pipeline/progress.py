@@ -59,7 +59,7 @@ def track(
     if events.are_wanted():
         yield from sent(items, total=total, unit=unit, start=start, about=about)
         return
-    if not console.is_terminal:
+    if not console.is_interactive:  # no terminal, or one on which nothing can be drawn again (TERM=dumb)
         yield from plain(items, what, total=total, unit=unit, start=start, about=about)
         return
     columns = (

@@ -20,6 +20,7 @@ class HubServer:
         self.etag: str | None = None
         self.commit = COMMIT
         self.asked: list[str] = []
+        self.tokens: set[str | None] = set()  # that came with what was asked
         self.address = ""
 
 
@@ -54,6 +55,7 @@ def answer(request: BaseHTTPRequestHandler, hub: HubServer) -> None:
     path = unquote(urlsplit(request.path).path)
     body = request.rfile.read(int(request.headers.get("Content-Length", 0)))
     hub.asked.append(f"{request.command} {path}")
+    hub.tokens.add(request.headers.get("Authorization"))
     api, resolve = "/api/datasets/toy/pairs", "/datasets/toy/pairs/resolve/"
     if path.startswith(resolve):
         name = path.removeprefix(resolve).partition("/")[2]

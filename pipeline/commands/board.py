@@ -55,14 +55,14 @@ class Board:
         self.live = Progress(*columns, console=self.console, transient=True)
 
     def __enter__(self) -> Self:
-        if self.console.is_terminal:
+        if self.console.is_interactive:
             self.live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.console.is_terminal:  # elsewhere it would print an empty line
+        if self.console.is_interactive:  # elsewhere it would print an empty line
             self.live.stop()
 
     def name(self, stage: str) -> str:
@@ -123,7 +123,7 @@ class Lane:
             ]
             self.board.live.update(self.task, completed=event["done"], total=event["total"], how_far="  ".join(words))
         now = time.monotonic()
-        if not self.board.console.is_terminal and now - self.shown >= progress.PLAIN_SECONDS:
+        if not self.board.console.is_interactive and now - self.shown >= progress.PLAIN_SECONDS:
             self.shown = now
             name = self.board.name(event["stage"]) or event["stage"]
             numbers = (event["done"], event["total"], event["unit"], event["about"], left)

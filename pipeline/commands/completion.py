@@ -49,7 +49,7 @@ def proposals(before: list[str], start: str, commands: Mapping[str, str]) -> lis
     elif before[-1] == "--system":
         found = systems(start)
     elif before[-1] == "--model":
-        found = models() if before[0] == "copy-task" else map(str, sorted(Path("models").glob("*-*-*-*")))
+        found = models() if before[0] == "copy-task" else map(str, sorted(Path("models").glob("[!.]*-*-*-*")))
     return [text for text in found if text.startswith(start)]
 
 

@@ -319,13 +319,13 @@ def write(name: str, download: Download, licence: str, found: Found | None, *, o
     try:
         with files.new_file(path) as file:
             file.write("".join(corpus_text(download, licence, found)))
-        with files.new_file(PATH) as file:
+        with files.new_file(PATH.resolve()) as file:  # a link stays one
             file.write(dumps_yaml(params))
         catalogue.check()
     except BaseException:
         path.unlink(missing_ok=True)
         if PATH.read_bytes() != before:
-            with files.new_file(PATH, "wb") as file:
+            with files.new_file(PATH.resolve(), "wb") as file:
                 file.write(before)
         raise
 

@@ -204,6 +204,6 @@ def sentence(system: System) -> str:
     with contextlib.suppress(OSError, DataError, ValueError):
         for path in sorted(system.split.glob(f"{parts.TEST}.source.txt")):
             for line in files.read_lines(path):
-                if 0 < len(line) <= SENTENCE and printable(line) == line:
+                if 0 < len(line) <= SENTENCE and printable(line) == line and not line.startswith("-"):  # no option
                     return shlex.quote(line)
     return "<sentence>"

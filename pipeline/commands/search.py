@@ -1,6 +1,7 @@
 """`nmt search`: try values of what a training reads, and keep those with the lowest validation loss."""
 
 import copy
+import json
 import math
 import os
 import shlex
@@ -142,8 +143,11 @@ def read_settings(texts: list[str], system: System) -> tuple[dict[str, Any], lis
                 raise DataError(f"-S: {key}: no interval, got {low:g} to {high:g}; expected {expected}")
             if is_whole := isinstance(current, int):
                 low, high = math.ceil(low), math.floor(high)
-                if low > high:
-                    raise DataError(f"-S: {key}: no whole number between the two, got {text!r}; expected one at least")
+                if low >= high:
+                    expected = "two at least, or params.yaml with a fraction such as 0.0 there"
+                    raise DataError(
+                        f"-S: {key}: no two whole numbers in the interval, got {text!r}; expected {expected}"
+                    )
             ranges.append(Range(key, (), low, high, is_log, is_whole))
         elif isinstance(value, RangeSweep):
             ranges.append(Range(key, numbers(key, value)))
@@ -174,6 +178,19 @@ def numbers(key: str, sweep: Any) -> tuple[int | float, ...]:
 def plain(value: Any) -> Any:
     """A value of Hydra's as YAML has it."""
     return getattr(value, "text", value)  # of a QuotedString
+
+
+def written(value: Any) -> str:
+    """A value as Hydra reads it: null, true, {key: value}."""
+    match value:
+        case None | bool():
+            return json.dumps(value)
+        case dict():
+            return f"{{{', '.join(f'{key}: {written(one)}' for key, one in value.items())}}}"
+        case list():
+            return f"[{', '.join(map(written, value))}]"
+        case _:
+            return str(value)
 
 
 def current_value(key: str, system: System) -> Any:
@@ -253,7 +270,7 @@ class Search:
                 f"{self.system.id}: the loss diverged in all trials, got {trials}; expected lower learning rates"
             )
         best = self.study.best_trial
-        values = [f"{key}={value}" for key, value in best.user_attrs["values"].items()]
+        values = [f"{key}={written(value)}" for key, value in best.user_attrs["values"].items()]
         print(f"best of {trials}: validation loss {best.value:.4f}, {', '.join(values)}")
         command = ["dvc", "exp", "run", *(word for value in values for word in ("-S", value))]
         print(f"to build it: {shlex.join(command)}")

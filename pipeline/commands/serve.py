@@ -141,7 +141,8 @@ def found() -> list[Path]:
 
     Raises: DataError if there is none.
     """
-    folders = sorted((path.parent for path in MODELS.glob(f"*/{CONFIG}")), key=lambda folder: (-bleu(folder), folder))
+    every = (path.parent for path in MODELS.glob(f"[!.]*/{CONFIG}"))  # a hidden one is not finished
+    folders = sorted(every, key=lambda folder: (-bleu(folder), folder))
     if not folders:
         raise DataError(f"{MODELS}/: has no packaged system; expected what `dvc repro package` writes, or --model")
     return folders

@@ -12,6 +12,7 @@ from pipeline import files, params, terminal
 from pipeline.corpora import fetching, hub_guard, readers
 
 HOST = "huggingface.co"
+TOKEN = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "huggingface", "token")  # where a login keeps it
 ROWS = 1000  # decoded at a time
 SHOWN_CHARACTERS = 300  # of what a library says
 
@@ -103,9 +104,15 @@ def explained(source: str, wanted: str, dataset: str, store: fetching.Store) -> 
     Raises: DataError.
     """
     cache = cached(store)
-    os.environ.setdefault("HF_HOME", str(cache))  # read when `datasets` is imported, so not in the user's home
+    # Read when `datasets` is imported. What is fetched does not go to the user's home; the token of a login is there.
+    if "HF_HOME" not in os.environ:
+        os.environ |= {
+            "HF_TOKEN_PATH": os.environ.get("HF_TOKEN_PATH", os.path.expanduser(TOKEN)),
+            "HF_HOME": str(cache),
+        }
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     import datasets
+    import huggingface_hub
 
     try:
         yield
@@ -116,7 +123,8 @@ def explained(source: str, wanted: str, dataset: str, store: fetching.Store) -> 
             if isinstance(inner, OSError) and inner.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise inner from None
         if isinstance(error, datasets.exceptions.DatasetGenerationError):
-            shutil.rmtree(cache / "hub" / f"datasets--{dataset.replace('/', '--')}", ignore_errors=True)
+            fetched = Path(huggingface_hub.constants.HF_HUB_CACHE, f"datasets--{dataset.replace('/', '--')}")
+            shutil.rmtree(fetched, ignore_errors=True)
         said = terminal.one_line(str(error), SHOWN_CHARACTERS) or type(error).__name__
         raise files.DataError(f"{source}: cannot be read, got {said}; expected a data set with {wanted}") from None
 

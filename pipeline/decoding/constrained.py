@@ -1,8 +1,9 @@
 """Beam search for one sentence whose translation must hold given terms: a grid of beams.
 
 A beam for each number of pieces of the terms that are written so far, each of them as wide as an ordinary beam. Every
-prefix may begin or go on with any term that is missing, and only one that holds all of them may end. A prefix that
-leaves a term half-written loses what it had of it.
+prefix may begin or go on with any term that is missing, and only one that holds all of them may end, none inside
+another. A prefix that leaves a term half-written loses what it had of it. Where a piece may belong to several terms,
+there is a prefix for each.
 
 Prefixes are compared by log P without the pieces of a term behind its first: they are given, and what they cost says
 nothing about where the term belongs. Nor is there a length penalty, which rewards a rambling second clause that holds
@@ -15,7 +16,7 @@ Source: Hokamp and Liu 2017, but free pieces that happen to be a term's are coun
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -59,34 +60,31 @@ class RequiredTerms:
         """How many pieces of the terms are written."""
         return self.num_pieces - sum(len(self.terms[term]) for term in progress.missing) + progress.written
 
-    def wanted(self, progress: TermProgress) -> Iterator[tuple[int, TermProgress]]:
-        """Every piece that goes on with the half-written term, or else begins a missing one, and what is then written.
-
-        Of equal terms only the first is begun.
-        """
+    def wanted(self, progress: TermProgress) -> set[int]:
+        """The piece that goes on with the half-written term, or else every piece that begins a missing one."""
         if progress.current is not None:
-            yield self.advance(progress, progress.current, progress.written)
-            return
-        begun: list[list[int]] = []
+            return {self.terms[progress.current][progress.written]}
+        return {self.terms[term][0] for term in progress.missing}
+
+    def after(self, progress: TermProgress, piece: int) -> list[TermProgress]:
+        """What may be written after a piece: for each missing term of which it is one, and that none of them is."""
+        half_written = [] if progress.current is None else self.terms[progress.current][: progress.written]
+        last, tried = [*half_written, piece], list[list[int]]()
+        found = []
         for term in progress.missing:
-            if self.terms[term] not in begun:
-                begun.append(self.terms[term])
-                yield self.advance(progress, term, 0)
+            if (pieces := self.terms[term]) in tried:
+                continue
+            tried.append(pieces)
+            sizes = range(min(len(last), len(pieces)), 0, -1)
+            if size := next((size for size in sizes if last[-size:] == pieces[:size]), 0):
+                found.append(self.with_so_many(progress, term, size))
+        return found or [TermProgress(progress.missing)]
 
-    def advance(self, progress: TermProgress, term: int, written: int) -> tuple[int, TermProgress]:
-        """The next piece of a term, and what is then written."""
-        piece = self.terms[term][written]
-        if written + 1 < len(self.terms[term]):
-            return piece, TermProgress(progress.missing, term, written + 1)
-        return piece, TermProgress(tuple(other for other in progress.missing if other != term), just_ended=True)
-
-    def after(self, progress: TermProgress, piece: int) -> TermProgress:
-        """What is written after any piece."""
-        for wanted, after in self.wanted(progress):
-            if wanted == piece:
-                return after
-        dropped = TermProgress(progress.missing)
-        return next((after for wanted, after in self.wanted(dropped) if wanted == piece), dropped)
+    def with_so_many(self, progress: TermProgress, term: int, written: int) -> TermProgress:
+        """The progress once so many pieces of a term are written."""
+        if written < len(self.terms[term]):
+            return TermProgress(progress.missing, term, written)
+        return TermProgress(tuple(other for other in progress.missing if other != term), just_ended=True)
 
 
 @torch.inference_mode()
@@ -145,6 +143,8 @@ def candidates(
 ) -> list[Prefix]:
     """Every prefix with each of its `count` likeliest pieces, and with each piece that a term wants next.
 
+    Of two with the same pieces and the same progress the better one.
+
     Shapes: hidden (N, D), continuing (K,).
     """
     after_term = torch.tensor([prefix.progress.just_ended for prefix in prefixes], device=hidden.device)
@@ -157,18 +157,22 @@ def candidates(
         return *stable_topk(log_p, min(count, log_p.shape[1])), log_p
 
     top, pieces, every = choose_pieces(model, hidden, best_of_each, never)
-    found = []
+    found: dict[tuple[tuple[int, ...], TermProgress], Prefix] = {}
     for row, (prefix, scores, likeliest) in enumerate(zip(prefixes, top.tolist(), pieces.tolist(), strict=True)):
         options = dict(zip(likeliest, scores, strict=True))
-        for wanted, _ in terms.wanted(prefix.progress):
+        for wanted in sorted(terms.wanted(prefix.progress)):
             options.setdefault(wanted, every[row, wanted].item())
         for piece, score in options.items():
-            if prefix.log_p + score > -math.inf:
-                after = terms.after(prefix.progress, piece)
+            if prefix.log_p + score == -math.inf:
+                continue
+            for after in terms.after(prefix.progress, piece):
                 is_given = terms.level(after) > terms.level(prefix.progress) and prefix.progress.current is not None
                 rank = prefix.rank + (0.0 if is_given else score)
-                found.append(Prefix([*prefix.pieces, piece], prefix.log_p + score, rank, row, after))
-    return found
+                one = Prefix([*prefix.pieces, piece], prefix.log_p + score, rank, row, after)
+                key = tuple(one.pieces), after
+                if key not in found or found[key].rank < rank:
+                    found[key] = one
+    return list(found.values())
 
 
 def advance(
@@ -189,5 +193,5 @@ def advance(
         if not is_last:
             going_on += kept
         elif level == terms.num_pieces:
-            ended += kept
+            ended += {tuple(one.pieces): one for one in reversed(kept)}.values()  # each translation once
     return going_on, ended

@@ -9,7 +9,7 @@ from pipeline.params import Section
 
 MOST_BEAM, MOST_PAIRS = 1000, 1000  # for one sentence
 WITHOUT_MEMORY = {"memory_pairs": 0, "memory_weight": 0.0, "memory_temperature": 1.0}
-DIGITS = 6  # to which patience * beam_size is rounded, so that 1.1 * 10 is 11
+DIGITS = 6  # to which products are rounded, so that 1.1 * 10 is 11
 UpTo10 = Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)]
 UpTo1000 = Annotated[float, Field(ge=0, le=1000, allow_inf_nan=False)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -43,7 +43,7 @@ class Decoding(Section):
 
     def max_length(self, source_length: int) -> int:
         """Pieces that the translation of a source may have, EOS counted; a fraction is dropped."""
-        return math.floor(self.max_length_factor * source_length) + self.max_length_offset
+        return math.floor(round(self.max_length_factor * source_length, DIGITS)) + self.max_length_offset
 
     def penalty(self, length: int) -> float:
         """What log P of a translation of so many pieces, EOS counted, is divided by (Wu et al. 2016, eq. 14)."""

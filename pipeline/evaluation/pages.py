@@ -37,7 +37,7 @@ BOOTSTRAP_GUIDE = """\
 The **95 % interval** is the mean BLEU of {samples} resamples of the test part's sentences, plus and minus half of what
 the middle 95 % of them span. **p** says how often chance alone makes a difference to the best system as large as the
 one measured, so that less than 0.05 is hardly chance (paired bootstrap, each system against the best, not corrected for
-the number of systems).
+the number of systems; one-sided, as sacreBLEU computes it).
 """
 SEED_GUIDE = """\
 Each system was trained with **{seeds} seeds**, which draw its first weights, its batches and its dropout. The table

@@ -124,10 +124,13 @@ def check(folder: Path) -> None:
 
 
 def found_in(folder: Path) -> dict[str, int]:
-    """Every file of a folder and its size, but for checksums.json and what is hidden, as .gitattributes is."""
-    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
-    return {
-        name.as_posix(): path.stat().st_size
-        for name, path in paths.items()
-        if name.as_posix() != CHECKSUMS and not any(part.startswith(".") for part in name.parts)
-    }
+    """Every file of a folder and its size, but for checksums.json and what is hidden, as .gitattributes is.
+
+    Raises: DataError if a folder in it is a link: its files would be used, and are not found.
+    """
+    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
+    shown = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
+    if link := next((path for path in shown.values() if path.is_symlink() and path.is_dir()), None):
+        raise DataError(f"{link}: must be a folder, got a link to one; expected {EXPECTED}")
+    files_in = {name.as_posix(): path for name, path in shown.items() if path.is_file()}
+    return {name: path.stat().st_size for name, path in files_in.items() if name != CHECKSUMS}

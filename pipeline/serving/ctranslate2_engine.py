@@ -6,7 +6,6 @@ of one length, since padding would change results; in fp32 its products round ot
 is searched alone, as many at once as there are threads.
 """
 
-import json
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from typing import Any
 from pipeline import ids
 from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.decoding.settings import Decoding
-from pipeline.files import DataError
+from pipeline.files import DataError, read_json
 from pipeline.packaging import package
 from pipeline.serving.engines import Found, LineEngine, Part
 from pipeline.vocabularies.vocabulary import Vocabulary
@@ -34,6 +33,9 @@ class CTranslate2Engine(LineEngine):
         self.folder, form, config = folder, folder / package.CTRANSLATE2, package.read(folder)
         if not form.is_dir():
             raise DataError(f"{folder}: no form for CTranslate2, got {config.model}; expected a Transformer, or torch")
+        path, expected = folder / package.CONFIG, "what the stage `package` wrote"
+        if faults := list(Decoding.faults(config.decoding, "decoding", path)):
+            raise DataError(f"{'; '.join(faults)}; expected {expected}")
         decoding = Decoding.model_validate(config.decoding)
         if decoding.memory_pairs:
             logger.warning("%s: CTranslate2 has no memory of training pairs; expect lower scores", config.system)
@@ -52,8 +54,9 @@ class CTranslate2Engine(LineEngine):
         """The `number` best translations of each source, ranked by our score."""
         by_length: dict[int, list[int]] = defaultdict(list)
         for index, source in enumerate(sources):
-            by_length[len(source)].append(index)
-        results: list[list[Found]] = [[] for _ in sources]
+            if self.max_length(len(source)):  # CTranslate2 refuses a batch that may write nothing
+                by_length[len(source)].append(index)
+        results: list[list[Found]] = [[Found([], 0.0, 0)] for _ in sources]
         started = {length: self.start([sources[index] for index in by_length[length]]) for length in by_length}
         for length, pending in started.items():
             for index, result in zip(by_length[length], pending, strict=True):
@@ -129,5 +132,7 @@ def read_tokens(form: Path, side: str) -> list[str]:
         raise DataError(
             f"{form}: has no vocabulary, got no {' or '.join(names)}; expected what the stage `package` wrote"
         )
-    tokens: list[str] = json.loads(path.read_text(encoding="utf-8"))
+    tokens = read_json(path)
+    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+        raise DataError(f"{path}: is no list of tokens; expected what the stage `package` wrote")
     return tokens

@@ -1,6 +1,7 @@
 """A glossary: fixed translations of terms, read from a file, and the terms that a line holds."""
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -10,6 +11,8 @@ from pipeline.preparation.normalisation import normalised
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 FORM = "a term, a tab and its translation"
+BYTE = re.compile("<0x[0-9A-F]{2}>")  # a piece of a vocabulary that spells rare characters by their bytes
+WITHOUT_SPACES = ("CJK ", "HIRAGANA ", "KATAKANA ")  # so the names of such characters begin
 
 
 class Term(NamedTuple):
@@ -42,13 +45,15 @@ class Glossary:
 
     def match(self, line: str) -> list[list[int]]:
         """The pieces that the translation of a line must hold: one list for each term in it, from left to right."""
-        text = normalised(line)
-        found = [one for terms in (self.exact, self.any_case) for one in terms.find(text)]
-        constraints, done = [], 0
-        for begin, end, term in sorted(found, key=lambda one: (one[0], -one[1])):
-            if begin >= done:
-                done = end
-                constraints.append(self.pieces[term])
+        text, done = normalised(line), 0
+        ahead = {terms: terms.find(text, done) for terms in (self.exact, self.any_case)}
+        constraints = []
+        while found := [one for one in ahead.values() if one]:
+            _, done, term = min(found, key=lambda one: (one[0], -one[1]))
+            constraints.append(self.pieces[term])
+            for terms, one in ahead.items():
+                if one and one[0] < done:
+                    ahead[terms] = terms.find(text, done)
         return constraints
 
 
@@ -62,11 +67,13 @@ class TermMatcher:
         some = "|".join(f"{re.escape(term)}()" for term in self.terms) or r"(?!)"
         self.pattern = re.compile(rf"(?<!\w)(?:{some})(?!\w)", flags)
 
-    def find(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Where terms begin and end in a text, and which they are."""
-        for match in self.pattern.finditer(text):
-            assert match.lastindex is not None, "every term has a group"
-            yield match.start(), match.end(), self.terms[match.lastindex - 1]
+    def find(self, text: str, begin: int) -> tuple[int, int, str] | None:
+        """Where the first term from `begin` on begins and ends in a text, and which it is."""
+        match = self.pattern.search(text, begin)
+        if match is None:
+            return None
+        assert match.lastindex is not None, "every term has a group"
+        return match.start(), match.end(), self.terms[match.lastindex - 1]
 
 
 def read(path: Path) -> list[Term]:
@@ -118,4 +125,17 @@ def continuing(vocabulary: Vocabulary) -> Iterator[int]:
     """The target pieces that go on with a word: after a term they would make another word of it."""
     if not vocabulary.whole_words:
         pieces = vocabulary.target_pieces(range(vocabulary.target_size))
-        yield from (number for number, piece in enumerate(pieces) if number > ids.EOS and piece[:1].isalnum())
+        yield from (number for number, piece in enumerate(pieces) if number > ids.EOS and goes_on(piece))
+
+
+def goes_on(piece: str) -> bool:
+    """Whether a piece goes on with a word: by a letter, a digit, a mark on the letter before it, or a byte of one.
+
+    Ideographs and kana, which are written without spaces, do not.
+    """
+    if BYTE.fullmatch(piece):
+        return True
+    first = piece[:1]
+    if unicodedata.category(first or " ").startswith("M"):
+        return True
+    return first.isalnum() and not unicodedata.name(first, "").startswith(WITHOUT_SPACES)

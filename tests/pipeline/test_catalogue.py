@@ -62,6 +62,16 @@ def test_own_files_are_right(project_root, monkeypatch):
     catalogue.check()
 
 
+def test_hidden_files_are_no_corpora(tmp_path, monkeypatch):
+    """Emacs keeps a dangling link beside a file that is edited; macOS a file with its attributes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpora").mkdir()
+    for name in ("toy", "._toy"):
+        (tmp_path / f"corpora/{name}.yaml").touch()
+    (tmp_path / "corpora/.#toy.yaml").symlink_to("someone@somewhere.123")
+    assert catalogue.corpus_names() == ["toy"]
+
+
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [

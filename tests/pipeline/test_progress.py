@@ -25,9 +25,11 @@ def terminal(monkeypatch):
     return sent
 
 
-@pytest.fixture
-def pipe(monkeypatch):
-    monkeypatch.setattr(progress, "console", Console(file=io.StringIO(), force_terminal=False))
+@pytest.fixture(params=[False, True])
+def pipe(request, monkeypatch):
+    """No terminal, and one that cannot draw."""
+    console = Console(file=io.StringIO(), force_terminal=request.param, _environ={"TERM": "dumb"})
+    monkeypatch.setattr(progress, "console", console)
 
 
 def slowly(count, clock, seconds):

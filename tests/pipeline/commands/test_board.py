@@ -28,9 +28,9 @@ def clock(monkeypatch):
     return now
 
 
-def board(build=BUILD, *, terminal=False):
+def board(build=BUILD, *, terminal=False, term="xterm"):
     made = Board(build)
-    console = Console(file=io.StringIO(), force_terminal=terminal, width=100, _environ={"TERM": "xterm"})
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=100, _environ={"TERM": term})
     made.console = made.live.live.console = console
     return made
 
@@ -58,8 +58,10 @@ def test_a_stage_is_a_line_when_it_is_over(clock, monkeypatch):
     assert made.done == {TRAIN}
 
 
-def test_progress_is_a_plain_line_each_fifteen_seconds(clock):
-    made = board()
+@pytest.mark.parametrize("terminal", [False, True])
+def test_progress_is_a_plain_line_each_fifteen_seconds(clock, terminal):
+    """Without a terminal, and on one that cannot draw, such as a shell in Emacs."""
+    made = board(terminal=terminal, term="dumb")
     lane = Lane(made, "")
     lane.hear(event("began"))
     for done in range(1, 8):

@@ -110,6 +110,14 @@ def test_comments_of_params_stay(folder, run):
     assert read_yaml(path)["build"]["corpora"] == ["mine"]
 
 
+def test_linked_params_stay_linked(folder, run):
+    Path("params.yaml").rename("shared.yaml")
+    Path("params.yaml").symlink_to("shared.yaml")
+    assert run("new-corpus", "mine", *SIDES).status == 0
+    assert Path("params.yaml").is_symlink()
+    assert read_yaml(Path("shared.yaml"))["build"]["corpora"][-1] == "mine"
+
+
 def test_only_builds_no_other(folder, run):
     assert run("new-corpus", "mine", *SIDES, "--only").status == 0
     assert read_yaml(Path("params.yaml"))["build"]["corpora"] == ["mine"]

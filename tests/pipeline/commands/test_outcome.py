@@ -97,6 +97,12 @@ def test_the_table_has_the_best_first_and_what_to_do_next(built):
     ]
 
 
+def test_the_sentence_to_try_is_no_option(built):
+    part = System.parse(OTHER).split / "test.source.txt"
+    part.write_text("- Oui, merci.\nle chien\n", encoding="utf-8")
+    assert "translate  nmt translate --system rnnsearch 'le chien'" in list(outcome.summary(BUILD))
+
+
 def test_a_further_seed_is_a_row_and_no_system_to_try(built):
     shutil.copytree(built / "runs" / SYSTEM, built / "runs" / f"{SYSTEM}-2")
     lay_out(f"{SYSTEM}-2", 50.0)

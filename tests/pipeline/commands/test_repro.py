@@ -239,6 +239,53 @@ def test_sigterm_ends_what_is_under_way(folder):
     assert len(called()) == 3
 
 
+def test_where_nothing_can_be_shown_any_more_what_runs_is_ended(folder, monkeypatch):
+    """As after `nmt repro | head`: no stage goes on unseen."""
+    monkeypatch.setenv("WAIT", "1")
+
+    def say(self, text):
+        raise BrokenPipeError
+
+    board = repro.Board(Build.load("build"))
+    monkeypatch.setattr(repro.Board, "say", say)
+    builder, began = repro.Builder(board, board.build, 2), time.monotonic()
+    with pytest.raises(BrokenPipeError):
+        builder.run_systems()
+    assert not builder.running
+    assert len(called()) == 2
+    assert time.monotonic() - began < 30  # of the 60 s that each would take
+
+
+def test_the_stages_have_the_python_of_nmt(folder, monkeypatch):
+    """Whatever `python` the user's path has, such as none: dvc.yaml says only that."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(repro.sys, "executable", "/ours/python")
+    board = repro.Board(Build.load("build"))
+    assert repro.Builder(board, board.build, 1).environment["PATH"] == "/ours:/nowhere"
+
+
+def test_a_second_make_does_not_remove_what_the_first_installs(project_root, tmp_path):
+    shutil.copy(project_root / "Makefile", tmp_path)
+    for name in ("requirements.lock", "torch.lock", "pyproject.toml", ".venv/half-installed"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / ".venv.lock").mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    said = subprocess.run(["make", "install"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert said.returncode == 2
+    assert said.stderr.splitlines()[0] == (
+        "make: another make installs into .venv: wait for it; if there is none, run rmdir .venv.lock"
+    )
+    assert (tmp_path / ".venv/half-installed").exists()
+    (tmp_path / ".venv.lock").rmdir()
+    said = subprocess.run(
+        ["make", "install", "PYTHON=false"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert said.returncode == 2
+    assert said.stdout == "installing into .venv with false: this takes minutes\n"
+    assert not (tmp_path / ".venv.lock").exists()
+
+
 @pytest.mark.parametrize(
     ("threads", "cores", "expected"),
     [((1,), 2, 2), ((1,), 8, 8), ((2,), 8, 4), ((3, 1), 8, 2), ((0,), 8, 1), ((4,), 2, 1)],

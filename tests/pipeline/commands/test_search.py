@@ -13,6 +13,8 @@ from dvc.utils.serialize import modify_yaml
 
 pytest.importorskip("optuna", reason="no package optuna: the extra `search` is not installed")
 
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
 from pipeline.commands.search import Search
 from pipeline.system import System
 from pipeline.tracking.deadline import Deadline
@@ -109,6 +111,22 @@ def test_a_range_has_its_whole_numbers(project, search, monkeypatch):
     assert lines[-1] == f"to build it: dvc exp run -S {TINY}.encoder_layers=2"
 
 
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, "null"),
+        (True, "true"),
+        (0.001, "0.001"),
+        ("all", "all"),
+        ({"kind": "linear", "warmup": 5}, "{kind: linear, warmup: 5}"),
+        ([1, None], "[1, null]"),
+    ],
+)
+def test_the_command_has_values_as_hydra_reads_them(value, written):
+    assert module.written(value) == written
+    assert OverridesParser.create().parse_override(f"a.b={written}").value() == value
+
+
 def test_a_trial_worse_than_most_ends_early(project, search, monkeypatch):
     def validate(self, net, device, ranks, update):
         return {"validation_loss": float(self.training.seed)}
@@ -177,7 +195,11 @@ def fails_of(fails, *words):
         ),
         (
             [f"{TINY}.width=interval(1.2,1.9)"],
-            f"-S: {TINY}.width: no whole number between the two, got '{TINY}.width=interval(1.2,1.9)'; expected one",
+            f"-S: {TINY}.width: no two whole numbers in the interval, got '{TINY}.width=interval(1.2,1.9)'; expected",
+        ),
+        (
+            [f"{TINY}.width=interval(0,0.5)"],
+            f"-S: {TINY}.width: no two whole numbers in the interval, got '{TINY}.width=interval(0,0.5)'; expected two",
         ),
         ([f"{TINY}.width=range(0,1,0)"], f"-S: {TINY}.width: no range, got 0 to 1 by 0; expected such as range(2,6)"),
         ([f"{TINY}.width=range(1,inf)"], f"-S: {TINY}.width: no range, got 1 to inf by 1; expected such as range(2,6)"),

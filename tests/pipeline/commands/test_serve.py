@@ -240,6 +240,8 @@ def test_the_best_on_validation_is_the_default(here, run, monkeypatch):
         (here / "models" / name).mkdir(parents=True)
         config = {"validation": {"validation_bleu": bleu}}
         (here / "models" / name / "config.json").write_text(json.dumps(config))
+    (here / "models/.b.0123.partial").mkdir()  # of a stage `package` under way, or killed
+    (here / "models/.b.0123.partial/config.json").write_text("{}")
     found = options(monkeypatch, run).folders
     assert [folder.name for folder in found] == ["b", "c", "a"]
 

@@ -70,6 +70,18 @@ def test_the_hub_is_asked_and_what_it_brings_is_kept_in_the_store(tmp_path: Path
     assert os.listdir(tmp_path / "home") == []
 
 
+def test_who_has_logged_in_is_known_to_the_hub(tmp_path: Path, project_root: Path) -> None:
+    """`hf auth login` writes the token into the user's home; what is fetched goes elsewhere all the same."""
+    token = tmp_path / "home/.cache/huggingface/token"
+    token.parent.mkdir(parents=True)
+    token.write_text("hf_ours")
+    with serving_hub() as served:
+        served.files = {"train.jsonl": b'{"fr": "un", "en": "one"}\n'}
+        assert asked(tmp_path, project_root, served) == "[(b'un', b'one')]"
+    assert "Bearer hf_ours" in served.tokens
+    assert os.listdir(token.parent) == ["token"]
+
+
 def card(data_files: object, **more: object) -> bytes:
     """A README that says where a data set's files are."""
     splits = (

@@ -79,15 +79,65 @@ def test_no_word_goes_on_behind_a_term():
 def test_progress_by_hand():
     terms = RequiredTerms([[4, 5], [6], [6]])
     start = TermProgress((0, 1, 2))
-    assert [piece for piece, _ in terms.wanted(start)] == [4, 6]  # of equal terms the first
-    half = terms.after(start, 4)
+    assert terms.wanted(start) == {4, 6}
+    [half] = terms.after(start, 4)
     assert (half, terms.level(half)) == (TermProgress((0, 1, 2), 0, 1), 1)
-    done = terms.after(half, 5)
+    assert terms.wanted(half) == {5}
+    [done] = terms.after(half, 5)
     assert (done, terms.level(done)) == (TermProgress((1, 2), just_ended=True), 2)
-    assert terms.after(half, 7) == TermProgress((0, 1, 2))  # what was half-written is lost
-    assert terms.after(half, 6) == TermProgress((0, 2), just_ended=True)
-    assert terms.after(half, 4) == half
-    assert terms.level(terms.after(terms.after(done, 6), 6)) == terms.num_pieces == 4
+    assert terms.after(half, 7) == [TermProgress((0, 1, 2))]  # what was half-written is lost
+    assert terms.after(half, 6) == [TermProgress((0, 2), just_ended=True)]  # of equal terms the first
+    assert terms.after(half, 4) == [half]
+    [once] = terms.after(done, 6)
+    [twice] = terms.after(once, 6)
+    assert terms.level(twice) == terms.num_pieces == 4
+
+
+def test_a_piece_may_be_one_of_several_terms():
+    terms = RequiredTerms([[4], [4, 5]])
+    assert terms.after(TermProgress((0, 1)), 4) == [TermProgress((1,), just_ended=True), TermProgress((0, 1), 1, 1)]
+
+
+def test_what_is_half_written_may_be_the_beginning_of_another_term():
+    terms = RequiredTerms([[4, 5], [4, 6], [4, 4, 7]])
+    first = TermProgress((0, 1, 2), 0, 1)
+    assert terms.after(first, 6) == [TermProgress((0, 2), just_ended=True)]
+    third = TermProgress((0, 1, 2), 2, 2)
+    assert third in terms.after(third, 4)  # 4 4 4 ends in two of its pieces
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_progress_finds_every_way_to_hold_all_terms(seed):
+    """Beside every placement of the terms, none inside another, tried out."""
+    draw = random.Random(seed)
+    terms = [draw.choices((4, 5, 6), k=draw.randrange(1, 4)) for _ in range(draw.randrange(1, 4))]
+    given, counts = RequiredTerms(terms), [0, 0]
+    for _ in range(60):
+        pieces = draw.choices((4, 5, 6), k=draw.randrange(1, 9))
+        under_way = {TermProgress(tuple(range(len(terms))))}
+        for piece in pieces:
+            under_way = {after for progress in under_way for after in given.after(progress, piece)}
+        found = any(given.level(progress) == given.num_pieces for progress in under_way)
+        assert found == can_hold(pieces, terms)
+        counts[found] += 1
+    assert all(counts) or sum(map(len, terms)) > 5
+
+
+def can_hold(pieces, terms):
+    """Whether all terms stand in the pieces, none inside another."""
+    if not terms:
+        return True
+    size = len(terms[0])
+    places = [begin for begin in range(len(pieces)) if pieces[begin : begin + size] == terms[0]]
+    return any(can_hold([*pieces[:at], *[None] * size, *pieces[at + size :]], terms[1:]) for at in places)
+
+
+def test_no_translation_is_found_twice():
+    model, term = networks.build("rnnsearch"), [4]
+    found = decode(model, [5, 6], [term, [4, 5]], 8, DECODING.changed(beam_size=30))
+    texts = [tuple(one.ids) for one in found]
+    assert len(set(texts)) == len(texts) == 8
+    assert all(can_hold(list(text), [term, [4, 5]]) for text in texts)
 
 
 def test_an_empty_limit_gives_an_empty_translation():

@@ -40,6 +40,17 @@ def test_hidden_files_and_links_are_no_fault(folder, tmp_path):
 EXPECTED = "expected a folder that the stage `package` wrote"
 
 
+def test_a_linked_folder_is_refused(folder, tmp_path):
+    """Nothing in it would be checked."""
+    (folder / ".cache").symlink_to(tmp_path)
+    package.check(folder)
+    (folder / "vocabulary").rename(tmp_path / "elsewhere")
+    (folder / "vocabulary").symlink_to(tmp_path / "elsewhere")
+    assert refusal(folder) == f"{folder}/vocabulary: must be a folder, got a link to one; {EXPECTED}"
+    with pytest.raises(DataError):
+        package.seal(folder)
+
+
 def test_no_folder(tmp_path):
     assert refusal(tmp_path / "gone") == f"{tmp_path}/gone: no such folder; {EXPECTED}"
     (tmp_path / "file").write_text("")

@@ -53,6 +53,30 @@ def test_it_says_that_it_has_no_memory(folders, tmp_path, caplog):
     assert caplog.messages == [f"{config['system']}: CTranslate2 has no memory of training pairs; expect lower scores"]
 
 
+def test_a_line_that_may_have_no_piece_spoils_no_other(folders):
+    """As torch does, it gets an empty translation."""
+    engine = engines.load(folders["transformer_prenorm"], "ctranslate2", 1)
+    short, long = engine.vocabulary.encode_source(["la", "une pomme rouge et le chat noir"])
+    engine.decoding = engine.decoding.changed(max_length_factor=0.9 / len(short), max_length_offset=0)
+    found = engine.search([short, long], 1)
+    assert found[0] == [engines.Found([], 0.0, 0)]
+    assert found[1][0].length > 0
+
+
+def test_faults_of_its_files_are_one_line(folders, tmp_path):
+    folder = shutil.copytree(folders["transformer_prenorm"], tmp_path / "model")
+    config = files.read_json(folder / package.CONFIG)
+    files.write_json(folder / package.CONFIG, config | {"decoding": config["decoding"] | {"beam_size": 0}})
+    package.seal(folder)
+    with pytest.raises(DataError, match=r"decoding\.beam_size: .*got 0; expected what the stage `package` wrote"):
+        engines.load(folder, "ctranslate2", 1)
+    path = tmp_path / "source_vocabulary.json"
+    path.write_text('{"a": 1}')
+    with pytest.raises(DataError) as caught:
+        ctranslate2_engine.read_tokens(tmp_path, "source")
+    assert str(caught.value) == f"{path}: is no list of tokens; expected what the stage `package` wrote"
+
+
 def test_without_a_vocabulary_it_is_one_line(tmp_path):
     with pytest.raises(DataError) as caught:
         ctranslate2_engine.read_tokens(tmp_path, "source")

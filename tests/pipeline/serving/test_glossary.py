@@ -3,7 +3,7 @@ import re
 import pytest
 
 from pipeline.files import DataError
-from pipeline.serving.glossary import Glossary, continuing, read
+from pipeline.serving.glossary import Glossary, continuing, goes_on, read
 
 SPELLED = {(4,): "a", (5, 4): "bb a", (6,): "ccc"}
 
@@ -48,6 +48,11 @@ def test_terms_match_whole_words(tmp_path, line, found):
     assert terms.match(line) == found
 
 
+def test_a_term_behind_one_that_is_not_taken_is_found(tmp_path):
+    terms = glossary(tmp_path, "New York\ta\nyork city\tbb a\ncity\tccc\n")
+    assert terms.match("New York city, york city") == [[4], [6], [5, 4]]
+
+
 def test_terms_match_letters_whose_small_form_is_another(tmp_path):
     """In any case these are the same letters, and yet `İstanbul`.lower() is not `istanbul`."""
     terms = glossary(tmp_path, "istanbul\ta\nkız\tbb a\ns\tccc\n")
@@ -90,3 +95,12 @@ def test_what_the_vocabulary_cannot_spell_is_named(tmp_path):
 
 def test_pieces_that_go_on_with_a_word():
     assert list(continuing(Letters())) == [5, 7]
+    assert [piece for piece in ("s", "é", "7", "<0xC3>", "ि", "한") if goes_on(piece)] == [
+        "s",
+        "é",
+        "7",
+        "<0xC3>",
+        "ि",
+        "한",
+    ]
+    assert not [piece for piece in ("▁a", "", ",", "漢字", "かな", "カナ", "<", "<0x>") if goes_on(piece)]
