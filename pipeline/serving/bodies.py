@@ -20,11 +20,11 @@ Fields = dict[str, Any]
 async def read(request: Request, seconds: float) -> Fields:
     """The fields of a body; of a form, and of the address's query then, one value a name or a list of them.
 
-    A GET has its query only.
+    A GET without a body has its query.
 
     Raises: ServingError (408, 415, 422; 499, which nobody reads). What bounds the body is `security.Guard`.
     """
-    if request.method == "GET":
+    if request.method == "GET" and request.headers.get("content-length", "0") == "0":
         return from_form(request.url.query)
     try:
         async with asyncio.timeout(seconds):

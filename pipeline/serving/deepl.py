@@ -15,7 +15,8 @@ from pipeline.serving.systems import AUTO
 router = APIRouter(prefix="/v2")
 UNLIMITED = 10**12  # as DeepL says to accounts without a limit
 TAGS = ("", "html", "xml")
-LEFT_OUT = ("glossary_id", "style_id", "custom_instructions")  # fields that ask for what no system here can do
+# Fields that ask for what no system here can do.
+LEFT_OUT = ("glossary_id", "style_id", "custom_instructions", "splitting_tags", "non_splitting_tags")
 
 
 @router.post("/translate")
@@ -56,7 +57,20 @@ def how(fields: bodies.Fields) -> Asked:
         target=bodies.one_text(fields, "target_lang").lower(),
         form="html" if bodies.choice(fields, "tag_handling", TAGS) else "text",
         splitting=SPLITTING[bodies.choice(fields, "split_sentences", tuple(SPLITTING))],
+        left_alone=tags(fields, "ignore_tags"),
     )
+
+
+def tags(fields: bodies.Fields, name: str) -> frozenset[str]:
+    """A field with names of elements: a list, or commas between.
+
+    Raises: ServingError (422).
+    """
+    given = fields.get(name) or []
+    listed = given.split(",") if isinstance(given, str) else given
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        raise ServingError(422, f"{name}: must be a list of names; expected such as x,keep")
+    return frozenset(one.strip().lower() for one in listed)
 
 
 def truth(given: Any) -> bool:
@@ -65,10 +79,13 @@ def truth(given: Any) -> bool:
 
 
 @router.get("/languages")
+@router.post("/languages")
 async def all_languages(request: Request) -> JSONResponse:
-    """The source languages, or with `type=target` the target languages."""
-    targets = loaded(service_of(request)).systems.targets()
-    if request.query_params.get("type") == "target":
+    """The source languages, or with `type=target` the target languages; DeepL's client sends that as a GET's body."""
+    service = service_of(request)
+    fields = await bodies.read(request, service.limits.timeout_seconds)
+    targets = loaded(service).systems.targets()
+    if fields.get("type") == "target":
         found = sorted({target for into in targets.values() for target in into})
     else:
         found = [source for source, into in targets.items() if into]

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal, NamedTuple
 
-from pipeline.serving.markup import Mark, Run, html_pieces, text_pieces
+from pipeline.serving.markup import Mark, Run, html_pieces, joined, text_pieces
 from pipeline.serving.projection import WORD, Place, places, project
 from pipeline.serving.sentences import boundaries
 
 Form = Literal["text", "html"]
-Splitting = Literal["sentences", "lines", "nothing"]  # into what a text is split; of HTML, `lines` are blocks
+# Into what a text is split: `across lines` into sentences that a line break does not end; of HTML, `lines` are blocks.
+Splitting = Literal["sentences", "across lines", "lines", "nothing"]
 
 PUNCTUATION = re.compile(r"[,.;:!?)\]…]")
 ORPHANS = " ,;:.!?)…\n\r\t"  # at the beginning of what follows a mark
@@ -50,19 +51,23 @@ class Document:
         return project(translation, sentence.marks, sentence.num_words, escape)
 
 
-def split(text: str, form: Form, language: str, *, by: Splitting = "sentences") -> Document:
+def split(
+    text: str, form: Form, language: str, *, by: Splitting = "sentences", left_alone: frozenset[str] = frozenset()
+) -> Document:
     """The sentences of a text in a language; of HTML those of its text, but for what says that it is not translated.
 
-    A line break ends a sentence of a plain text, a block element one of HTML; by `lines`, nothing else does. By
-    `nothing`, a plain text is one sentence.
+    A line break ends a sentence of a plain text, unless it is split `across lines`; a block element one of HTML; by
+    `lines`, nothing else does. By `nothing`, a plain text is one sentence. Elements of HTML with a name in `left_alone`
+    stay as they are.
     """
     if form == "html":
-        pieces = html_pieces(text)
+        pieces = html_pieces(text, left_alone)
     else:
-        pieces = text_pieces([text] if by == "nothing" else text.splitlines(keepends=True))
+        pieces = text_pieces(text.splitlines(keepends=True) if by in ("sentences", "lines") else [text])
+    spoken = language if by in ("sentences", "across lines") else None
     found: list[str | MarkedSentence] = []
     for piece in pieces:
-        found += sentences(piece, language if by == "sentences" else None) if isinstance(piece, Run) else [piece]
+        found += sentences(piece, spoken) if isinstance(piece, Run) else [piece]
     return Document(found, form)
 
 
@@ -96,8 +101,9 @@ def trimmed(text: str, begin: int, end: int, marks: Sequence[int]) -> tuple[int,
 
 def sentence(raw: str, text: str, begin: int, marks: Sequence[Mark]) -> MarkedSentence:
     """A sentence with marks, whose positions are in its run."""
-    found = places(text, [mark._replace(position=mark.position - begin) for mark in marks])
-    plain = " ".join(without_gaps(text, [mark.position - begin for mark in marks if mark.side == "alone"]).split())
+    own = joined([mark._replace(position=mark.position - begin) for mark in marks])
+    found = places(text, own)
+    plain = " ".join(without_gaps(text, [mark.position for mark in own if mark.side == "alone"]).split())
     return MarkedSentence(raw, plain, found, len(WORD.findall(text)))
 
 

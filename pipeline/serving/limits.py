@@ -10,7 +10,8 @@ from pipeline.serving.errors import ServingError
 FORM_BYTES = 12  # of a character beyond the basic plane in a form (%F0%9F%98%80) and in JSON (\ud83d\ude00)
 OVERHEAD_BYTES = 64 << 10  # names of fields, braces, quotes
 MINUTE = 60.0
-REMEMBERED = 10_000  # clients whose rates are kept
+REMEMBERED = 10_000  # clients whose rates are kept for longer than a minute
+MOST_REMEMBERED = 10 * REMEMBERED
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class Clients:
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
         self.limits, self.clock = limits, clock
         self.known: dict[str, Client] = {}
+        self.swept = -MINUTE  # when those long gone were last forgotten
 
     def enter(self, name: str) -> None:
         """Count a request that begins; `leave` must follow.
@@ -76,11 +78,17 @@ class Clients:
             del self.known[name]
 
     def client(self, name: str, now: float) -> Client:
-        """The client of this name; those with nothing under way for a minute are forgotten when there are many."""
+        """The client of this name; those with nothing under way for a minute are forgotten when there are many.
+
+        When there are very many, so is the one that came first.
+        """
         if name not in self.known:
-            if len(self.known) >= REMEMBERED:
+            if len(self.known) >= REMEMBERED and now - self.swept >= MINUTE:
+                self.swept = now
                 self.known = {
                     one: client for one, client in self.known.items() if client.at_once or now - client.seen < MINUTE
                 }
+            if len(self.known) >= MOST_REMEMBERED:
+                del self.known[next(one for one, client in self.known.items() if not client.at_once)]
             self.known[name] = Client(allowance=float(self.limits.requests_per_minute or 0), seen=now)
         return self.known[name]

@@ -6,7 +6,9 @@ between them. Nothing is parsed into a tree, so that malformed HTML comes back a
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 Side = Literal["open", "close", "alone"]
@@ -142,8 +144,33 @@ def merged(line: str) -> Iterator[re.Match[str]]:
             yield match
 
 
-def html_pieces(text: str) -> Iterator[str | Run]:
-    """The pieces of an HTML text: blocks and what is left alone between runs, which inline tags do not end."""
+def joined(marks: Sequence[Mark]) -> list[Mark]:
+    """The marks, of which those that touch and open and close each other are one, as `<b>{name}</b>` or `{a}{b}`."""
+    found = []
+    for position, group in groupby(marks, key=lambda mark: mark.position):
+        touching = list(group)
+        if touching[1:] and is_balanced(touching):
+            touching = [Mark(position, "".join(mark.raw for mark in touching), "alone")]
+        found += touching
+    return found
+
+
+def is_balanced(marks: Iterable[Mark]) -> bool:
+    """Whether each mark that opens is closed, the last one first, and none other."""
+    opened: list[str] = []
+    for mark in marks:
+        if mark.side == "open":
+            opened.append(mark.name)
+        elif mark.side == "close" and (not opened or opened.pop() != mark.name):
+            return False
+    return not opened
+
+
+def html_pieces(text: str, left_alone: frozenset[str] = frozenset()) -> Iterator[str | Run]:
+    """The pieces of an HTML text: blocks and what is left alone between runs, which inline tags do not end.
+
+    Elements with a name in `left_alone` are not translated, and do not end a run.
+    """
     tokens = list(html_tokens(text))
     closing, run, skip = partners(tokens), Run(), 0
     for index, token in enumerate(tokens):
@@ -153,11 +180,12 @@ def html_pieces(text: str) -> Iterator[str | Run]:
             fill(run, token.raw)
             continue
         side, raw = token.side, token.raw
-        if side == "open" and is_left_alone(token) and index in closing:
+        is_named = token.kind == "tag" and token.name in left_alone
+        if side == "open" and (is_named or is_left_alone(token)) and index in closing:
             skip = closing[index] + 1
             raw = "".join(one.raw for one in tokens[index:skip])
             side = "alone"
-        if token.kind == "comment" or token.name in VOID_INLINE:
+        if token.kind == "comment" or token.name in VOID_INLINE or (is_named and side == "alone"):
             run.add_mark(raw, "alone")
         elif token.name in INLINE or (token.side == "alone" and token.name not in VOID | BLOCK):
             run.add_mark(raw, side, token.name)
@@ -261,13 +289,28 @@ def partners(tokens: list[Token]) -> dict[int, int]:
 
 
 def fill(run: Run, raw: str) -> None:
-    """Add text of HTML to a run: entities that are letters, spaces or usual punctuation are read, others are marks."""
+    """Add text of HTML to a run: entities that are letters, spaces or usual punctuation are read, others are marks.
+
+    An address ends before an entity, but for `&amp;`.
+    """
     begin = 0
-    for match in sorted([*PLACEHOLDER.finditer(raw), *ENTITY.finditer(raw)], key=lambda match: match.start()):
+    entities = list(ENTITY.finditer(raw))
+    starts = [match.start() for match in entities]
+    for match in sorted([*PLACEHOLDER.finditer(raw), *entities], key=lambda match: match.start()):
         if match.start() < begin:
             continue
         run.add_text(raw[begin : match.start()])
         begin = match.end()
+        if match.re is PLACEHOLDER:
+            for entity in entities[bisect_right(starts, match.start()) :]:
+                if entity.start() >= begin:
+                    break
+                if entity.group() != "&amp;":
+                    begin = entity.start()
+                    break
+                begin = max(begin, entity.end())
+            run.add_mark(raw[match.start() : begin], "alone")
+            continue
         character = html.unescape(match.group()) if match.re is ENTITY else ""
         if len(character) == 1 and (character.isalnum() or character.isspace() or character in TEXT_PUNCTUATION):
             run.add_entity(match.group(), character)

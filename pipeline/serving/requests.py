@@ -1,6 +1,7 @@
 """A request on its way: admitted by its key and its client's limits, given up when the client leaves."""
 
 import asyncio
+import ipaddress
 from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from typing import TypeVar
@@ -40,14 +41,36 @@ async def enter(request: Request) -> bodies.Fields:
     given = security.key_in(request.headers)
     if given is not None:
         service.keys.check(given)  # before the body is read
-    fields = await bodies.read(request, service.limits.timeout_seconds)
-    if given is None:
-        given = bodies.optional(fields, "api_key") or bodies.optional(fields, "auth_key")
-        service.keys.check(given)
-    request.state.account = security.digest(given).hex() if service.keys and given else ""
-    request.state.client = request.state.account or (request.client.host if request.client else "")
-    service.clients.enter(request.state.client)
+    identify(request, given)
+    service.clients.enter(request.state.client)  # before, too: a body that is waited for is held
+    try:
+        fields = await bodies.read(request, service.limits.timeout_seconds)
+        if given is None:
+            given = bodies.optional(fields, "api_key") or bodies.optional(fields, "auth_key")
+            service.keys.check(given)
+    except BaseException:
+        leave(request)
+        raise
+    if service.keys and not request.state.account:
+        leave(request)
+        identify(request, given)
+        service.clients.enter(request.state.client)
     return fields
+
+
+def identify(request: Request, key: str | None) -> None:
+    """Note whose request it is: by its key, or by its address."""
+    request.state.account = security.digest(key).hex() if service_of(request).keys and key else ""
+    request.state.client = request.state.account or network(request.client.host if request.client else "")
+
+
+def network(address: str) -> str:
+    """What one client has of addresses: of IPv6 addresses the 2^64 that begin alike."""
+    try:
+        found = ipaddress.IPv6Address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(found.ipv4_mapped or ipaddress.IPv6Network((int(found) >> 64 << 64, 64)))
 
 
 def leave(request: Request) -> None:

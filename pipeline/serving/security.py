@@ -76,14 +76,16 @@ def name_of(host: str) -> str | None:
 class Guard:
     """Refuses what no route should see, and adds the headers to every answer.
 
-    On loopback the Host header must name this machine: a page elsewhere whose name suddenly resolves to 127.0.0.1 (DNS
-    rebinding) has another one. A page of another origin may not send requests, whether or not it could read the answer.
+    On loopback the Host header must name this machine, or an origin that may ask, as behind a proxy: a page
+    elsewhere whose name suddenly resolves to 127.0.0.1 (DNS rebinding) has another one. A page of another origin
+    may not send requests, whether or not it could read the answer.
     """
 
     def __init__(self, app: ASGIApp, *, host: str, origins: Iterable[str], body_bytes: int) -> None:
         self.app, self.body_bytes = app, body_bytes
-        self.names = LOOPBACK_NAMES | {host} if is_loopback(host) else None
         self.origins = set(origins)
+        named = {name for origin in self.origins if (name := name_of(origin.partition("://")[2]))}
+        self.names = LOOPBACK_NAMES | {host} | named if is_loopback(host) else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -111,7 +113,9 @@ class Guard:
         """
         host = headers.get("host", "")
         if self.names is not None and name_of(host) not in self.names:
-            raise ServingError(421, f"host: is not this server, got {host[:100]!r}; expected localhost")
+            raise ServingError(
+                421, f"host: is not this server, got {host[:100]!r}; expected localhost, or a name of --cors"
+            )
         origin = headers.get("origin")
         if scope["method"] not in ("GET", "HEAD", "OPTIONS") and origin and not self.knows(origin, host):
             raise ServingError(403, f"origin: may not ask, got {origin[:100]!r}; expected one that --cors names")

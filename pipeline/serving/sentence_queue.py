@@ -78,6 +78,8 @@ class SentenceQueue:
                 f"queue: is full, got {len(lines)} more sentences; expected {max(room, 0)}, try again later",
                 self.retry_seconds(),
             )
+        if sum(map(len, self.heaps.values())) > self.waiting + self.size:  # mostly of clients that have left
+            self.drop_given_up_anywhere()
         loop = asyncio.get_running_loop()
         sentences = [QueuedSentence(task, line, document, now, loop.create_future()) for line in lines]
         for sentence in sentences:
@@ -165,6 +167,13 @@ class SentenceQueue:
                 heapq.heappop(heap)
             if not heap:
                 del self.heaps[task]
+
+    def drop_given_up_anywhere(self) -> None:
+        """Remove all sentences whose clients have left."""
+        kept = {task: [entry for entry in heap if not entry[2].result.done()] for task, heap in self.heaps.items()}
+        self.heaps = {task: heap for task, heap in kept.items() if heap}
+        for heap in self.heaps.values():
+            heapq.heapify(heap)
 
     def done(self, number: int, seconds: float) -> None:
         """Learn from a batch how quick the workers are."""

@@ -1,5 +1,6 @@
 """Runs the application until SIGTERM or Ctrl-C: it stops accepting, finishes what is under way, and ends."""
 
+import asyncio
 import logging
 import os
 import signal
@@ -9,18 +10,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pipeline.serving import app
 from pipeline.serving.service import Service
 from pipeline.serving.workers import StartError
 
 BACKLOG = 1024
-IDLE_SECONDS = 30  # that a connection is kept without a request
+IDLE_SECONDS = 30  # that a connection is kept without a whole head of a request
 log = logging.getLogger(__name__)
 
 
 class ServeError(ValueError):
     """The server cannot start."""
+
+
+class Protocol(H11Protocol):
+    """uvicorn's, which also closes a connection that never sends a request, or sends its head byte by byte."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Wait for the first request, too."""
+        super().connection_made(transport)
+        self.close_at(self.loop.time() + self.timeout_keep_alive)
+
+    def data_received(self, data: bytes) -> None:
+        """Take what came; it puts off the end only if it makes a head whole."""
+        end = self.timeout_keep_alive_task and self.timeout_keep_alive_task.when()
+        super().data_received(data)
+        is_waiting = self.cycle is None or self.cycle.response_complete
+        if end and is_waiting and self.timeout_keep_alive_task is None:
+            self.close_at(end)
+
+    def close_at(self, time: float) -> None:
+        """Close the connection at a time of the loop, unless a request comes."""
+        self.timeout_keep_alive_task = self.loop.call_at(time, self.timeout_keep_alive_handler)
 
 
 class Server(uvicorn.Server):
@@ -62,6 +85,7 @@ def run(options: app.Options) -> None:
         access_log=False,
         server_header=False,
         backlog=BACKLOG,
+        http=Protocol,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=int(options.limits.timeout_seconds) + 1,
         proxy_headers="FORWARDED_ALLOW_IPS" in os.environ,  # uvicorn's variable: the proxies that are believed

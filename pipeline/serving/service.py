@@ -23,7 +23,7 @@ from pipeline.serving.workers import Workers
 
 Form = Literal["text", "html"]
 # DeepL's field `split_sentences`; where a request does not say, the server's own splitting
-SPLITTING: dict[str, Splitting | None] = {"": None, "1": "sentences", "nonewlines": "sentences", "0": "nothing"}
+SPLITTING: dict[str, Splitting | None] = {"": None, "1": "sentences", "nonewlines": "across lines", "0": "nothing"}
 INTERACTIVE = 8  # sentences of a request that is a person's; one of more is a document
 LONG_TEXT = 10_000  # characters that are split beside the event loop
 SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised, at most
@@ -60,6 +60,7 @@ class Asked(NamedTuple):
     form: Form = "text"
     alternatives: int = 0
     splitting: Splitting | None = None  # without: as the server does; HTML is split into blocks at least
+    left_alone: frozenset[str] = frozenset()  # names of elements of HTML that are not translated
 
 
 class Service:
@@ -192,7 +193,7 @@ class Service:
     async def split(self, text: str, asked: Asked, system: Served) -> documents.Document:
         """A text in sentences."""
         by = asked.splitting or self.splitting
-        split = partial(documents.split, text, asked.form, system.source, by=by)
+        split = partial(documents.split, text, asked.form, system.source, by=by, left_alone=asked.left_alone)
         return await asyncio.to_thread(split) if len(text) > LONG_TEXT else split()
 
     async def ask_all(self, tasks: Sequence[Task], lines: Sequence[Sequence[str]]) -> list[list[Any]]:

@@ -125,8 +125,8 @@ export class Result {
     if (!same) {
       this.sentences = null;
       this.close(this.others);
-      if (!this.map.hidden) this.showMap();
       this.write();
+      if (!this.map.hidden) this.showMap();
     }
     this.refresh();
   }
@@ -339,13 +339,16 @@ export class Result {
     const { answer, map } = this;
     map.replaceChildren(element("p", { class: "hint" }, "Reading the attention…"));
     const held = element("div");
+    let wanted;
     const draw = async (sentence) => {
+      wanted = sentence;
+      let drawn;
       try {
-        const record = await this.attention(sentence);
-        held.replaceChildren(heatMap(record) ?? element("p", { class: "hint" }, none(this.system)));
+        drawn = heatMap(await this.attention(sentence)) ?? element("p", { class: "hint" }, none(this.system));
       } catch (error) {
-        held.replaceChildren(failed(error));
+        drawn = failed(error);
       }
+      if (wanted === sentence) held.replaceChildren(drawn); // else another was chosen meanwhile
     };
     let shown;
     try {

@@ -1,6 +1,7 @@
 """DeepL's API."""
 
 import pytest
+import requests
 
 from pipeline.serving import deepl
 
@@ -23,6 +24,19 @@ def test_a_text_that_is_not_to_be_split(server):
     assert found["translations"][0]["text"] == "d. c b. a"
 
 
+def test_a_line_break_may_end_no_sentence(server):
+    fields = TEXT | {"text": ["the\ncat. big dog."], "split_sentences": "nonewlines"}
+    found = server.post("/v2/translate", fields).json()
+    assert found["translations"][0]["text"] == "cat. the dog. big"
+
+
+@pytest.mark.parametrize("tags", [["keep", "x"], "x,keep"])
+def test_elements_that_are_named_stay_as_they_are(server, tags):
+    fields = {"text": ["a <keep>b c</keep> d"], "tag_handling": "xml", "ignore_tags": tags}
+    found = server.post("/v2/translate", TEXT | fields).json()
+    assert found["translations"][0]["text"] == "d <keep>b c</keep> a"
+
+
 def test_billed_characters_are_said_if_wanted(server):
     found = server.post("/v2/translate", TEXT | {"text": ["a b"], "show_billed_characters": True}).json()
     assert found["translations"][0]["billed_characters"] == 3
@@ -35,6 +49,8 @@ def test_billed_characters_are_said_if_wanted(server):
         ({"target_lang": ""}, 422, "target_lang: is missing; expected the code of a language, such as EN"),
         ({"target_lang": "JA"}, 400, "source, target: no system translates fr-ja; expected de-en or fr-en"),
         ({"glossary_id": "x"}, 400, "glossary_id: is not supported; expected a request without it"),
+        ({"splitting_tags": ["x"]}, 400, "splitting_tags: is not supported; expected a request without it"),
+        ({"ignore_tags": 1}, 422, "ignore_tags: must be a list of names; expected such as x,keep"),
         ({"formality": "less"}, 400, "formality: is not supported, got 'less'; expected default or prefer_less"),
         ({"tag_handling": "tex"}, 422, "tag_handling: unknown, got 'tex'; expected html or xml"),
     ],
@@ -48,6 +64,9 @@ def test_languages_and_usage(server):
     assert [one["language"] for one in server.get("/v2/languages").json()] == ["DE", "FR"]
     target = {"language": "EN", "name": "English", "supports_formality": False}
     assert server.get("/v2/languages?type=target").json() == [target]
+    for method in ("GET", "POST"):  # DeepL's own client sends the field as a form, of a GET too
+        form = requests.request(method, f"{server.address}/v2/languages", data={"type": "target"}, timeout=9)
+        assert form.json() == [target]
     before = server.get("/v2/usage").json()
     server.post("/v2/translate", TEXT)
     after = server.get("/v2/usage").json()

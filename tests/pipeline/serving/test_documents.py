@@ -54,6 +54,13 @@ CASES = [
     ("html", "a<br>b<div>c</div>", ["a", "b", "c"], ["x", "y", "z"], "x<br>y<div>z</div>"),
     ("html", "One\n two. Three", ["One two.", "Three"], ["A.", "B"], "A. B"),
     ("html", "<a title='x>y'>b</a", ["b</a"], ["c"], "<a title='x>y'>c"),
+    ("html", "Hi <b>{name}</b> you", ["Hi you"], ["Salut toi"], "Salut <b>{name}</b> toi"),
+    ("html", "A <a href=x><img></a> b", ["A b"], ["C d"], "C <a href=x><img></a> d"),
+    ("text", 'A <x id="7"></x> b', ["A b"], ["C d"], 'C <x id="7"></x> d'),
+    ("text", "Charge at %d%% now", ["Charge at now"], ["Charge à présent"], "Charge à %d%% présent"),
+    ("text", "Give {a}{b} now", ["Give now"], ["Donne maintenant"], "Donne {a}{b} maintenant"),
+    ("html", "See https://a.b&gt; now", ["See now"], ["Voir maintenant"], "Voir https://a.b&gt; maintenant"),
+    ("html", "See https://a.b?c&amp;d&nbsp;now", ["See now"], ["Voir ceci"], "Voir https://a.b?c&amp;d ceci"),
 ]
 
 

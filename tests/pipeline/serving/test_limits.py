@@ -73,3 +73,13 @@ def test_rates_of_clients_long_gone_are_forgotten_when_there_are_many(monkeypatc
     clock.now = 61
     clients.enter("d")
     assert sorted(clients.known) == ["b", "c", "d"]
+
+
+def test_no_number_of_clients_fills_the_memory(monkeypatch):
+    monkeypatch.setattr(limits, "MOST_REMEMBERED", 3)
+    clients = Clients(Limits(requests_per_minute=10), Clock())
+    clients.enter("a")
+    for name in "bcde":
+        clients.enter(name)
+        clients.leave(name)
+    assert list(clients.known) == ["a", "d", "e"]

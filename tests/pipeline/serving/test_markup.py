@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from pipeline.serving.markup import PLACEHOLDER, html_pieces, html_tokens, text_pieces
+from pipeline.serving.markup import PLACEHOLDER, html_pieces, html_tokens, joined, text_pieces
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,31 @@ def test_blocks_and_what_is_left_alone():
         *(("a", []), "<div translate=no>b<div>c</div></div>", ("d", ['<i translate="no">e</i>'])),
     ]
     assert shape(html_pieces("a <code>b")) == [("a b", ["<code>"])]  # never closed: what follows is translated
+    assert shape(html_pieces("a <keep>b<p>c</keep><keep/> d", frozenset(["keep"]))) == [
+        ("a  d", ["<keep>b<p>c</keep>", "<keep/>"])
+    ]
+
+
+def test_an_address_ends_before_an_entity():
+    [run] = html_pieces("a https://b.c?d=1&amp;e=2&quot;f https://g.h&amp; i")
+    assert [mark.raw for mark in run.marks] == ["https://b.c?d=1&amp;e=2", "https://g.h&amp;"]
+    assert run.text == 'a "f  i'
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("<b>{a}</b>", ["<b>{a}</b>"]),
+        ("{a}{b} {c}", ["{a}{b}", "{c}"]),
+        ("<b><i></i></b>", ["<b><i></i></b>"]),
+        ("<b>{a} c</b>", ["<b>", "{a}", "</b>"]),
+        ("</b>{a}", ["</b>", "{a}"]),
+        ("<b></i>", ["<b>", "</i>"]),
+    ],
+)
+def test_marks_that_touch_and_close_each_other_are_one(text, found):
+    [run] = html_pieces(text)
+    assert [mark.raw for mark in joined(run.marks)] == found
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,21 @@ class Request:
         return {"type": "http.disconnect"}
 
 
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::ffff:192.0.2.7", "192.0.2.7"),
+        ("", ""),
+        ("testclient", "testclient"),
+    ],
+)
+def test_what_addresses_one_client_has(address, client):
+    assert requests.network(address) == client
+
+
 def test_an_answer_before_the_client_leaves():
     async def run():
         assert await requests.unless_left(Request(), asyncio.sleep(0.01, "answer")) == "answer"

@@ -188,6 +188,21 @@ def test_what_is_given_up_is_not_handed_out_and_takes_no_room():
     on_queue(test)
 
 
+def test_what_is_given_up_is_not_held_for_ever():
+    """Behind a sentence that waits, too, which nobody takes."""
+
+    async def test(queue, clock):
+        queue.put(ONE, ["first"], document=False)
+        for _ in range(20):
+            for sentence in queue.put(ONE, ["a"] * (queue.size // 2), document=True):
+                sentence.result.cancel()
+            await asyncio.sleep(0)
+            assert sum(map(len, queue.heaps.values())) <= 2 * queue.size
+        assert await lines(queue) == ["first"]
+
+    on_queue(test)
+
+
 def test_what_a_worker_died_of_comes_again_alone_and_first():
     async def test(queue, clock):
         queue.put(ONE, ["a", "b", "c"], document=False)

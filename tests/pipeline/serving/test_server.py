@@ -1,5 +1,6 @@
 """The server as a process: it starts, answers many at once, loses nothing, and ends."""
 
+import contextlib
 import http.client
 import json
 import os
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
+import uvicorn
 
 from pipeline.serving import server as server_module
 from tests.toys import servers, stand_in
@@ -30,6 +32,36 @@ def test_it_listens_on_ipv6_too(tmp_path):
     with servers.stand_in(tmp_path / "log", host="::1") as server:
         assert server.address.startswith("http://[::1]:")
         assert server.get("/health").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: local", b"drip"])
+def test_a_connection_without_a_whole_head_is_closed(sent):
+    """Also one on which the head comes byte by byte for ever."""
+
+    async def app(scope, receive, send):
+        raise AssertionError("no request was whole")
+
+    config = uvicorn.Config(app, http=server_module.Protocol, timeout_keep_alive=1, lifespan="off", log_level="error")
+    listening = server_module.listen("127.0.0.1", 0)
+    running = server_module.uvicorn.Server(config)
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    try:
+        with socket.create_connection(listening.getsockname(), timeout=9) as idle:
+            began = time.monotonic()
+            if sent == b"drip":
+                with contextlib.suppress(ConnectionError):
+                    for byte in b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 1000:
+                        idle.sendall(bytes([byte]))
+                        time.sleep(0.05)
+            else:
+                idle.sendall(sent)
+            with contextlib.suppress(ConnectionError):
+                assert idle.recv(1) == b""
+            assert 0.5 < time.monotonic() - began < 6
+    finally:
+        running.should_exit = True
+        thread.join(20)
 
 
 def test_an_address_that_is_taken():
