@@ -14,6 +14,7 @@ from pipeline.corpora import fetching, hub_guard, readers
 HOST = "huggingface.co"
 TOKEN = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "huggingface", "token")  # where a login keeps it
 ROWS = 1000  # decoded at a time
+TEXT = {"keep_default_na": False, "na_filter": False}  # how a table is read in which NULL and N/A are sentences
 SHOWN_CHARACTERS = 300  # of what a library says
 
 
@@ -64,10 +65,8 @@ def sentences(batch: dict[str, list[Any]], fields: tuple[str, ...], where: str) 
             if not isinstance(value, str | None):
                 shown = terminal.one_line(repr(value), SHOWN_CHARACTERS)
                 raise files.DataError(f"{where}: holds {type(value).__name__} {shown}; expected text")
-            if len(value or "") > files.LINE_BYTES:
-                raise files.DataError(
-                    f"{where}: holds a text of over {files.LINE_BYTES:,} characters; expected sentences"
-                )
+            if len((value or "").encode("utf-8", "surrogatepass")) >= files.LINE_BYTES:  # with the end of the line
+                raise files.DataError(f"{where}: holds a text of over {files.LINE_BYTES:,} bytes; expected sentences")
         yield readers.flat(pair[0] or ""), readers.flat(pair[1] or "")
 
 
@@ -85,14 +84,16 @@ def open_split(
     root = f"hf://datasets/{dataset}@" if folder is None else f"{folder.resolve()}/"
     with hub_guard.guarding(source, root):
         if folder is not None:
-            builder = datasets.load_dataset_builder(str(folder), name=config)
-            hub_guard.check_format(source, builder)
+            given: dict[str, Any] = {"path": str(folder), "name": config}
+        else:
+            cache = str(cached(store) / "datasets")
+            address = f"hf://datasets/{dataset}"
+            given = {"path": address, "name": config, "revision": revision, "cache_dir": cache}
+        builder = datasets.load_dataset_builder(**given)
+        if hub_guard.checked_format(source, builder) == "csv":
+            builder = datasets.load_dataset_builder(**given, **TEXT)
+        if folder is not None:
             return builder.as_streaming_dataset(split=split)
-        cache = str(cached(store) / "datasets")
-        builder = datasets.load_dataset_builder(
-            f"hf://datasets/{dataset}", name=config, revision=revision, cache_dir=cache
-        )
-        hub_guard.check_format(source, builder)
         builder.download_and_prepare()
         return builder.as_dataset(split=split)
 
@@ -122,8 +123,9 @@ def explained(source: str, wanted: str, dataset: str, store: fetching.Store) -> 
         for inner in causes(error):
             if isinstance(inner, OSError) and inner.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise inner from None
-        if isinstance(error, datasets.exceptions.DatasetGenerationError):
-            fetched = Path(huggingface_hub.constants.HF_HUB_CACHE, f"datasets--{dataset.replace('/', '--')}")
+        broken, unlike = datasets.exceptions.DatasetGenerationError, datasets.exceptions.DatasetGenerationCastError
+        fetched = Path(huggingface_hub.constants.HF_HUB_CACHE, f"datasets--{dataset.replace('/', '--')}")
+        if isinstance(error, broken) and not isinstance(error, unlike) and cache in fetched.parents:  # not the user's
             shutil.rmtree(fetched, ignore_errors=True)
         said = terminal.one_line(str(error), SHOWN_CHARACTERS) or type(error).__name__
         raise files.DataError(f"{source}: cannot be read, got {said}; expected a data set with {wanted}") from None

@@ -88,11 +88,12 @@ def check_name(where: str, name: str | None) -> None:
         raise files.DataError(f"{where}: the server gave a name that is none, got {shown}; expected letters and digits")
 
 
-def check_format(where: str, builder: Any) -> None:
-    """Check that a data set consists of tables: some of the library's other formats run code that a file names.
+def checked_format(where: str, builder: Any) -> str:
+    """The format of a data set, which must consist of tables: some of the library's others run code that a file names.
 
     Raises: DataError naming the format.
     """
     found = type(builder).__module__.removeprefix("datasets.packaged_modules.").partition(".")[0]
     if found not in FORMATS:
         raise files.DataError(f"{where}: holds {found} files; expected one of {', '.join(FORMATS)}")
+    return found

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import IO
 
-from pipeline import files
+from pipeline import files, terminal
 
 Pair = tuple[bytes, bytes]
 
@@ -16,6 +16,7 @@ Pair = tuple[bytes, bytes]
 IWSLT_TAG = re.compile(
     rb"\s*</?(?:content|description|doc|keywords|reviewer|speaker|talkid|title|transcript|translator|url)\b[^<]*?>"
 )
+MARKED_UP = re.compile(rb"\s*<(?:\?xml|!DOCTYPE|srcset|refset|tstset|mteval|tmx)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,15 @@ def is_tagged(name: str) -> bool:
 def read_lines(file: IO[bytes], name: str, *, tagged: bool = False) -> Iterator[bytes]:
     """The lines without their ends (\\n or \\r\\n) and without a byte-order mark; of a tagged file only the text.
 
-    Raises: DataError, which calls the file `name`, for a line that has no end for too long.
+    Raises: DataError, which calls the file `name`, for a line that has no end for too long, or a file of SGML or XML.
     """
     for number, line in enumerate(files.bounded_lines(file, name)):
         text = line.removesuffix(b"\n").removesuffix(b"\r")
         if number == 0:
             text = text.removeprefix(codecs.BOM_UTF8)
+            if MARKED_UP.match(text):
+                shown = terminal.one_line(text[:40].decode("utf-8", "replace"))
+                raise files.DataError(f"{name}: is SGML or XML, got {shown!r}; expected a sentence on each line")
         if not tagged:
             yield text
         elif not IWSLT_TAG.match(text):

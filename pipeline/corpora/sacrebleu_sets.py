@@ -35,14 +35,18 @@ def find(name: str, source_language: str, target_language: str) -> tuple[str, bo
 
 
 def texts(name: str, pair: str, store: Store) -> tuple[Path, Path]:
-    """The source and the (first) reference file of a test set: those in sacrebleu's cache, else ours.
+    """The source and the reference file of a test set: those in sacrebleu's cache, else ours.
+
+    Of several references the first that sacrebleu scores with.
 
     Ours are made in the store by sacrebleu's code, atomically: in its own cache, a killed download leaves a part that
     it takes for the whole, so sides of different length are not taken from there.
+
+    Raises: DataError if some lines have another reference than others.
     """
     theirs = inside(Path(SACREBLEU_DIR, name), name, pair)
     if theirs and files.count_lines(theirs[0]) == files.count_lines(theirs[1]):
-        return theirs
+        return whole(theirs, name, pair)
     ours = store.folder / f"sacrebleu-{name.replace('/', '_')}.{pair}"
     store.folder.mkdir(parents=True, exist_ok=True)
     with locked(store.folder / f"{ours.name}.lock"):  # another corpus may need the same set
@@ -50,15 +54,35 @@ def texts(name: str, pair: str, store: Store) -> tuple[Path, Path]:
             build(name, pair, store, ours)
     found = inside(ours, name, pair)
     assert found is not None, ours
+    return whole(found, name, pair)
+
+
+def whole(found: tuple[Path, Path], name: str, pair: str) -> tuple[Path, Path]:
+    """The same files.
+
+    Raises: DataError if some lines have another reference than others.
+    """
+    if len(labels := references_of(name, pair)) > 1 and not all(files.read_lines(found[1])):
+        raise files.DataError(
+            f"sacrebleu {name}: {found[1].name} has empty lines, whose references are elsewhere in "
+            f"{', '.join(labels)}; expected a test set in which one reference has all"
+        )
     return found
 
 
 def inside(folder: Path, name: str, pair: str) -> tuple[Path, Path] | None:
-    """Source and first reference of a test set in a folder that sacrebleu wrote, or None."""
+    """Source and reference of a test set in a folder that sacrebleu wrote, or None."""
     stem = f"{name.replace('/', '_')}.{pair}"
     source = folder / f"{stem}.src"
-    references = sorted(folder.glob(f"{stem}.ref*"))
+    wanted = [folder / f"{stem}.{label}" for label in references_of(name, pair)]
+    references = [path for path in wanted if path.exists()] if wanted else sorted(folder.glob(f"{stem}.ref*"))
     return (source, references[0]) if references and source.exists() else None
+
+
+def references_of(name: str, pair: str) -> list[str]:
+    """The endings of the references that sacrebleu scores with, where a test set has several; else none."""
+    labels = getattr(DATASETS[name], "_get_langpair_allowed_refs", None)
+    return [label.replace(":", "-") for label in labels(pair)] if labels else []
 
 
 def build(name: str, pair: str, store: Store, folder: Path) -> None:

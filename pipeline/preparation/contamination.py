@@ -115,6 +115,7 @@ class Known:
             for pair in pairs:
                 for index, key in (self.exact, folded(pair[side])), (self.near, "".join(sentences(pair[side]))):
                     index[key] = index[key] | here if key in index else here
+        self.exact.pop("", None)  # two missing sentences are no leak
         self.near.pop("", None)  # what has neither letters nor digits is near to nothing
         self.longest = max(map(len, self.near), default=0)
 

@@ -92,7 +92,7 @@ def card(data_files: object, **more: object) -> bytes:
     return f"---\n{json.dumps({'configs': [{'config_name': 'default', 'data_files': splits, **more}]})}\n---\n".encode()
 
 
-def asked(folder: Path, project_root: Path, served: HubServer) -> str:
+def asked(folder: Path, project_root: Path, served: HubServer, **more: str) -> str:
     """What `hub.pairs` gives, or the message of its DataError, in a process of its own in `folder`."""
     script = (
         "from pathlib import Path; from pipeline.corpora import hub; from pipeline.corpora.fetching import Store\n"
@@ -103,6 +103,7 @@ def asked(folder: Path, project_root: Path, served: HubServer) -> str:
     (folder / "home").mkdir(exist_ok=True)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
     environment |= {"HF_ENDPOINT": served.address, "PYTHONPATH": str(project_root), "HOME": str(folder / "home")}
+    environment |= more
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=True)
     return done.stdout.strip()
@@ -171,8 +172,29 @@ def test_an_address_as_mirror_is_for_files_alone(mirror: Path, tmp_path: Path) -
 
 def test_a_text_that_is_no_sentence_is_refused(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "LINE_BYTES", 3)
-    with pytest.raises(DataError, match=r"split train: holds a text of over 3 characters; expected sentences$"):
+    with pytest.raises(DataError, match=r"split train: holds a text of over 3 bytes; expected sentences$"):
         pairs(Store(tmp_path, str(mirror)))
+    with pytest.raises(DataError):  # two letters of two bytes each
+        list(hub.sentences({"fr": ["éé"], "en": ["a"]}, ("fr", "en"), "here"))
+
+
+def test_words_that_tables_take_for_nothing_are_sentences(tmp_path: Path, project_root: Path) -> None:
+    table = b"fr,en\nNULL,N/A\nnan,\n"
+    folder = tmp_path / "mirror" / hub.HOST / "datasets/toy/pairs"
+    folder.mkdir(parents=True)
+    (folder / "train.csv").write_bytes(table)
+    expected = [(b"NULL", b"N/A"), (b"nan", b"")]
+    assert pairs(Store(tmp_path / "downloads", str(tmp_path / "mirror"))) == expected
+    with serving_hub() as served:
+        served.files = {"train.csv": table}
+        assert asked(tmp_path, project_root, served) == str(expected)
+
+
+def test_the_users_own_cache_is_never_removed(tmp_path: Path, project_root: Path) -> None:
+    with serving_hub() as served:
+        served.files["train.parquet"] = b"PAR1 no PAR1"
+        assert "cannot be read" in asked(tmp_path, project_root, served, HF_HUB_CACHE=str(tmp_path / "theirs"))
+    assert list((tmp_path / "theirs/datasets--toy--pairs").rglob("train.parquet"))
 
 
 def test_a_full_disk_is_no_fault_of_the_data_set(tmp_path: Path) -> None:

@@ -89,4 +89,4 @@ def test_what_is_guarded_is_there() -> None:
 def test_a_format_that_is_no_table_is_refused() -> None:
     builder = type("Pickle", (), {"__module__": "datasets.packaged_modules.pandas.pandas"})()
     with pytest.raises(DataError, match=r"^toy: holds pandas files; expected one of arrow, csv, json, parquet, text$"):
-        hub_guard.check_format("toy", builder)
+        hub_guard.checked_format("toy", builder)

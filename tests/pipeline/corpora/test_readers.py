@@ -44,6 +44,15 @@ def test_a_byte_order_mark_is_no_text() -> None:
     assert lines(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n") == [b"a", b"\xef\xbb\xbfb"]
 
 
+@pytest.mark.parametrize(
+    "begin", [b'<refset trglang="en">', b"<?xml version='1.0'?>", b" <TMX version='1.4'>", b"<!DOCTYPE mteval>"]
+)
+def test_marked_up_text_is_refused(begin: bytes) -> None:
+    """Its tags would be translated and scored, and hide a sentence that leaks."""
+    with pytest.raises(DataError, match=r"^dev\.sgm: is SGML or XML, got .*; expected a sentence on each line$"):
+        list(readers.read_lines(io.BytesIO(begin + b"\n<seg id='1'>a</seg>\n"), "dev.sgm"))
+
+
 def test_of_an_iwslt_training_file_only_the_text_is_read() -> None:
     assert list(readers.read_lines(io.BytesIO(TAGGED), "x.de", tagged=True)) == [
         b"Water runs .",

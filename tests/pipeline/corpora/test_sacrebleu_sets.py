@@ -80,6 +80,28 @@ def test_the_cache_of_sacrebleu_comes_first(cache: Path, tmp_path: Path) -> None
     assert [path.name for path in found] == ["wmt14_full.fr-en.src", "wmt14_full.fr-en.ref-A"]
 
 
+def test_the_reference_is_that_of_the_set(cache: Path, tmp_path: Path) -> None:
+    """Of sets in one file, such as those of 2021, each is scored with references of its own."""
+    store = Store(tmp_path / "downloads")
+    of_two = sorted(DATASETS["wmt21/dev"].langpairs)[0]
+    for name, pair, ends in (("wmt21/D", "en-de", "AD"), ("wmt21/dev", of_two, ["A", ""])):
+        folder = cache / name
+        folder.mkdir(parents=True)
+        stem = f"{name.replace('/', '_')}.{pair}"
+        (folder / f"{stem}.src").write_text("one\ntwo\n")
+        for end in ends:
+            (folder / f"{stem}.ref{f'-{end}' if end else ''}").write_text("eins\nzwei\n")
+    assert sacrebleu_sets.texts("wmt21/D", "en-de", store)[1].name == "wmt21_D.en-de.ref-D"
+    assert sacrebleu_sets.texts("wmt21/dev", of_two, store)[1].name == f"wmt21_dev.{of_two}.ref-A"
+    (cache / f"wmt21/dev/wmt21_dev.{of_two}.ref-A").write_text("eins\n\n")
+    with pytest.raises(DataError) as error:
+        sacrebleu_sets.texts("wmt21/dev", of_two, store)
+    assert str(error.value) == (
+        f"sacrebleu wmt21/dev: wmt21_dev.{of_two}.ref-A has empty lines, whose references are elsewhere in ref-A, ref; "
+        "expected a test set in which one reference has all"
+    )
+
+
 def test_a_half_written_set_of_sacrebleus_cache_is_not_taken(
     server: Server, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

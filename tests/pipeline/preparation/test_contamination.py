@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.files import DataError
 from pipeline.preparation.comparison import folded
-from pipeline.preparation.contamination import Leakage, LineSplit, Overlap
+from pipeline.preparation.contamination import NOWHERE, Known, Leakage, LineSplit, Overlap
 from pipeline.preparation.splits import Splitting
 from pipeline.seeding import generator
 from tests.toys import seeds
@@ -117,6 +117,11 @@ def test_texts_without_a_letter_are_the_same_only_exactly():
     assert found.overlaps == {"train/test": overlap(2, 1, 0, 0, 3)}  # … is three dots to NFKC
     found = leakage("drop")
     assert len(list(found.decontaminate("train", [("..", "Dots."), ("?", "!!!")], {"test": HELD_OUT}))) == 2
+
+
+def test_missing_sentences_are_no_leak():
+    known = Known({"test": [("", "a b c")]}, side=0)
+    assert known.find("") == NOWHERE
 
 
 def test_a_pair_that_leaks_in_both_ways_is_dropped_once():
