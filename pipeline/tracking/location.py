@@ -1,6 +1,8 @@
 """Where runs are tracked: in the project's store, even from the copy in which DVC runs an experiment."""
 
+import hashlib
 import os
+import socket
 from pathlib import Path
 
 from pipeline.tracking.database import file_of
@@ -20,6 +22,14 @@ def project() -> Path:
 def folder() -> str:
     """The working directory relative to the project: `.`, or the copy in which an experiment runs."""
     return os.path.relpath(Path.cwd(), project())
+
+
+def clone() -> str:
+    """What tells this project from other clones in a store that they may share; empty in the project's own store."""
+    path = file_of(os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db")
+    if path is not None and not path.is_absolute():
+        return ""
+    return hashlib.sha256(f"{socket.gethostname()}:{project().resolve()}".encode()).hexdigest()[:16]
 
 
 def experiment() -> str:

@@ -147,25 +147,28 @@ def register(client: Any, packaged: Packaged, model_id: str, run_id: str, tags: 
     )
 
 
-def best(versions: Sequence[Any]) -> Any | None:
-    """The version with the highest validation BLEU among those comparable to the newest; the first among equals."""
-    scored = sorted((version for version in versions if BLEU in version.tags), key=lambda found: int(found.version))
-    if not scored:
-        return None
-    newest = scored[-1].tags.get(COMPARABLE)
-    return max(
-        (found for found in scored if found.tags.get(COMPARABLE) == newest), key=lambda found: float(found.tags[BLEU])
-    )
+def best(versions: Sequence[Any], comparable: str) -> Any | None:
+    """The version with the highest validation BLEU among those validated alike; the first among equals."""
+    scored = [version for version in versions if BLEU in version.tags and version.tags.get(COMPARABLE) == comparable]
+    return max(scored, key=lambda found: (float(found.tags[BLEU]), -int(found.version)), default=None)
 
 
-def crown(client: Any, name: str) -> None:
-    """Make the best version of a registered model its champion, unless a user has moved the alias."""
+def crown(client: Any, name: str, comparable: str, *, is_experiment: bool = False) -> None:
+    """Make the best version of a registered model its champion, unless a user has moved the alias.
+
+    The best of those that were validated as what was just packaged. In an experiment of DVC a champion that was
+    validated otherwise stays: what is undone later must not have dethroned it.
+    """
     for _ in range(10):  # another stage may register a better one meanwhile: whoever is last sees all
         model = client.get_registered_model(name)
         now = str(model.aliases.get(CHAMPION, ""))
-        found = best(client.search_model_versions(f"name='{name}'"))
+        versions = client.search_model_versions(f"name='{name}'")
+        found = best(versions, comparable)
         moved_by_hand = now and now not in model.tags.get(CROWNED, "").split()
         if found is None or moved_by_hand or now == str(found.version):
+            return
+        reigning = next((version for version in versions if str(version.version) == now), None)
+        if is_experiment and reigning is not None and reigning.tags.get(COMPARABLE) != comparable:
             return
         chosen = str(found.version)
         client.set_registered_model_tag(name, CROWNED, f"{now} {chosen}".strip())  # after a kill, either is ours

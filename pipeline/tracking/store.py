@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pipeline.system import System
 from pipeline.tracking import database, location, notes, recorded, registry, server, views
-from pipeline.tracking.deadline import Deadline, WatchedClient
+from pipeline.tracking.deadline import BYTES_PER_SECOND, Deadline, WatchedClient
 
 if TYPE_CHECKING:
     from mlflow.entities import Metric, RunTag
@@ -35,6 +35,7 @@ NAMED_SETTINGS = {"decode.beam_size": "beam", "decode.length_penalty": "length p
 EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development", views.KEY: views.scores()}
 NOTE, TABLES, IMAGES = "mlflow.note.content", "mlflow.loggedArtifacts", "mlflow.loggedImages"
 MINUTES = "minutes"  # of a training, all its processes together
+TIMEOUT = "MLFLOW_HTTP_REQUEST_TIMEOUT"  # in seconds
 ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "DO_NOT_TRACK": "true",
@@ -43,7 +44,7 @@ ENVIRONMENT = {
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",
+    TIMEOUT: "4",
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
     "GIT_PYTHON_REFRESH": "quiet",
 }
@@ -91,7 +92,7 @@ class Store:
             if path:
                 self.client.search_experiments(max_results=1)  # imports as much again, and checks the tables
         self.experiment_id = self._experiment(os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt")
-        newest = self._newest({"nmt.folder": location.folder()})
+        newest = self._newest({"nmt.folder": location.folder(), **clone_tag()})
         if self.kind != "training":
             newest = newest or self._newest({})
         if path:
@@ -203,7 +204,7 @@ class Store:
             self.client.finalize_logged_model(logged.model_id, "READY")
             self.client.log_outputs(self.run_id, [LoggedModelOutput(logged.model_id, 0)])
             registry.register(self.client, packaged, logged.model_id, self.run_id, experiment_tag())
-        registry.crown(self.client, packaged.name)
+        registry.crown(self.client, packaged.name, about.comparable, is_experiment=bool(location.experiment()))
 
     def tags(self, values: Mapping[str, str]) -> None:
         """Set tags."""
@@ -240,7 +241,8 @@ class Store:
                 copy(file, self.base / uri / below / file.name)
                 self.deadline.answered(local=True)
             else:
-                self.client.log_artifact(run_id, str(file), "" if below == Path() else below.as_posix())
+                with patient(file.stat().st_size):
+                    self.client.log_artifact(run_id, str(file), "" if below == Path() else below.as_posix())
 
     def _send_model(self, logged: Any, made: Path) -> None:
         """Send the files of a model to where MLflow keeps them."""
@@ -251,7 +253,10 @@ class Store:
                 copy(file, self.base / uri / where / file.name)
                 self.deadline.answered(local=True)
             else:
-                self.client.log_model_artifact(logged.model_id, str(file), "" if where == Path() else where.as_posix())
+                with patient(file.stat().st_size):
+                    self.client.log_model_artifact(
+                        logged.model_id, str(file), "" if where == Path() else where.as_posix()
+                    )
 
     def _flush(self) -> None:
         for some in batches(self.buffer, FLUSH_METRICS):
@@ -310,7 +315,12 @@ class Store:
         return runs[0] if runs else None
 
     def _renew(self, run: "MlflowRun") -> None:
-        """Give a training's run of an earlier version the name, tags and minutes of today; a user's name stays."""
+        """Give a training's run of an earlier version the name, tags and minutes of today; a user's name stays.
+
+        A training whose outputs another stage reads has ended, whether or not the store heard of it.
+        """
+        if self.kind != "training" and run.info.status == "RUNNING":
+            self.client.set_terminated(run.info.run_id, "FINISHED")
         if run.info.run_name == self.system != run_name(self.system):
             self.client.update_run(run.info.run_id, name=run_name(self.system))
             self.client.log_batch(run.info.run_id, tags=run_tags(system_tags(self.system)))
@@ -324,6 +334,7 @@ class Store:
             "nmt.fingerprint": self.fingerprint,
             "nmt.kind": "scoring" if parent else "training",
             "nmt.folder": location.folder(),
+            **clone_tag(),
             "dvc.stage": self.stage,
             **system_tags(self.system),
             **experiment_tag(),
@@ -394,6 +405,23 @@ def experiment_tag() -> dict[str, str]:
     """The name of the experiment that DVC runs, as a tag; empty outside an experiment."""
     name = location.experiment()
     return {"dvc_exp_name": name} if name else {}
+
+
+def clone_tag() -> dict[str, str]:
+    """What tells this project's runs from those of other clones, as a tag; empty in the project's own store."""
+    name = location.clone()
+    return {"nmt.clone": name} if name else {}
+
+
+@contextlib.contextmanager
+def patient(num_bytes: int) -> Iterator[None]:
+    """A block in which MLflow waits until a server has passed so many bytes on to where it keeps them."""
+    before = os.environ[TIMEOUT]
+    os.environ[TIMEOUT] = str(math.ceil(float(before) + num_bytes / BYTES_PER_SECOND))
+    try:
+        yield
+    finally:
+        os.environ[TIMEOUT] = before
 
 
 def files_of(path: Path) -> list[tuple[Path, Path]]:

@@ -78,7 +78,8 @@ def checked_fingerprint(config: Config, device: torch.device, ranks: Ranks) -> s
     inputs = [system.encoded / "train", system.encoded / "validation", system.vocabulary_folder, references(system)]
     sections = (config.training, config.arch, config.learning)
     precision = resolve_precision(config.learning.precision, device)
-    found = fingerprint(inputs, sections, system.id, precision)
+    kind = [] if device.type == "cpu" else [device.type]  # whose random numbers are others
+    found = fingerprint(inputs, sections, system.id, precision, *kind)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
     ranks.check_equal(found, "fingerprint of code, data and parameters", "the same files and versions on every machine")
     return found

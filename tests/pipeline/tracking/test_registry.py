@@ -49,24 +49,41 @@ class Client:
 
     @property
     def champion(self) -> str:
-        registry.crown(self, "toy")
+        registry.crown(self, "toy", SAME)
         return str(self.model.aliases.get("champion", ""))
 
 
 def test_best_has_the_highest_validation_bleu() -> None:
-    assert number(registry.best([version(1, 90.5), version(2, 100.0), version(3, 99.0)])) == "2"
-    assert number(registry.best([version(10, 50.0), version(9, 50.0)])) == "9"  # the first among equals
+    assert number(registry.best([version(1, 90.5), version(2, 100.0), version(3, 99.0)], SAME)) == "2"
+    assert number(registry.best([version(10, 50.0), version(9, 50.0)], SAME)) == "9"  # the first among equals
 
 
 def test_scores_on_other_sentences_are_not_compared() -> None:
-    """The newest version says what the sentences are now."""
-    assert number(registry.best([version(1, 99.0, "others"), version(2, 50.0), version(3, 40.0)])) == "2"
+    versions = [version(1, 99.0, "others"), version(2, 50.0), version(3, 40.0), version(4, 10.0, "others")]
+    assert number(registry.best(versions, SAME)) == "2"
+    assert number(registry.best(versions, "others")) == "1"
 
 
 def test_versions_without_a_score_cannot_win() -> None:
-    assert registry.best([]) is None
-    assert registry.best([version(1, None)]) is None
-    assert number(registry.best([version(1, 3.0), version(2, None)])) == "1"
+    assert registry.best([], SAME) is None
+    assert registry.best([version(1, None)], SAME) is None
+    assert number(registry.best([version(1, 3.0), version(2, None)], SAME)) == "1"
+
+
+def test_an_experiment_that_is_validated_otherwise_dethrones_nobody() -> None:
+    client = Client(version(1, 50.0))
+    assert client.champion == "1"
+    client.versions.append(version(2, 90.0, "fewer sentences"))
+    registry.crown(client, "toy", "fewer sentences", is_experiment=True)
+    assert client.champion == "1"
+    client.versions.append(version(3, 60.0))
+    registry.crown(client, "toy", SAME, is_experiment=True)  # validated alike
+    assert client.champion == "3"
+    registry.crown(client, "toy", "fewer sentences")
+    assert client.model.aliases["champion"] == 2
+    first = Client(version(1, 9.0, "fewer sentences"))
+    registry.crown(first, "toy", "fewer sentences", is_experiment=True)
+    assert first.model.aliases["champion"] == 1
 
 
 def test_champion_follows_better_versions() -> None:
@@ -111,7 +128,7 @@ def test_champion_follows_after_a_kill_at_any_call(calls: int) -> None:
     for name in names:
         setattr(client, name, mortal(getattr(client, name)))
     with contextlib.suppress(Killed):
-        registry.crown(client, "toy")
+        registry.crown(client, "toy", SAME)
     for name in names:
         delattr(client, name)
     client.versions.append(version(3, 90.0))

@@ -20,6 +20,7 @@ import pytest
 
 from pipeline.tracking import database as tracking_database
 from pipeline.tracking import deadline as tracking_deadline
+from pipeline.tracking import location as tracking_location
 from pipeline.tracking import notes, registry, views
 from pipeline.tracking import runs as tracking
 from pipeline.tracking import server as tracking_server
@@ -166,6 +167,45 @@ def test_training_from_scratch_takes_up_an_unfinished_run_only(client: Any, tmp_
     assert steps(client, first) == [1, 2, 3]
     assert steps(client, second) == [1, 2, 3, 4]
     assert logged(log) == [1, 2, 3, 4]
+
+
+def test_clones_that_share_a_store_share_no_run(client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their trainings are the same, to the byte, and may run at the same time."""
+    for clone, status in (("one", "KILLED"), ("two", "KILLED"), ("one", "FINISHED")):
+        monkeypatch.setattr(tracking_location, "clone", lambda clone=clone: clone)
+        train(tmp_path / f"{clone}.jsonl", "shared", 0, 3, status=status)
+    first, second = runs(client, "shared")
+    assert [run.info.status for run in (first, second)] == ["FINISHED", "KILLED"]
+    assert steps(client, first) == steps(client, second) == [1, 2, 3]
+
+
+def test_a_clone_is_told_by_machine_and_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = set()
+    for machine, name in (("a", "x"), ("b", "x"), ("a", "y")):
+        (tmp_path / name).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / name)
+        monkeypatch.setattr(tracking_location.socket, "gethostname", lambda machine=machine: machine)
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+        found.add(tracking_location.clone())
+        for own in ("", "sqlite:///mlflow.db"):
+            monkeypatch.setenv("MLFLOW_TRACKING_URI", own)
+            assert tracking_location.clone() == ""  # a project that was moved goes on with its runs
+    assert len(found) == 3
+
+
+def test_a_training_that_the_store_lost_has_ended_once_its_outputs_are_read(client: Any, tmp_path: Path) -> None:
+    train(tmp_path / "log.jsonl", "lost", 0, 2)
+    [run] = runs(client, "lost")
+    client.update_run(run.info.run_id, status="RUNNING")
+    tracking.system_run(SYSTEM, stage="average", fingerprint="lost").close()
+    assert [run.info.status for run in runs(client, "lost")] == ["FINISHED"]
+
+
+def test_an_upload_may_take_as_long_as_its_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(tracking_store.TIMEOUT, "4")
+    with tracking_store.patient(10 * tracking_deadline.BYTES_PER_SECOND):
+        assert os.environ[tracking_store.TIMEOUT] == "14"
+    assert os.environ[tracking_store.TIMEOUT] == "4"
 
 
 def test_exception_marks_the_run(client: Any, tmp_path: Path) -> None:

@@ -1,8 +1,11 @@
 """What a training needs before its first update; tests/stages/test_train.py runs the whole of it."""
 
 import pytest
+import torch
 
+from pipeline.system import System
 from pipeline.tracking import runs
+from pipeline.training import setup
 from pipeline.training.ranks import Ranks
 from pipeline.training.setup import idle_ranks, start_run
 from tests.toys import samples
@@ -16,6 +19,22 @@ from tests.toys import samples
 def test_idle_ranks_by_hand(batches, matter, ranks, idle):
     """40 tokens an update in micro-batches of 24 make two; of sentences nobody knows."""
     assert idle_ranks(samples.training(), samples.learning(batches=batches), ranks) == matter * idle
+
+
+def test_a_training_on_a_gpu_is_another_than_on_a_cpu(monkeypatch, tmp_path):
+    """Their dropout differs, so neither may resume from the other's state."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(setup, "resolve_precision", lambda given, device: given)
+    config = setup.Config(
+        system=System("toy", "joint", "rnnsearch", "tiny"),
+        training=samples.training(),
+        learning=samples.learning(),
+        arch=samples.training(),
+        model=None,
+    )
+    on_cpu, on_gpu = (setup.checked_fingerprint(config, torch.device(kind), Ranks()) for kind in ("cpu", "cuda"))
+    assert on_cpu != on_gpu
+    assert on_cpu == setup.checked_fingerprint(config, torch.device("cpu"), Ranks())
 
 
 def test_only_rank_0_tracks():
