@@ -8,7 +8,7 @@ READS = ()  # the files themselves are deps
 
 
 def main() -> None:
-    """Write a constant file, on which `local` and `download` depend: a valid edit re-runs nothing by itself."""
+    """Write a constant file, on which `download` depends: a valid edit re-runs nothing by itself."""
     catalogue.check()
     files.write_lines(Path("data/check/params.txt"), ["params.yaml is valid"])
 
