@@ -190,6 +190,42 @@ def test_a_longer_text_is_explained_sentence_by_sentence(visit):
     expect(page.locator(".heat tbody th").first).to_have_text("Le")
 
 
+def test_a_new_text_has_its_words_while_the_heat_map_is_open(visit):
+    page = translated(visit())
+    page.get_by_role("button", name="Attention", exact=True).click()
+    expect(page.locator(".heat tbody th").first).to_have_text("Wh")
+    page.locator("#source").fill("La gare dort")
+    expect(page.locator(".translation")).to_have_text("The station sleeps")
+    expect(page.locator(".heat tbody th").first).to_have_text("The")
+    word(page, "sleeps").hover()
+    expect(page.locator("mark")).to_have_text(["dort"])
+
+
+def test_the_heat_map_is_that_of_the_sentence_last_chosen(visit):
+    """Also if that of another comes later."""
+    held = []
+
+    def hold(route):
+        if "Le chat" in route.request.post_data:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page = visit()
+    page.route("**/attention", hold)
+    page.locator("#source").fill("La gare dort . Le chat")
+    expect(page.locator(".translation")).to_have_text("The station sleeps . Le cat")
+    page.get_by_role("button", name="Attention", exact=True).click()
+    expect(page.locator(".heat tbody th").first).to_have_text("The")
+    choice = page.get_by_role("combobox", name="Sentence")
+    choice.select_option("2: Le chat")
+    choice.select_option(index=0)
+    with page.expect_response("**/attention"):
+        held[0].continue_()
+    page.wait_for_timeout(200)
+    expect(page.locator(".heat tbody th").first).to_have_text("The")
+
+
 def test_the_heat_map_has_layers_and_heads(visit):
     page = translated(visit())
     button = page.get_by_role("button", name="Attention", exact=True)
