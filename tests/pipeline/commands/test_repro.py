@@ -252,7 +252,7 @@ def test_where_nothing_can_be_shown_any_more_what_runs_is_ended(folder, monkeypa
     with pytest.raises(BrokenPipeError):
         builder.run_systems()
     assert not builder.running
-    assert len(called()) == 2
+    assert 1 <= len(called()) <= 2  # the second may have been ended before it began, and no third was started
     assert time.monotonic() - began < 30  # of the 60 s that each would take
 
 
