@@ -2,6 +2,7 @@
 
 import http.client
 import socket
+import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -157,6 +158,7 @@ def test_a_body_that_is_waited_for_counts(tmp_path):
         for _ in range(50):
             if (status := server.post("/translate", fields).status_code) == 200:
                 break
+            time.sleep(0.1)
         assert status == 200
 
 
