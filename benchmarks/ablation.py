@@ -15,7 +15,6 @@ where it was, unless code or data have changed.
 import csv
 import json
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
@@ -30,6 +29,7 @@ import typer
 from contestants.machine import describe
 from contestants.notes import Notes, digest, digest_of_files
 from contestants.stage import ROOT, environment, link, log
+from contestants.turn import end_at_sigterm
 from ruamel.yaml import YAML
 
 PLAIN, CHECKPOINTS = "plain", 20  # a training's checkpoints, the last of which are averaged
@@ -176,7 +176,7 @@ def main(
     question |= {"data": digest_of_files(Path("data/encode", encoded), "**/*")}
     noted = Notes(folder / "notes.json" if folder else None, question)
     print(f"{describe()}; {encoded}, {size}, {minutes:g} minutes each, {side_by_side} at a time, {threads} threads\n")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    end_at_sigterm()
     with tempfile.TemporaryDirectory() as name:
         place = folder or Path(name)
 

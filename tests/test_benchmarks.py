@@ -257,7 +257,7 @@ def test_memory_on_a_toy(encoded):
 
 
 def test_a_student_beside_its_teacher(tmp_path):
-    """Both are the same system here, so in fp32 CTranslate2 scores the same for both."""
+    """Both are the same system here: in fp32 CTranslate2 scores what torch does, and the same for both."""
     student = teacher = systems.lay_out(tmp_path, "transformer_modern")
     options = ("validation", "--quantization", "float32", "--rounds", "1", "--threads", "1")
     said = run(tmp_path, "student.py", student, teacher, *options)
@@ -265,6 +265,7 @@ def test_a_student_beside_its_teacher(tmp_path):
     others = [f"{name}, float32, beam {number}" for name in ("teacher", "student") for number in (1, 2, 3)]
     assert [row[0] for row in rows] == ["teacher, torch, beam 3", *others]
     assert rows[0][2] == "1.00"
+    assert rows[0][3] == rows[3][3]
     assert [row[3] for row in rows[1:4]] == [row[3] for row in rows[4:]]
 
 

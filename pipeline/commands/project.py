@@ -1,6 +1,8 @@
-"""The project in the working directory: its built systems, and their settings of decoding."""
+"""The project in the working directory: its built systems, their settings of decoding, the Python of its stages."""
 
 import contextlib
+import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,11 @@ from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
 from pipeline.params import DEFAULT, PATH, nearest, read_yaml
 from pipeline.system import AXES, Build, System, corpus_file
+
+
+def search_path() -> str:
+    """Where programs are looked for, this interpreter's folder first: dvc.yaml says only `python`."""
+    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
 
 
 def load(system: System) -> Translator:

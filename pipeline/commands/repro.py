@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -37,10 +36,9 @@ def repro(
     """Build every system that params.yaml chooses, several at the same time, after `nmt check`.
 
     The result is that of `dvc repro`, byte for byte, unless --jobs is above 1 and `threads` is 0, or the processor adds
-    up otherwise with fewer threads in a search (none that we tried does). DVC runs one stage
-    after the other, so this runs one `dvc repro` for each system, as many at a time as the cores allow.
-    `training.<corpus>.threads` says how many cores a training takes. If it takes all of them (0), or on a GPU, systems
-    are built one at a time.
+    up otherwise with fewer threads in a search (none that we tried does). DVC runs one stage after the other, so this
+    runs one `dvc repro` for each system, as many at a time as the cores allow. `training.<corpus>.threads` says how
+    many cores a training takes. If it takes all of them (0), or on a GPU, systems are built one at a time.
     """
     project.check_here()
     check()
@@ -81,8 +79,7 @@ class Builder:
 
     def __init__(self, board: Board, build: Build, number: int) -> None:
         self.board, self.build, self.number = board, build, number
-        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-        self.environment = os.environ | {events.VARIABLE: "1", "PATH": path}  # dvc.yaml says only `python`
+        self.environment = os.environ | {events.VARIABLE: "1", "PATH": project.search_path()}
         self.running: set[subprocess.Popen[str]] = set()
         self.failed: list[str] = []
         self.ended = False  # no further system is started

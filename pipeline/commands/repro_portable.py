@@ -91,10 +91,9 @@ def check_processor() -> None:
 
 
 def environment() -> dict[str, str]:
-    """Ours with portable arithmetic, and this interpreter first on the path, as dvc.yaml says only `python`."""
+    """Ours with portable arithmetic, and this interpreter first on the path."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(DROPPED)}
-    path = os.pathsep.join([str(Path(sys.executable).parent), kept.get("PATH", os.defpath)])
-    return kept | SETTINGS | {"PATH": path}
+    return kept | SETTINGS | {"PATH": project.search_path()}
 
 
 def build() -> int:

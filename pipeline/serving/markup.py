@@ -300,20 +300,25 @@ def fill(run: Run, raw: str) -> None:
         if match.start() < begin:
             continue
         run.add_text(raw[begin : match.start()])
-        begin = match.end()
-        if match.re is PLACEHOLDER:
-            for entity in entities[bisect_right(starts, match.start()) :]:
-                if entity.start() >= begin:
-                    break
-                if entity.group() != "&amp;":
-                    begin = entity.start()
-                    break
-                begin = max(begin, entity.end())
-            run.add_mark(raw[match.start() : begin], "alone")
-            continue
-        character = html.unescape(match.group()) if match.re is ENTITY else ""
+        is_entity = match.re is ENTITY
+        begin = match.end() if is_entity else placeholder_end(match, entities, starts)
+        found = raw[match.start() : begin]
+        character = html.unescape(found) if is_entity else ""
         if len(character) == 1 and (character.isalnum() or character.isspace() or character in TEXT_PUNCTUATION):
-            run.add_entity(match.group(), character)
+            run.add_entity(found, character)
         else:
-            run.add_mark(match.group(), "alone")
+            run.add_mark(found, "alone")
     run.add_text(raw[begin:])
+
+
+def placeholder_end(match: re.Match[str], entities: Sequence[re.Match[str]], starts: Sequence[int]) -> int:
+    """Where a placeholder of HTML ends: before an entity that begins in it, or behind the last `&amp;` that does."""
+    end = match.end()
+    for index in range(bisect_right(starts, match.start()), len(entities)):
+        entity = entities[index]
+        if entity.start() >= end:
+            break
+        if entity.group() != "&amp;":
+            return entity.start()
+        end = max(end, entity.end())
+    return end

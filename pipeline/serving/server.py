@@ -8,6 +8,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -28,9 +29,9 @@ class ServeError(ValueError):
 class Protocol(H11Protocol):
     """uvicorn's, which also closes a connection that never sends a request, or sends its head byte by byte."""
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the first request, too."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, transport))
         self.close_at(self.loop.time() + self.timeout_keep_alive)
 
     def data_received(self, data: bytes) -> None:

@@ -259,7 +259,7 @@ def test_where_nothing_can_be_shown_any_more_what_runs_is_ended(folder, monkeypa
 def test_the_stages_have_the_python_of_nmt(folder, monkeypatch):
     """Whatever `python` the user's path has, such as none: dvc.yaml says only that."""
     monkeypatch.setenv("PATH", "/nowhere")
-    monkeypatch.setattr(repro.sys, "executable", "/ours/python")
+    monkeypatch.setattr(sys, "executable", "/ours/python")
     board = repro.Board(Build.load("build"))
     assert repro.Builder(board, board.build, 1).environment["PATH"] == "/ours:/nowhere"
 

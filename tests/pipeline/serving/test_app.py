@@ -25,6 +25,7 @@ def test_what_a_worker_is_told():
         ("GET", "/nowhere", 404, {"error": "GET /nowhere: no such page; expected one of docs/serving.md"}),
         ("GET", "/v2/nowhere", 404, {"message": "GET /v2/nowhere: no such page; expected one of docs/serving.md"}),
         ("PUT", "/translate", 405, {"error": "PUT /translate: wrong method; expected one of docs/serving.md"}),
+        ("GET", "/app.py", 404, {"error": "GET /app.py: no such page; expected one of docs/serving.md"}),
         ("GET", "/docs", 404, {"error": "GET /docs: no such page; expected one of docs/serving.md"}),
         ("GET", "/openapi.json", 404, {"error": "GET /openapi.json: no such page; expected one of docs/serving.md"}),
     ],
