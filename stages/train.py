@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from pipeline import cli
-from pipeline.encoding.batching import BatchSampler, load_batches
+from pipeline.encoding.batching import load_batches
 from pipeline.progress import console
 from pipeline.system import System
 from pipeline.training import launch, outputs, setup
@@ -38,7 +38,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     device = setup.prepare_device(training)
     fingerprint = setup.checked_fingerprint(config, device, ranks)
     vocabulary, encoded, validator = setup.open_data(config)
-    sampler = BatchSampler(encoded, training, learning.batches)
+    sampler = setup.open_sampler(config, encoded, device)
     net = setup.build_model(config, vocabulary, device)
     optimizer = learning.optimizer.build(net)
     checkpoints = setup.open_checkpoints(config, fingerprint)

@@ -148,6 +148,7 @@ def training_of(updates: int, batch_size: int, length: int, seed: int) -> Traini
         last_checkpoints=1,
         best_checkpoints=0,
         exact=True,
+        cuda_graphs=False,
         threads=0,
         seed=seed,
     )

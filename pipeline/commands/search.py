@@ -14,7 +14,7 @@ import typer
 
 from pipeline import cli
 from pipeline.commands import project
-from pipeline.encoding.batching import START, BatchSampler, load_batches
+from pipeline.encoding.batching import START, load_batches
 from pipeline.encoding.budget import Training
 from pipeline.files import DataError
 from pipeline.fingerprint import fingerprint
@@ -306,7 +306,7 @@ class Search:
         training, learning = config.training, config.learning
         device = setup.prepare_device(training)
         vocabulary, encoded, validator = setup.open_data(config)
-        sampler = BatchSampler(encoded, training, learning.batches)
+        sampler = setup.open_sampler(config, encoded, device)
         net = setup.build_model(config, vocabulary, device)
         setup.start_weights(net, config, encoded, self.ranks)
         optimizer = learning.optimizer.build(net)

@@ -80,8 +80,7 @@ class Translator:
         """
         config, path = package.read(folder), folder / package.CONFIG
         expected = "a model of this version of nmt-pipeline"
-        if faults := list(Decoding.faults(config.decoding, "decoding", path)):
-            raise files.DataError(f"{'; '.join(faults)}; expected {expected}")
+        decoding = package.section(Decoding, config.decoding, "decoding", path, expected)
         found = cls.assembled(
             config.model,
             config.arch,
@@ -93,7 +92,7 @@ class Translator:
             origin=path,
             expected=expected,
         )
-        found.config, found.decoding = config, Decoding.model_validate(config.decoding)
+        found.config, found.decoding = config, decoding
         return found
 
     @classmethod
@@ -149,9 +148,8 @@ class Translator:
             known = False
         if not known:
             raise files.DataError(f"{origin}: unknown model, got {model!r}; expected {expected}")
-        if faults := list(found.Arch.faults(arch, "arch", origin)):
-            raise files.DataError(f"{'; '.join(faults)}; expected {expected}")
-        pieces, sizes = Vocabulary.load(vocabulary), found.Arch.model_validate(arch)
+        sizes = package.section(found.Arch, arch, "arch", origin, expected)
+        pieces = Vocabulary.load(vocabulary)
         build = partial(found.Model, sizes, source_size=pieces.source_size, target_size=pieces.target_size)
         with torch.device("meta"):  # without memory: a hostile package may ask for any size
             shapes = build()

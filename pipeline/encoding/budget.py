@@ -18,7 +18,8 @@ class Training(Section):
     `tokens_per_batch` bounds a micro-batch's padded positions on its longer side, and thereby memory. `patience` 0
     never stops early. `threads` is the number of CPU threads of a process, 0 for one per core; results of different
     numbers differ by rounding. With `exact`, 1, 2, 4, 8 ... processes give the same weights, to the byte; without, any
-    number of processes may train, and the number shows in the rounding.
+    number of processes may train, and the number shows in the rounding. With `cuda_graphs`, an NVIDIA GPU trains
+    Transformers in batches of few shapes, and records and replays its work for most shapes, which changes no bit.
     """
 
     updates: PositiveInt
@@ -34,6 +35,7 @@ class Training(Section):
     best_checkpoints: NonNegativeInt
     threads: Annotated[int, Field(ge=0, le=1024)]
     exact: bool
+    cuda_graphs: bool
     seed: int
 
     @model_validator(mode="after")

@@ -21,6 +21,8 @@ class Model(Protocol):
     Sources end with EOS, target inputs begin with BOS, both are padded with PAD at the end.
     """
 
+    is_recordable: bool  # whether `hidden` computes the same for every batch of a shape, so that a GPU can replay it
+
     def parameters(self) -> Iterator[nn.Parameter]: ...
 
     def buffers(self) -> Iterator[Tensor]: ...

@@ -2,13 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import ConfigDict, Field, RootModel
 
 from pipeline import files, summaries
 from pipeline.files import DataError
-from pipeline.params import NAME
+from pipeline.params import NAME, Section
 from pipeline.summaries import Count, Language, Precision, Summary
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
@@ -24,6 +24,7 @@ EXPECTED = "a folder that the stage `package` wrote"
 NEW_SETTINGS = {"mbr_temperature": None, "memory_pairs": 0, "memory_weight": 0.0, "memory_temperature": 1.0}
 Format = Literal[1]  # rises when older code cannot read the folder any more
 Name = Annotated[str, Field(pattern=NAME)]
+AnySection = TypeVar("AnySection", bound=Section)
 
 
 class Versioned(Summary):
@@ -97,6 +98,16 @@ def read(folder: Path) -> Config:
         raise DataError(f"{path}: unknown format, got {number}; expected 1, or a newer nmt-pipeline")
     found = summaries.read(path, Config)
     return Config.model_validate({**found, "decoding": {**NEW_SETTINGS, **found["decoding"]}})
+
+
+def section(kind: type[AnySection], values: dict[str, Any], name: str, origin: Path, expected: str) -> AnySection:
+    """The values at `name` in the file `origin`, as a section of that kind.
+
+    Raises: DataError with every fault, and what was expected in its place.
+    """
+    if faults := list(kind.faults(values, name, origin)):
+        raise DataError(f"{'; '.join(faults)}; expected {expected}")
+    return kind.model_validate(values)
 
 
 def check(folder: Path) -> None:

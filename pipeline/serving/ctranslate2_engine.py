@@ -34,9 +34,7 @@ class CTranslate2Engine(LineEngine):
         if not form.is_dir():
             raise DataError(f"{folder}: no form for CTranslate2, got {config.model}; expected a Transformer, or torch")
         path, expected = folder / package.CONFIG, "what the stage `package` wrote"
-        if faults := list(Decoding.faults(config.decoding, "decoding", path)):
-            raise DataError(f"{'; '.join(faults)}; expected {expected}")
-        decoding = Decoding.model_validate(config.decoding)
+        decoding = package.section(Decoding, config.decoding, "decoding", path, expected)
         if decoding.memory_pairs:
             logger.warning("%s: CTranslate2 has no memory of training pairs; expect lower scores", config.system)
         vocabulary = Vocabulary.load(folder / package.VOCABULARY)

@@ -24,9 +24,14 @@ def folder() -> str:
     return os.path.relpath(Path.cwd(), project())
 
 
+def store() -> str:
+    """MLFLOW_TRACKING_URI, or the project's own store."""
+    return os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db"
+
+
 def clone() -> str:
     """What tells this project from other clones in a store that they may share; empty in the project's own store."""
-    path = file_of(os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db")
+    path = file_of(store())
     if path is not None and not path.is_absolute():
         return ""
     return hashlib.sha256(f"{socket.gethostname()}:{project().resolve()}".encode()).hexdigest()[:16]
@@ -38,8 +43,8 @@ def experiment() -> str:
 
 
 def address() -> str:
-    """MLFLOW_TRACKING_URI, or the project's own store; a relative SQLite file is relative to the project."""
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db"
+    """The store as seen from the working directory: a relative SQLite file is relative to the project."""
+    uri = store()
     path, root = file_of(uri), project()
     if path is None or path.is_absolute() or root == Path.cwd():
         return uri

@@ -10,7 +10,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -200,7 +201,8 @@ class Store:
                 made = Path(scratch, "model")
                 with self.deadline.own_work():
                     registry.save(packaged, made, Model(run_id=self.run_id, model_id=logged.model_id))
-                self._send_model(logged, made)
+                log = partial(self.client.log_model_artifact, logged.model_id)
+                self._send(made, Path(), str(logged.artifact_location), log)
             self.client.finalize_logged_model(logged.model_id, "READY")
             self.client.log_outputs(self.run_id, [LoggedModelOutput(logged.model_id, 0)])
             registry.register(self.client, packaged, logged.model_id, self.run_id, experiment_tag())
@@ -233,30 +235,19 @@ class Store:
         """Send a file, or every file of a folder, below `folder` of a run."""
         if run_id not in self.artifact_uris:
             self.artifact_uris[run_id] = str(self.client.get_run(run_id).info.artifact_uri)
-        uri = self.artifact_uris[run_id]
+        self._send(path, Path(folder), self.artifact_uris[run_id], partial(self.client.log_artifact, run_id))
+
+    def _send(self, path: Path, folder: Path, uri: str, log: Callable[[str, str], None]) -> None:
+        """Send a file, or every file of a folder, below `folder` of a place of MLflow's."""
         for file, where in files_of(path):
-            below = Path(folder, where)
+            below = folder / where
             self.deadline.expect(file.stat().st_size)
             if is_relative(uri):  # to the store; MLflow would resolve it against the working directory
                 copy(file, self.base / uri / below / file.name)
                 self.deadline.answered(local=True)
             else:
                 with patient(file.stat().st_size):
-                    self.client.log_artifact(run_id, str(file), "" if below == Path() else below.as_posix())
-
-    def _send_model(self, logged: Any, made: Path) -> None:
-        """Send the files of a model to where MLflow keeps them."""
-        uri = str(logged.artifact_location)
-        for file, where in files_of(made):
-            self.deadline.expect(file.stat().st_size)
-            if is_relative(uri):
-                copy(file, self.base / uri / where / file.name)
-                self.deadline.answered(local=True)
-            else:
-                with patient(file.stat().st_size):
-                    self.client.log_model_artifact(
-                        logged.model_id, str(file), "" if where == Path() else where.as_posix()
-                    )
+                    log(str(file), "" if below == Path() else below.as_posix())
 
     def _flush(self) -> None:
         for some in batches(self.buffer, FLUSH_METRICS):

@@ -17,7 +17,7 @@ from pipeline.progress import console
 from pipeline.seeding import seed_for
 from pipeline.system import System
 from pipeline.tracking import runs
-from pipeline.training import lsi
+from pipeline.training import graphs, lsi
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import resolve_precision
@@ -95,10 +95,22 @@ def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
     return vocabulary, Encoded.open(system.encoded / "train", *sizes), validator
 
 
+def open_sampler(config: Config, encoded: Encoded, device: torch.device) -> BatchSampler:
+    """What cuts the pairs into batches; of few shapes where a GPU replays them."""
+    return BatchSampler(encoded, config.training, config.learning.batches, bucketed=has_graphs(config, device))
+
+
 def build_model(config: Config, vocabulary: Vocabulary, device: torch.device) -> Any:
     """The network on its device, with the rank's own random weights."""
-    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size)
-    return net.to(device)
+    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
+    if has_graphs(config, device):
+        graphs.replay_hidden(net)
+    return net
+
+
+def has_graphs(config: Config, device: torch.device) -> bool:
+    """Whether a GPU replays what it computes for a shape of batches; see `pipeline/training/graphs.py`."""
+    return config.training.cuda_graphs and device.type == "cuda" and bool(config.model.is_recordable)
 
 
 def start_weights(net: Any, config: Config, encoded: Encoded, ranks: Ranks) -> None:

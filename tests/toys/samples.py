@@ -22,6 +22,7 @@ TRAINING: dict[str, Any] = {
     "last_checkpoints": 2,
     "best_checkpoints": 1,
     "exact": True,
+    "cuda_graphs": True,
     "threads": 0,
     "seed": 1,
 }

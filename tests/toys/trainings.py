@@ -32,7 +32,7 @@ training:
   default: {patience: 0, seed: 1}
   toy: {updates: 24, tokens_per_update: 150, tokens_per_batch: 80, pool_pairs: 40, max_length: 60,
     validation_interval: 8, validation_sentences: 4, checkpoint_interval: 4, last_checkpoints: 2,
-    best_checkpoints: 1, threads: 0, exact: true}
+    best_checkpoints: 1, threads: 0, exact: true, cuda_graphs: true}
 models:
   transformer_prenorm:
     default:

@@ -15,9 +15,11 @@ from pipeline.encoding.batching import (
     Position,
     by_length,
     collate,
+    filled,
     load_batches,
     sorted_batches,
 )
+from pipeline.encoding.buckets import Shape, bucket
 from pipeline.encoding.budget import SentenceBatches, TokenBatches
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.files import DataError
@@ -287,6 +289,37 @@ def test_in_order_is_sorted_and_whole(part):
 def test_in_order_keeps_empty_sentences():
     part = samples.encoded([[], [5]], [[5], []])
     assert sorted(np.concatenate(sorted_batches(part, 40)).tolist()) == [0, 1]
+
+
+def test_a_filled_batch_by_hand():
+    part = samples.encoded([[5, 6, 7], [8]], [[10], [11, 12]])
+    batch = collate(part, np.array([1, 0]))
+    assert filled(batch, Shape(2, 4, 3)) is batch
+    larger = filled(batch, Shape(3, 5, 4))
+    assert larger.source.tolist() == [[8, ids.EOS, 0, 0, 0], [5, 6, 7, ids.EOS, 0], [ids.EOS, 0, 0, 0, 0]]
+    assert larger.target_input.tolist() == [[ids.BOS, 11, 12, 0], [ids.BOS, 10, 0, 0], [ids.BOS, 0, 0, 0]]
+    assert larger.target_output.tolist() == [[11, 12, ids.EOS, 0], [10, ids.EOS, 0, 0], [0, 0, 0, 0]]
+    assert larger.non_padding.tolist() == np.flatnonzero(larger.target_output).tolist() == [0, 1, 2, 4, 5]
+    assert larger.pairs is batch.pairs
+
+
+def test_buckets_hold_the_same_micro_batches_in_few_shapes():
+    lines = samples.sentences(3000, seed=1, longest=60)
+    part, training = samples.encoded(lines, lines), samples.training(tokens_per_batch=900, max_length=61)
+
+    def loaded(*, bucketed):
+        updates = list(load_batches(BatchSampler(part, training, TOKENS, bucketed=bucketed), part, START, 200))
+        batches = [batch for update in updates for batch in update.micro_batches.values()]
+        computed = sum(batch.source.numel() + batch.target_input.numel() for batch in batches)
+        assert computed == sum(update.num_positions for update in updates)
+        shapes = [Shape(*batch.source.shape, batch.target_input.shape[1]) for batch in batches]
+        tokens = [batch.target_output.flatten()[batch.non_padding].tolist() for batch in batches]
+        return shapes, [batch.pairs.tolist() for batch in batches], tokens
+
+    (plain, *content), (few, *same_content) = (loaded(bucketed=bucketed) for bucketed in (False, True))
+    assert content == same_content
+    assert few == [bucket(shape) for shape in plain]
+    assert len(set(few)) < 0.7 * len(set(plain))
 
 
 def test_collate_by_hand():
