@@ -1,8 +1,10 @@
 """What a training needs before its first update; tests/stages/test_train.py runs the whole of it."""
 
+import numpy as np
 import pytest
 import torch
 
+from pipeline.models import interface
 from pipeline.system import System
 from pipeline.tracking import runs
 from pipeline.training import setup
@@ -35,6 +37,29 @@ def test_a_training_on_a_gpu_is_another_than_on_a_cpu(monkeypatch, tmp_path):
     on_cpu, on_gpu = (setup.checked_fingerprint(config, torch.device(kind), Ranks()) for kind in ("cpu", "cuda"))
     assert on_cpu != on_gpu
     assert on_cpu == setup.checked_fingerprint(config, torch.device("cpu"), Ranks())
+
+
+@pytest.mark.parametrize(
+    ("model", "device", "chosen", "expected"),
+    [
+        ("transformer_modern", "cuda", True, True),
+        ("transformer_modern", "cuda", False, False),
+        ("transformer_modern", "cpu", True, False),
+        ("rnnsearch", "cuda", True, False),
+    ],
+)
+def test_only_transformers_on_a_gpu_replay_what_it_computes(model, device, chosen, expected):
+    config = setup.Config(
+        system=System("toy", "joint", model, "tiny"),
+        training=samples.training(cuda_graphs=chosen),
+        learning=samples.learning(),
+        arch=None,
+        model=interface.find(model).Model,
+    )
+    assert setup.has_graphs(config, torch.device(device)) is expected
+    lines = [[5] * length for length in range(1, 19)]
+    sampler = setup.open_sampler(config, samples.encoded(lines, lines), torch.device(device))
+    assert sampler.shape(np.array([16, 17])).source == (20 if expected else 19)
 
 
 def test_only_rank_0_tracks():
