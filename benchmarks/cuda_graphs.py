@@ -3,8 +3,8 @@
     python benchmarks/cuda_graphs.py --size base --positions 27000
 
 The pairs are made up: random pieces, in sentences as long as those of WMT. What is replayed must have the losses, to
-the bit, of the same shapes as they are. Updates are timed after a warm-up, in which most shapes have been recorded; the
-others are recorded within the time.
+the bit, of the same shapes as they are. Updates are timed after a warm-up, in which most shapes have been captured; the
+others are captured within the time.
 """
 
 import itertools
@@ -61,7 +61,7 @@ def main(
     job = Job(data="", precision="bf16", warm_up=warm_up, updates=updates, seed=1, **shape, **rates)
     pairs, losses = make_pairs(), {}
     print(f"{describe()}; {'modern, ' if modern else ''}{size}, updates of {positions} positions\n")
-    print("| | target tokens/s | ms an update | tokens an update | padding | GiB reserved | recordings |")
+    print("| | target tokens/s | ms an update | tokens an update | padding | GiB reserved | captures |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for way in WAYS:
         cells, losses[way] = measure(job, pairs, way)
@@ -94,7 +94,7 @@ def measure(job: Job, pairs: Encoded, way: Way) -> tuple[list[str], list[float]]
         f"{tokens / job.updates:,.0f}",
         f"{100 * padding:.1f} %",
         f"{torch.cuda.max_memory_reserved() / 2**30:.1f}",
-        str(len(hidden.recordings) if hidden else 0),
+        str(len(hidden.captures) if hidden else 0),
     ]
     return cells, losses + [step.loss for step in timed]
 

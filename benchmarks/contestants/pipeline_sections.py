@@ -22,7 +22,7 @@ def sections(given: Job) -> tuple[Training, Learning]:
         last_checkpoints=1,
         best_checkpoints=0,
         exact=given.exact,
-        cuda_graphs=True,
+        cuda_graphs=False,
         threads=0,
         seed=given.seed,
     )

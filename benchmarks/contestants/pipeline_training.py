@@ -13,7 +13,6 @@ from pipeline.encoding.batching import START, BatchSampler, load_batches
 from pipeline.encoding.shards import Encoded
 from pipeline.layers.positions import sinusoids
 from pipeline.training import checkpoint_file, lsi
-from pipeline.training.graphs import replay_hidden
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import process_group
@@ -28,16 +27,13 @@ model = network(given, given.dropout).to(where)
 encoded = Encoded.open(Path(given.data))
 if given.lsi_pairs:
     lsi.start(model.embedding_matrices, encoded, most_pairs=given.lsi_pairs, seed=given.seed)
-on_gpu = where.type == "cuda"
-sampler = BatchSampler(encoded, training, learning.batches, bucketed=on_gpu)
-if on_gpu:
-    replay_hidden(model)
+sampler = BatchSampler(encoded, training, learning.batches)
 with process_group() as ranks:
     ranks.be_exact(given.exact)
     steps = train(
         model,
         learning.optimizer.build(model),
-        prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=on_gpu),
+        prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=where.type == "cuda"),
         learning,
         width=given.width,
         updates=updates,

@@ -79,7 +79,8 @@ class BatchSampler:
       shuffles these and groups them into updates of about `tokens_per_update` target tokens.
     - `sentences`: cuts the pools into updates of `sentences_per_update` pairs, shuffles these and cuts each into
       micro-batches of the same bound.
-    With `bucketed`, the same micro-batches have few different shapes: each is filled up, a side by less than an eighth.
+    With `bucketed`, the same micro-batches have few different shapes: then each is filled up, by less than an eighth in
+    sentences and in length, and may exceed the bound by up to a quarter.
     Memory: 40 bytes a pair.
     """
 
@@ -94,8 +95,8 @@ class BatchSampler:
         self.source = encoded.source.lengths + 1  # EOS
         self.target = encoded.target.lengths + 1  # EOS, or BOS in front
         longest = np.maximum(self.source, self.target)
-        filled = np.minimum(self.source, self.target) > 1
-        self.usable: Indices = np.flatnonzero(filled & (longest <= training.max_length))
+        shortest = np.minimum(self.source, self.target)
+        self.usable: Indices = np.flatnonzero((shortest > 1) & (longest <= training.max_length))
         self.training, self.batches, self.bucketed = training, batches, bucketed
         if not len(self.usable):
             raise DataError(
@@ -187,9 +188,7 @@ def load_batches(
             if update > last_update:
                 return
             chosen = {index: pairs[index] for index in range(len(pairs))[shard]}
-            micro_batches = {
-                index: filled(collate(encoded, some), sampler.shape(some)) for index, some in chosen.items()
-            }
+            micro_batches = {index: collate(encoded, some, sampler.shape(some)) for index, some in chosen.items()}
             yield GlobalBatch(Position(update, epoch, offset), micro_batches, *sampler.counts(pairs))
             update, offset = update + 1, offset + 1
         epoch, offset = epoch + 1, 0
@@ -211,35 +210,19 @@ def sorted_batches(encoded: Encoded, tokens_per_batch: int, *, first: int | None
     return [order[a:b] for a, b in cuts((np.maximum(source, target)[order] + 1).tolist(), tokens_per_batch)]
 
 
-def collate(encoded: Encoded, pairs: Indices) -> Batch:
-    """Pad the pairs with these indices into one micro-batch."""
-    target = rows(encoded.target, pairs)
-    source = pad(rows(encoded.source, pairs), after=(ids.EOS,))
-    target_input, target_output = pad(target, before=(ids.BOS,)), pad(target, after=(ids.EOS,))
+def collate(encoded: Encoded, pairs: Indices, shape: Shape | None = None) -> Batch:
+    """Pad the pairs with these indices into one micro-batch.
+
+    A larger shape has empty sentences behind them: EOS alone, and BOS in front of nothing that counts.
+    """
+    source, target = rows(encoded.source, pairs), rows(encoded.target, pairs)
+    sentences, source_length, target_length = shape or (len(pairs), 0, 0)
+    added = [np.empty(0, dtype=np.int64)] * (sentences - len(pairs))
+    padded_source = pad([*source, *added], after=(ids.EOS,), length=source_length)
+    target_input = pad([*target, *added], before=(ids.BOS,), length=target_length)
+    target_output = pad(target, after=(ids.EOS,), length=target_length, rows=sentences)
     non_padding = torch.from_numpy(np.flatnonzero(target_output.numpy() != ids.PAD))  # numpy: starts no torch threads
-    return Batch(source, target_input, target_output, non_padding, pairs)
-
-
-def filled(batch: Batch, shape: Shape) -> Batch:
-    """The micro-batch in a larger shape. Added sentences are empty: EOS, and BOS in front of nothing that counts."""
-    sentences, length = batch.target_output.shape
-    if (sentences, batch.source.shape[1], length) == shape:
-        return batch
-
-    def enlarged(table: Tensor, positions: int, first: int) -> Tensor:
-        out = table.new_full((shape.sentences, positions), ids.PAD)
-        out[sentences:, 0] = first
-        out[:sentences, : table.shape[1]] = table
-        return out
-
-    non_padding = batch.non_padding + batch.non_padding // length * (shape.target - length)
-    return Batch(
-        enlarged(batch.source, shape.source, ids.EOS),
-        enlarged(batch.target_input, shape.target, ids.BOS),
-        enlarged(batch.target_output, shape.target, ids.PAD),
-        non_padding,
-        batch.pairs,
-    )
+    return Batch(padded_source, target_input, target_output, non_padding, pairs)
 
 
 def rows(side: Ragged, pairs: Indices) -> list[np.ndarray]:

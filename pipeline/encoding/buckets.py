@@ -1,4 +1,4 @@
-"""Few different shapes of micro-batches, so that a GPU can record its work for each of them once."""
+"""Few different shapes of micro-batches, so that a GPU can capture its work for each of them once."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class Shape(NamedTuple):
     target: int
 
 
-def rounded(number: int) -> int:
+def round_up(number: int) -> int:
     """The next number that is kept: every one up to 16, then every second up to 32, every fourth up to 64 ..."""
     step = 1 << max(0, (number - 1).bit_length() - STEPS.bit_length())
     return -(-number // step) * step
@@ -21,4 +21,4 @@ def rounded(number: int) -> int:
 
 def bucket(shape: Shape) -> Shape:
     """The smallest shape with kept numbers that holds this one."""
-    return Shape(*map(rounded, shape))
+    return Shape(*map(round_up, shape))

@@ -28,14 +28,17 @@ def pad(
     before: Sequence[int] = (),
     after: Sequence[int] = (),
     multiple: int = 1,
+    length: int = 0,
+    rows: int = 0,
 ) -> Tensor:
     """One row a sentence, between the pieces `before` and `after`, padded with PAD: (B, S) int64.
 
-    S is the length of the longest, or the next multiple.
+    S is the length of the longest or the next multiple, and at least `length`; B is at least `rows`.
     """
     longest = max(map(len, sentences)) + len(before) + len(after)
-    table = np.full((len(sentences), -(-longest // multiple) * multiple), ids.PAD, dtype=np.int64)
-    for row, sentence in zip(table, sentences, strict=True):
+    size = max(rows, len(sentences)), max(length, -(-longest // multiple) * multiple)
+    table = np.full(size, ids.PAD, dtype=np.int64)
+    for row, sentence in zip(table, sentences, strict=False):
         end = len(before) + len(sentence)
         row[: len(before)] = before
         row[len(before) : end] = sentence

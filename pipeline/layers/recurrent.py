@@ -67,7 +67,7 @@ class Recurrent(nn.Module, Generic[State]):
     """
 
     output: OutputProjection
-    is_recordable = False  # it reads lengths and draws of teacher forcing on the CPU
+    is_capturable = False  # it reads lengths and draws of teacher forcing on the CPU
 
     def __init__(self, arch: RecurrentArch, *, source_size: int, target_size: int) -> None:
         super().__init__()

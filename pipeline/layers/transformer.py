@@ -147,7 +147,7 @@ class Transformer(nn.Module):
     Shapes: source (B, S) with EOS at each row's end and then padding, target_input (B, T) that begins with BOS.
     """
 
-    is_recordable = True
+    is_capturable = True
 
     def __init__(self, design: Design, arch: TransformerArch, *, source_size: int, target_size: int) -> None:
         super().__init__()

@@ -21,7 +21,9 @@ class Model(Protocol):
     Sources end with EOS, target inputs begin with BOS, both are padded with PAD at the end.
     """
 
-    is_recordable: bool  # whether `hidden` computes the same for every batch of a shape, so that a GPU can replay it
+    # Whether a GPU may capture `hidden` and its gradient once for a shape, and replay it: nothing in it reads a number
+    # on the CPU, copies one to the GPU, or has a size that depends on values.
+    is_capturable: bool
 
     def parameters(self) -> Iterator[nn.Parameter]: ...
 

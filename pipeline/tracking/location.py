@@ -24,14 +24,14 @@ def folder() -> str:
     return os.path.relpath(Path.cwd(), project())
 
 
-def store() -> str:
+def uri() -> str:
     """MLFLOW_TRACKING_URI, or the project's own store."""
     return os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db"
 
 
 def clone() -> str:
     """What tells this project from other clones in a store that they may share; empty in the project's own store."""
-    path = file_of(store())
+    path = file_of(uri())
     if path is not None and not path.is_absolute():
         return ""
     return hashlib.sha256(f"{socket.gethostname()}:{project().resolve()}".encode()).hexdigest()[:16]
@@ -44,8 +44,7 @@ def experiment() -> str:
 
 def address() -> str:
     """The store as seen from the working directory: a relative SQLite file is relative to the project."""
-    uri = store()
-    path, root = file_of(uri), project()
+    path, root = file_of(uri()), project()
     if path is None or path.is_absolute() or root == Path.cwd():
-        return uri
-    return f"sqlite:///{os.path.relpath(root)}/{uri.removeprefix('sqlite:///')}"  # the root's own name may hold a "?"
+        return uri()
+    return f"sqlite:///{os.path.relpath(root)}/{uri().removeprefix('sqlite:///')}"  # the root's own name may hold a "?"

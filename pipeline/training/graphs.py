@@ -1,47 +1,56 @@
-"""CUDA graphs: what a GPU computes for a micro-batch is recorded once for each shape, and then replayed.
+"""CUDA graphs: what a GPU computes for a micro-batch is captured once for each shape, and then replayed.
 
 A Transformer is thousands of kernels, and Python launches them more slowly than a GPU computes them; a graph launches
-all of them at once. It repeats the very same kernels, so results are the same to the bit, whatever is replayed.
+all of them at once. It repeats the very same kernels, so replayed or not, results are meant to be the same to the bit.
 """
 
+import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 
 Action = Callable[[], None]
-FREE_SHARE = 0.15  # of a GPU's memory: with less, no more shapes are recorded
 
 
-class Recorder(Protocol):
+class Capturer(Protocol):
     """`CudaGraphs`, or what stands in for it in a test on a CPU."""
 
     def has_room(self) -> bool:
-        """Whether memory for another recording is left."""
+        """Whether memory for another capture is left."""
         ...
 
-    def record(self, actions: Sequence[Action]) -> list[Action]:
+    def capture(self, actions: Sequence[Action]) -> list[Action]:
         """A function for each of these that repeats it, with new random numbers. They may run meanwhile."""
         ...
 
 
 class CudaGraphs:
-    """Records functions. All graphs share memory, so what shall outlive a replay is copied to tensors outside.
+    """Captures functions. All graphs share memory, so what shall outlive a replay is copied to tensors outside.
 
     Source: torch's notes, "CUDA semantics", section "CUDA Graphs".
     """
 
     def __init__(self) -> None:
         # Memory is shared among graphs of one stream only.
-        self.pool, self.stream, self.is_warm = torch.cuda.graph_pool_handle(), torch.cuda.Stream(), False
+        self.pool, self.stream = torch.cuda.graph_pool_handle(), torch.cuda.Stream()
+        self.is_warm = self.is_full = False
 
     def has_room(self) -> bool:
-        """Whether `FREE_SHARE` of the GPU's memory is free."""
-        free, total = torch.cuda.mem_get_info()
-        return free > FREE_SHARE * total
+        """Whether as much memory is free as the largest micro-batch took; before the first capture, twice as much.
 
-    def record(self, actions: Sequence[Action]) -> list[Action]:
+        Graphs keep memory of their own of about that size, and a micro-batch of a new shape needs as much beside them.
+        Once there is too little, there is none for good.
+        """
+        needed = torch.cuda.max_memory_allocated() * (1 if self.is_warm else 2)
+        if not self.is_full and torch.cuda.mem_get_info()[0] < needed:
+            torch.cuda.empty_cache()
+            self.is_full = torch.cuda.mem_get_info()[0] < needed
+        return not self.is_full
+
+    def capture(self, actions: Sequence[Action]) -> list[Action]:
         """The replay of each. The first time, they run before: libraries set themselves up, which no graph may hold."""
         torch.cuda.synchronize()
         if not self.is_warm:
@@ -50,9 +59,9 @@ class CudaGraphs:
                     action()
             torch.cuda.synchronize()
             self.is_warm = True
-        return [self.record_one(action) for action in actions]
+        return [self.capture_one(action) for action in actions]
 
-    def record_one(self, action: Action) -> Action:
+    def capture_one(self, action: Action) -> Action:
         """The replay of one function."""
         graph = torch.cuda.CUDAGraph()
         # thread_local: another thread pins memory meanwhile.
@@ -61,102 +70,131 @@ class CudaGraphs:
         return graph.replay
 
 
+class Shared:
+    """What all captures of a network use: its weights, and places outside of the graphs.
+
+    The network itself is known weakly, so that nothing keeps a network, its graphs and their memory longer than needed.
+    """
+
+    def __init__(self, network: Any) -> None:
+        self.network = weakref.ref(network)
+        self.weights = list(network.parameters())
+        self.gradients: list[Tensor | None] = [torch.empty_like(one, requires_grad=False) for one in self.weights]
+        self.space = torch.empty(2, 0, device=self.weights[0].device)  # of a result and its gradient, of any shape
+        self.width = 0  # of a result, once one was computed
+
+    def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """The network's own `hidden`: (B, S), (B, T) -> (B, T, D)."""
+        network: Any = self.network()
+        out: Tensor = type(network).hidden(network, source, target_input)
+        self.width = out.shape[2]
+        return out
+
+    def buffers(self) -> list[Tensor]:
+        """The network's tables as they are now."""
+        network = self.network()
+        return list(network.buffers()) if network is not None else []
+
+    def reserve(self, sentences: int, length: int) -> Tensor:
+        """A place for a result and its gradient: -> (2, B, T, D), fp32. Earlier captures keep the place they had."""
+        size = sentences * length * self.width
+        if self.space.shape[1] < size:
+            self.space = torch.zeros(2, size, device=self.space.device)
+        return self.space[:, :size].view(2, sentences, length, self.width)
+
+
 class ReplayedHidden:
-    """Stands in for a network's `hidden`: a shape is computed as ever when it is first seen in training, then recorded.
+    """Stands in for a network's `hidden`: a shape is computed as ever when it is first seen in training, then captured.
 
     Without gradients it is `hidden` itself. With them, its result holds until the next call, and its gradient must be
     taken before that.
     """
 
-    def __init__(self, model: Any, recorder: Recorder) -> None:
-        self.plain, self.recorder = model.hidden, recorder
-        self.weights = list(model.parameters())
-        self.buffers = list(model.buffers())  # graphs read these, also once a longer table has taken their place
-        self.gradients: list[Tensor | None] = [torch.empty_like(one, requires_grad=False) for one in self.weights]
-        self.seen: set[tuple[torch.Size, torch.Size]] = set()
-        self.recordings: dict[tuple[torch.Size, torch.Size], Recording] = {}
-        self.space = torch.empty(2, 0, device=self.weights[0].device)  # of a result and its gradient, of any shape
-        self.width = 0  # of a result, once one was computed
+    def __init__(self, network: Any, capturer: Capturer) -> None:
+        self.shared, self.capturer = Shared(network), capturer
+        self.seen: set[tuple[Any, ...]] = set()
+        self.captures: dict[tuple[Any, ...], Capture] = {}
 
     def __call__(self, source: Tensor, target_input: Tensor) -> Tensor:
         """Shapes: (B, S), (B, T) -> (B, T, D)."""
-        recording = self.find(source, target_input) if torch.is_grad_enabled() else None
-        if recording is None:
-            out: Tensor = self.plain(source, target_input)
-            self.width = out.shape[2]
-            return out
-        recording.source.copy_(source)
-        recording.target_input.copy_(target_input)
-        replayed: Tensor = Replay.apply(recording, *self.weights)
+        capture = self.find(source, target_input) if torch.is_grad_enabled() else None
+        if capture is None:
+            return self.shared.hidden(source, target_input)
+        capture.source.copy_(source)
+        capture.target_input.copy_(target_input)
+        replayed: Tensor = Replay.apply(capture, *self.shared.weights)
         return replayed
 
-    def find(self, source: Tensor, target_input: Tensor) -> "Recording | None":
-        """The recording of this shape; made when it is seen again, if there is room. Random generators stay as is."""
-        key = source.shape, target_input.shape
-        if key not in self.recordings and key in self.seen and self.recorder.has_room():
-            devices = [source.device] if source.device.type == "cuda" else []
-            with torch.random.fork_rng(devices):
-                self.recordings[key] = Recording(self, source, target_input)
+    def find(self, source: Tensor, target_input: Tensor) -> "Capture | None":
+        """The capture for this shape; made when it is seen again, if there is room. Random generators stay as is."""
+        kind, network = source.device.type, self.shared.network()
+        modes = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind), network is None or network.training
+        key = source.shape, target_input.shape, *modes
+        if key not in self.captures and key in self.seen and self.capturer.has_room():
+            with torch.random.fork_rng([source.device] if kind == "cuda" else []):
+                self.captures[key] = Capture(self.shared, self.capturer, source, target_input)
         self.seen.add(key)
-        return self.recordings.get(key)
-
-    def reserve(self, shape: torch.Size) -> Tensor:
-        """A place for a result of this shape and its gradient, which recordings share: -> (2, ...), fp32."""
-        if self.space.shape[1] < shape.numel():
-            self.space = torch.zeros(2, shape.numel(), device=self.space.device)
-        return self.space[:, : shape.numel()].view(2, *shape)
+        return self.captures.get(key)
 
 
-class Recording:
+class Capture:
     """Forward and backward for one shape, and the tensors that they read and write."""
 
-    def __init__(self, owner: ReplayedHidden, source: Tensor, target_input: Tensor) -> None:
-        self.owner = owner
+    def __init__(self, shared: Shared, capturer: Capturer, source: Tensor, target_input: Tensor) -> None:
+        self.shared = shared
         self.source, self.target_input = source.clone(), target_input.clone()
-        self.space = owner.reserve(torch.Size((*target_input.shape, owner.width)))
+        self.buffers = shared.buffers()  # graphs read these, also once a longer table has taken their place
+        self.space = shared.reserve(*target_input.shape)
+        work = Work(self.source, self.target_input, self.space, shared)
+        self.forward, self.backward = capturer.capture((work.compute, work.differentiate))
+
+
+class Work:
+    """What is captured for a shape."""
+
+    def __init__(self, source: Tensor, target_input: Tensor, space: Tensor, shared: Shared) -> None:
+        self.source, self.target_input, self.space, self.shared = source, target_input, space, shared
         self.result: Tensor | None = None  # with its autograd graph, from forward to backward
-        self.forward, self.backward = owner.recorder.record((self.compute, self.differentiate))
 
     def compute(self) -> None:
         """Write the result. No cast of a weight may be cached, as autocast would do: later it would be stale."""
         kind = self.source.device.type
-        dtype, enabled = torch.get_autocast_dtype(kind), torch.is_autocast_enabled(kind)
-        with torch.enable_grad(), torch.autocast(kind, dtype=dtype, enabled=enabled, cache_enabled=False):
-            self.result = self.owner.plain(self.source, self.target_input)
+        autocast = partial(torch.autocast, kind, dtype=torch.get_autocast_dtype(kind), cache_enabled=False)
+        with torch.enable_grad(), autocast(enabled=torch.is_autocast_enabled(kind)):
+            self.result = self.shared.hidden(self.source, self.target_input)
         self.space[0].copy_(self.result.detach())
 
     def differentiate(self) -> None:
         """Write the gradients of the weights, given that of the result. As ever in backward, without autocast."""
         assert self.result is not None
         result, self.result = self.result, None
-        owner = self.owner
         with torch.autocast(result.device.type, enabled=False):
-            found = torch.autograd.grad(result, owner.weights, self.space[1].to(result.dtype), allow_unused=True)
-        pairs = zip(owner.gradients, found, strict=True)
-        owner.gradients = [place if new is not None else None for place, new in pairs]
-        places = [place for place in owner.gradients if place is not None]
-        torch._foreach_copy_(places, [new for new in found if new is not None])
+            gradient = self.space[1].to(result.dtype)
+            found = torch.autograd.grad(result, self.shared.weights, gradient, allow_unused=True)
+        slots = self.shared.gradients
+        slots[:] = [slot if new is not None else None for slot, new in zip(slots, found, strict=True)]
+        used = [slot for slot in slots if slot is not None]
+        torch._foreach_copy_(used, [new for new in found if new is not None])
 
 
 class Replay(torch.autograd.Function):
-    """What a recording computes, and the gradients of the weights."""
+    """What a capture computes, and the gradients of the weights, which autograd copies because they are kept here."""
 
     @staticmethod
-    def forward(ctx: Any, recording: Recording, *weights: Tensor) -> Tensor:
-        ctx.recording = recording
-        recording.forward()
-        return recording.space[0]
+    def forward(ctx: Any, capture: Capture, *weights: Tensor) -> Tensor:
+        ctx.capture = capture
+        capture.forward()
+        return capture.space[0]
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        recording: Recording = ctx.recording
-        recording.space[1].copy_(grads[0])
-        recording.backward()
-        return None, *recording.owner.gradients
+        capture: Capture = ctx.capture
+        capture.space[1].copy_(grads[0])
+        capture.backward()
+        return None, *capture.shared.gradients
 
 
-def replay_hidden(model: Any, recorder: Recorder | None = None) -> ReplayedHidden:
-    """Let a network that `is_recordable` replay its `hidden` while it trains; its weights stay where they are."""
-    hidden = ReplayedHidden(model, recorder or CudaGraphs())
-    model.hidden = hidden
+def replay_hidden(network: Any, capturer: Capturer | None = None) -> ReplayedHidden:
+    """Let a network that `is_capturable` replay its `hidden` while it trains; its weights stay where they are."""
+    network.hidden = hidden = ReplayedHidden(network, capturer or CudaGraphs())
     return hidden

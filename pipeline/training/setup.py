@@ -110,7 +110,7 @@ def build_model(config: Config, vocabulary: Vocabulary, device: torch.device) ->
 
 def has_graphs(config: Config, device: torch.device) -> bool:
     """Whether a GPU replays what it computes for a shape of batches; see `pipeline/training/graphs.py`."""
-    return config.training.cuda_graphs and device.type == "cuda" and bool(config.model.is_recordable)
+    return config.training.cuda_graphs and device.type == "cuda" and bool(config.model.is_capturable)
 
 
 def start_weights(net: Any, config: Config, encoded: Encoded, ranks: Ranks) -> None:

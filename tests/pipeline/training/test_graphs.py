@@ -1,20 +1,25 @@
-"""A network that is recorded and replayed gives the losses and gradients of the network itself, to the bit.
+"""A network that is captured and replayed gives the losses and gradients of the network itself, to the bit.
 
 On a CPU the functions run again in place of a graph.
 """
 
+import gc
+import weakref
 from functools import partial
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import scaled_dot_product_attention
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from pipeline import device
-from pipeline.encoding.batching import START, BatchSampler, load_batches
+from pipeline.encoding.batching import START, BatchSampler, collate, load_batches
 from pipeline.kernels import dispatch
 from pipeline.training.graphs import CudaGraphs, replay_hidden
 from pipeline.training.loop import forward_backward, train
+from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import Ranks
 from tests.toys import networks, samples
 
@@ -23,31 +28,38 @@ PART = samples.encoded(LINES, [line[::-1] for line in LINES])
 TRANSFORMERS = [name for name in networks.NAMES if name.startswith("transformer")]
 BUDGET, UPDATES = 300, 40
 RATES = ("dropout", "attention_dropout", "feed_forward_dropout")
+WIDE = {"width": 128, "heads": 2}
+CPU = torch.device("cpu")
 
 
 class Repeating:
-    """Records by keeping the functions; it has room for so many shapes.
+    """Captures by keeping the functions; it has room for so many shapes.
 
-    Like the kernels of a graph, what a function computes in bf16 while it is recorded stays in bf16.
+    Like the kernels of a graph, what a function computes in bf16 while it is captured stays in bf16, and weights must
+    stay where they were.
     """
 
-    def __init__(self, room=1000):
-        self.number, self.room = 0, room
+    def __init__(self, room=1000, weights=()):
+        self.number, self.room, self.weights = 0, room, list(weights)
 
     def has_room(self):
         return self.number < self.room
 
-    def record(self, actions):
+    def capture(self, actions):
         self.number += 1
         for action in actions:
             action()
-        in_bf16 = torch.is_autocast_enabled("cpu")
+        in_bf16, places = torch.is_autocast_enabled("cpu"), self.places()
 
         def replay(action):
+            assert self.places() == places
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=in_bf16):
                 action()
 
         return [partial(replay, action) for action in actions]
+
+    def places(self):
+        return [weight.data_ptr() for weight in self.weights]
 
 
 def updates():
@@ -64,9 +76,9 @@ def shape(batch):
     return batch.source.shape, batch.target_input.shape
 
 
-def build(name, *, dropout=0.1):
+def build(name, *, dropout=0.1, **sizes):
     rates = dict.fromkeys(RATES, dropout)
-    return networks.build(name, source_size=11, target_size=11, **rates).train()
+    return networks.build(name, source_size=11, target_size=11, **rates, **sizes).train()
 
 
 def step(model, batch, learning, seed=3):
@@ -76,6 +88,22 @@ def step(model, batch, learning, seed=3):
     for weight in model.parameters():
         weight.grad = None
     return loss, gradients
+
+
+def trained(model, where, precision, r_drop, capturer=None, given=None, start=None):
+    """Losses and weights after some updates, and the optimizer's state; from another training's if `start` has them."""
+    learning, model = samples.learning(precision=precision, r_drop=r_drop), model.to(where)
+    optimizer = learning.optimizer.build(model)
+    if start:
+        model.load_state_dict(start[0])
+        optimizer.load_state_dict(start[1])
+    if capturer:
+        replay_hidden(model, capturer)
+    feed = prefetched(given or updates(), pinned=where.type == "cuda")
+    asked = {"width": 8, "updates": UPDATES, "seed": 1, "ranks": Ranks()}
+    losses = [step.loss for step in train(model, optimizer, feed, learning, **asked)]
+    weights = {key: value.clone() for key, value in model.state_dict().items()}
+    return losses, weights, optimizer.state_dict()
 
 
 def assert_same(found, expected):
@@ -95,12 +123,12 @@ def test_a_replay_gives_the_losses_and_gradients_of_the_network(name, r_drop, pr
     for batch, losses_and_gradients in zip(given, expected, strict=True):
         assert_same(step(model, batch, learning), losses_and_gradients)
     shapes = [shape(batch) for batch in given]
-    assert hidden.recorder.number == len({one for one in shapes if shapes.count(one) > 1})
-    assert hidden.recorder.number > 1
+    assert hidden.capturer.number == len({one for one in shapes if shapes.count(one) > 1})
+    assert hidden.capturer.number > 1
     assert {batch.source.shape[0] - len(batch.pairs) for batch in given} > {0}  # some are filled up
 
 
-def test_no_autocast_reaches_the_recorded_backward(monkeypatch):
+def test_no_autocast_reaches_the_captured_backward(monkeypatch):
     """It would compute torch's plain attention, which a GPU takes for narrow heads, otherwise than `backward` does."""
 
     def plain_attention(query, key, value, mask, *, dropout, causal):
@@ -113,26 +141,26 @@ def test_no_autocast_reaches_the_recorded_backward(monkeypatch):
     hidden = replay_hidden(model, Repeating())
     for _ in range(2):
         assert_same(step(model, batch, learning), expected)
-    assert hidden.recordings
+    assert hidden.captures
 
 
-def test_a_shape_is_recorded_when_it_is_seen_again():
+def test_a_shape_is_captured_when_it_is_seen_again():
     model, [batch, *_] = build("transformer_prenorm"), batches()
     hidden = replay_hidden(model, Repeating())
     numbers = []
     for _ in range(3):
         step(model, batch, samples.learning())
-        numbers.append(hidden.recorder.number)
+        numbers.append(hidden.capturer.number)
     assert numbers == [0, 1, 1]
 
 
-def test_without_room_nothing_more_is_recorded_and_nothing_changes():
+def test_without_room_nothing_more_is_captured_and_nothing_changes():
     learning, model, given = samples.learning(), build("transformer_modern"), batches()
     expected = [step(model, batch, learning) for batch in given]
     hidden = replay_hidden(model, Repeating(room=2))
     for batch, losses_and_gradients in zip(given, expected, strict=True):
         assert_same(step(model, batch, learning), losses_and_gradients)
-    assert hidden.recorder.number == len(hidden.recordings) == 2
+    assert hidden.capturer.number == len(hidden.captures) == 2
 
 
 def test_gradients_of_one_micro_batch_outlive_the_next():
@@ -148,33 +176,103 @@ def test_gradients_of_one_micro_batch_outlive_the_next():
     assert all(torch.equal(gradient, kept[key]) for key, gradient in gradients.items())
 
 
-def test_a_replay_reads_the_weights_of_now():
-    learning, [batch, *_] = samples.learning(), batches()
-    model, plain = build("transformer_prenorm"), build("transformer_prenorm")
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_training_leaves_the_weights_where_graphs_read_them(precision):
+    """Also when it has resumed: the optimizer and a loaded state write in place."""
+
+    def both_halves(model, capturer):
+        losses, *state = trained(model, CPU, precision, 0.0, capturer, updates()[:20])
+        more, weights, _ = trained(model, CPU, precision, 0.0, None, updates()[20:], start=state)
+        return [*losses, *more], weights
+
+    plain, model = (build("transformer_modern") for _ in range(2))
+    losses, weights = both_halves(plain, None)
+    found_losses, found = both_halves(model, Repeating(weights=model.parameters()))
+    assert model.hidden.captures
+    assert found_losses == losses
+    assert all(torch.equal(found[key], value) for key, value in weights.items())
+
+
+@pytest.mark.parametrize("name", ["transformer_prenorm", "transformer_modern"])
+def test_a_table_that_grows_twice_outlives_what_reads_it(name):
+    """A graph goes on reading the table that it was captured with."""
+    model, learning = build(name), samples.learning()
     replay_hidden(model, Repeating())
-    for _ in range(2):
-        step(model, batch, learning)
-    for one in (model, plain):
-        with torch.no_grad():
-            for weight in one.parameters():
-                weight.mul_(1.5)
-    assert_same(step(model, batch, learning), step(plain, batch, learning))
+    middle = None
+    for length in (300, 300, 700):
+        line = [[5] * length]
+        step(model, collate(samples.encoded(line, line), np.array([0])), learning)
+        if middle is None:
+            middle = [weakref.ref(table) for table in model.buffers()]
+    assert len(model.hidden.captures) == 1
+    assert all(table() is not None for table in middle)
+    assert {id(table()) for table in middle}.isdisjoint(map(id, model.buffers()))
 
 
-def test_without_gradients_nothing_is_recorded():
+def test_what_a_capture_depends_on_beside_the_shape_is_told_apart():
+    model, [batch, *_] = build("transformer_prenorm"), batches()
+    hidden = replay_hidden(model, Repeating())
+    for precision, training in (("fp32", True), ("bf16", True), ("fp32", False)):
+        model.train(training)
+        for _ in range(2):
+            step(model, batch, samples.learning(precision=precision))
+    assert len(hidden.captures) == 3
+
+
+def test_nothing_keeps_a_network_that_is_no_longer_needed():
+    class Forgetful(Repeating):
+        def capture(self, actions):
+            super().capture(actions)
+            return [lambda: None, lambda: None]  # as graphs do, it knows no Python
+
+    model, [batch, *_] = build("transformer_prenorm"), batches()
+    hidden = weakref.ref(replay_hidden(model, Forgetful()))
+    known, enabled = weakref.ref(model), gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(2):
+            step(model, batch, samples.learning())
+        assert hidden().captures
+        del model
+        assert known() is None
+        assert hidden() is None
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def test_without_gradients_nothing_is_captured():
     model, [batch, *_] = build("transformer_prenorm", dropout=0.0), batches()
     with torch.no_grad():
         expected = model.hidden(batch.source, batch.target_input)
         hidden = replay_hidden(model, Repeating())
         for _ in range(3):
             assert torch.equal(model.hidden(batch.source, batch.target_input), expected)
-    assert not hidden.recorder.number
+    assert not hidden.capturer.number
 
 
-def test_recurrent_networks_are_not_recorded():
-    """Their `hidden` reads numbers on the CPU, which a graph would repeat for ever."""
-    recordable = {name for name in networks.NAMES if networks.build(name).is_recordable}
-    assert recordable == set(TRANSFORMERS)
+class RefusesNumbers(TorchDispatchMode):
+    """Raises where a GPU would have to send a number to Python."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        assert function not in {torch.ops.aten._local_scalar_dense.default, torch.ops.aten.nonzero.default}
+        return function(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_what_may_be_captured_reads_no_number(name):
+    """A graph would repeat what Python made of it for ever."""
+    model, [batch, *_] = networks.build(name, source_size=11, target_size=11).train(), batches()
+
+    def compute():
+        with RefusesNumbers():
+            model.hidden(batch.source, batch.target_input).sum().backward()
+
+    assert model.is_capturable == (name in TRANSFORMERS)
+    if model.is_capturable:
+        compute()
+    with RefusesNumbers(), pytest.raises(AssertionError):
+        batch.source.max().item()
 
 
 @pytest.fixture
@@ -186,44 +284,30 @@ def gpu():
     torch.use_deterministic_algorithms(False)
 
 
-def trained(name, where, precision, r_drop, recorder=None, number=UPDATES, start=None):
-    """Losses and weights after some updates; from those of another training if `start` has them."""
-    learning = samples.learning(precision=precision, r_drop=r_drop)
-    model = build(name).to(where)
-    optimizer = learning.optimizer.build(model)
-    given = updates()[:number]
-    if start:
-        model.load_state_dict(start[0])
-        optimizer.load_state_dict(start[1])
-        given = updates()[number:]
-    if recorder:
-        replay_hidden(model, recorder)
-    asked = {"width": 8, "updates": UPDATES, "seed": 1, "ranks": Ranks()}
-    losses = [step.loss for step in train(model, optimizer, given, learning, **asked)]
-    weights = {key: value.clone() for key, value in model.state_dict().items()}
-    return losses, weights, optimizer.state_dict()
-
-
 @pytest.mark.gpu
+@pytest.mark.parametrize("sizes", [{}, WIDE], ids=["narrow", "wide"])
 @pytest.mark.parametrize("r_drop", [0.0, 5.0])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("name", TRANSFORMERS)
-def test_a_gpu_replays_what_it_computes_to_the_bit(name, precision, r_drop, gpu):
-    recorder = CudaGraphs()
-    losses, weights, _ = trained(name, gpu, precision, r_drop)
-    found_losses, found, _ = trained(name, gpu, precision, r_drop, recorder)
-    assert recorder.is_warm
+def test_a_gpu_replays_what_it_computes_to_the_bit(name, precision, r_drop, sizes, gpu):
+    """Narrow heads take torch's plain attention, wide ones its kernels."""
+    losses, weights, _ = trained(build(name, **sizes), gpu, precision, r_drop)
+    model = build(name, **sizes)
+    found_losses, found, _ = trained(model, gpu, precision, r_drop, CudaGraphs())
+    assert model.hidden.captures
     assert found_losses == losses
     assert all(torch.equal(found[key], value) for key, value in weights.items())
 
 
 @pytest.mark.gpu
-def test_a_training_on_a_gpu_resumes_to_the_bit(gpu):
-    """Other shapes are recorded than without the break."""
-    name, half = "transformer_modern", UPDATES // 2
-    losses, weights, _ = trained(name, gpu, "bf16", 0.0, CudaGraphs())
-    first, *state = trained(name, gpu, "bf16", 0.0, CudaGraphs(), number=half)
-    second, found, _ = trained(name, gpu, "bf16", 0.0, CudaGraphs(), number=half, start=state)
+@pytest.mark.parametrize("sizes", [{}, WIDE], ids=["narrow", "wide"])
+def test_a_training_on_a_gpu_resumes_to_the_bit(sizes, gpu):
+    """Other shapes are captured than without the break."""
+    half, whole, *parts = UPDATES // 2, *(build("transformer_modern", **sizes) for _ in range(3))
+    losses, weights, _ = trained(whole, gpu, "bf16", 0.0, CudaGraphs())
+    first, *state = trained(parts[0], gpu, "bf16", 0.0, CudaGraphs(), updates()[:half])
+    second, found, _ = trained(parts[1], gpu, "bf16", 0.0, CudaGraphs(), updates()[half:], start=state)
+    assert whole.hidden.captures.keys() != parts[1].hidden.captures.keys()
     assert [*first, *second] == losses
     assert all(torch.equal(found[key], value) for key, value in weights.items())
 
@@ -234,5 +318,5 @@ def test_a_replay_on_a_gpu_draws_by_the_seed(gpu):
     hidden = replay_hidden(model)
     batch = batches()[0].to(gpu)
     losses = [step(model, batch, learning, seed)[0].item() for seed in (1, 1, 2, 1)]
-    assert len(hidden.recordings) == 1
+    assert len(hidden.captures) == 1
     assert losses[0] == losses[1] == losses[3] != losses[2]
