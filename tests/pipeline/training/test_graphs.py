@@ -24,7 +24,7 @@ from pipeline.training.ranks import Ranks
 from tests.toys import networks, samples
 
 LINES = samples.sentences(400, seed=1, longest=30)
-PART = samples.encoded(LINES, [line[::-1] for line in LINES])
+PART = samples.encoded(LINES, [line[: 1 + len(line) * 3 // 4] for line in LINES])
 TRANSFORMERS = [name for name in networks.NAMES if name.startswith("transformer")]
 BUDGET, UPDATES = 300, 40
 RATES = ("dropout", "attention_dropout", "feed_forward_dropout")
@@ -113,19 +113,32 @@ def assert_same(found, expected):
         assert torch.equal(found[1][key], gradient), key
 
 
+def assert_replayed(model, given, learning, capturer):
+    """Each loss and gradient of a replay is that of the network itself."""
+    expected = [step(model, batch, learning) for batch in given]
+    hidden = replay_hidden(model, capturer)
+    for batch, losses_and_gradients in zip(given, expected, strict=True):
+        assert_same(step(model, batch, learning), losses_and_gradients)
+    return hidden
+
+
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("r_drop", [0.0, 5.0])
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_a_replay_gives_the_losses_and_gradients_of_the_network(name, r_drop, precision):
-    learning, model, given = samples.learning(r_drop=r_drop, precision=precision), build(name), batches()
-    expected = [step(model, batch, learning) for batch in given]
-    hidden = replay_hidden(model, Repeating())
-    for batch, losses_and_gradients in zip(given, expected, strict=True):
-        assert_same(step(model, batch, learning), losses_and_gradients)
+    learning, given = samples.learning(r_drop=r_drop, precision=precision), batches()
+    hidden = assert_replayed(build(name), given, learning, Repeating())
     shapes = [shape(batch) for batch in given]
     assert hidden.capturer.number == len({one for one in shapes if shapes.count(one) > 1})
     assert hidden.capturer.number > 1
     assert {batch.source.shape[0] - len(batch.pairs) for batch in given} > {0}  # some are filled up
+
+
+@pytest.mark.parametrize("tied", ["output", "all"])
+def test_a_replay_adds_to_the_gradient_of_a_shared_matrix(tied):
+    """The output projection has left its own gradient there before."""
+    model = build("transformer_modern", tied_embeddings=tied)
+    assert assert_replayed(model, batches()[:8] * 2, samples.learning(), Repeating()).captures
 
 
 def test_no_autocast_reaches_the_captured_backward(monkeypatch):
@@ -182,15 +195,37 @@ def test_a_training_leaves_the_weights_where_graphs_read_them(precision):
 
     def both_halves(model, capturer):
         losses, *state = trained(model, CPU, precision, 0.0, capturer, updates()[:20])
+        assert capturer is None or model.hidden.captures
         more, weights, _ = trained(model, CPU, precision, 0.0, None, updates()[20:], start=state)
         return [*losses, *more], weights
 
     plain, model = (build("transformer_modern") for _ in range(2))
     losses, weights = both_halves(plain, None)
     found_losses, found = both_halves(model, Repeating(weights=model.parameters()))
-    assert model.hidden.captures
     assert found_losses == losses
     assert all(torch.equal(found[key], value) for key, value in weights.items())
+
+
+def test_room_is_what_the_largest_batch_took_and_twice_that_at_first(monkeypatch):
+    free, emptied = [], []
+    monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda: 10)
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda: (free[0], 100))
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: (emptied.append(1), free.pop(0)))
+    graphs = CudaGraphs.__new__(CudaGraphs)  # without a GPU
+    graphs.is_warm = graphs.is_full = False
+    free[:] = [20]
+    assert graphs.has_room()
+    assert not emptied
+    free[:] = [19, 20]
+    assert graphs.has_room()
+    graphs.is_warm = True
+    free[:] = [10]
+    assert graphs.has_room()
+    assert len(emptied) == 1
+    free[:] = [9, 9]
+    assert not graphs.has_room()
+    free[:] = [100]
+    assert not graphs.has_room()  # for good
 
 
 @pytest.mark.parametrize("name", ["transformer_prenorm", "transformer_modern"])
@@ -200,8 +235,8 @@ def test_a_table_that_grows_twice_outlives_what_reads_it(name):
     replay_hidden(model, Repeating())
     middle = None
     for length in (300, 300, 700):
-        line = [[5] * length]
-        step(model, collate(samples.encoded(line, line), np.array([0])), learning)
+        part = samples.encoded([[5] * length], [[5] * (length - 1)])
+        step(model, collate(part, np.array([0])), learning)
         if middle is None:
             middle = [weakref.ref(table) for table in model.buffers()]
     assert len(model.hidden.captures) == 1
@@ -290,7 +325,9 @@ def gpu():
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_a_gpu_replays_what_it_computes_to_the_bit(name, precision, r_drop, sizes, gpu):
-    """Narrow heads take torch's plain attention, wide ones its kernels."""
+    """In bf16, narrow heads take torch's plain attention, wide ones its kernels."""
+    learning = samples.learning(precision=precision, r_drop=r_drop)
+    assert_replayed(build(name, **sizes).to(gpu), [batch.to(gpu) for batch in batches()], learning, CudaGraphs())
     losses, weights, _ = trained(build(name, **sizes), gpu, precision, r_drop)
     model = build(name, **sizes)
     found_losses, found, _ = trained(model, gpu, precision, r_drop, CudaGraphs())

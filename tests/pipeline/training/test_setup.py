@@ -1,5 +1,7 @@
 """What a training needs before its first update; tests/stages/test_train.py runs the whole of it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -10,7 +12,7 @@ from pipeline.tracking import runs
 from pipeline.training import setup
 from pipeline.training.ranks import Ranks
 from pipeline.training.setup import idle_ranks, start_run
-from tests.toys import samples
+from tests.toys import networks, samples
 
 
 @pytest.mark.parametrize(("ranks", "idle"), [(1, 0), (2, 0), (3, 1), (5, 3)])
@@ -60,6 +62,19 @@ def test_only_transformers_on_a_gpu_replay_what_it_computes(model, device, chose
     lines = [[5] * length for length in range(1, 19)]
     sampler = setup.open_sampler(config, samples.encoded(lines, lines), torch.device(device))
     assert sampler.shape(np.array([16, 17])).source == (20 if expected else 19)
+
+
+@pytest.mark.parametrize("has_graphs", [True, False])
+def test_a_network_replays_what_it_computes_where_that_is_chosen(has_graphs, monkeypatch):
+    replaying = []
+    monkeypatch.setattr(setup, "has_graphs", lambda config, device: has_graphs)
+    monkeypatch.setattr(setup.graphs, "replay_hidden", replaying.append)
+    module = interface.find("transformer_modern")
+    arch = module.Arch.model_validate(networks.arch("transformer_modern"))
+    config = setup.Config(None, samples.training(), arch, samples.learning(), module.Model)
+    sizes = SimpleNamespace(source_size=11, target_size=11)
+    net = setup.build_model(config, sizes, torch.device("cpu"))
+    assert replaying == ([net] if has_graphs else [])
 
 
 def test_only_rank_0_tracks():
