@@ -121,7 +121,13 @@ def run_nmt(words: list[str], project: Path, built: Path) -> None:
     words = [f"models/{SYSTEM}" if word.startswith("models/") else word for word in words]
     if words[1] == "copy-task":
         words += ["--updates", "2"]  # the last one counts; 1: not learnt in so few
-    if words[1] in ("new-corpus", "repro", "search", "serve"):  # these build, train or serve for minutes
+    if words[1] in (
+        "new-corpus",
+        "repro",
+        "repro-portable",
+        "search",
+        "serve",
+    ):  # these build, train or serve for minutes
         words = [*words[:2], "--help"]
     if words[1] == "--install-completion":
         words[1] = "--help"  # it writes into the configuration of the reader's shell

@@ -80,7 +80,7 @@ class BatchSampler:
     - `sentences`: cuts the pools into updates of `sentences_per_update` pairs, shuffles these and cuts each into
       micro-batches of the same bound.
     With `bucketed`, the same micro-batches have few different shapes: then each is filled up, by less than an eighth in
-    sentences and in length, and may exceed the bound by up to a quarter.
+    sentences and in length, and may exceed the bound by up to 27 %.
     Memory: 40 bytes a pair.
     """
 

@@ -21,7 +21,7 @@ class Training(Section):
     number of processes may train, and the number shows in the rounding.
 
     With `cuda_graphs`, a GPU trains Transformers in batches of few shapes, filled up beyond `tokens_per_batch` by up to
-    a quarter, and replays its work for each shape. Filled up, batches draw other dropout; replays themselves should
+    27 %, and replays its work for each shape. Filled up, batches draw other dropout; replays themselves should
     change no bit.
     """
 

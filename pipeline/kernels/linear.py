@@ -15,7 +15,7 @@ REMAINDER = 64  # the second has the rows that are left, filled up with zeros to
 
 
 class Bf16Linear(torch.autograd.Function):
-    """x W^T + b and its gradients, computed in bf16; gradients come back in the dtype of what they belong to."""
+    """x W^T + b and its gradients, computed in bf16; the gradient of x has its dtype, the others are given in fp32."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -54,7 +54,7 @@ def mm(rows: Tensor, matrix: Tensor, bias: Tensor | None, out: Tensor | None = N
 
 
 def transposed_mm(left: Tensor, right: Tensor) -> Tensor:
-    """left^T right, in fp32: (N, F), (N, D) -> (F, D)."""
+    """left^T right, computed in bf16 and given in fp32: (N, F), (N, D) -> (F, D)."""
     whole = len(left) // BLOCK * BLOCK
     total = torch.mm(left[:whole].t(), right[:whole])
     if whole < len(left):

@@ -1,5 +1,6 @@
 """Recurrent cells, which make the next state of an input and the state before, and how their weights start."""
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import torch
@@ -35,9 +36,41 @@ class ResetBeforeCell(nn.Module):
         return state + update * (torch.tanh(candidate + self.candidate(reset * state)) - state)
 
 
+class GRUCell(nn.GRUCell):
+    """torch's own, whose reset gate acts after the recurrent product. In fp32 on a GPU, see `without_autocast`."""
+
+    def forward(self, x: Tensor, state: Tensor) -> Tensor:  # type: ignore[override]  # the state is always given
+        """Shapes: x (N, I), state (N, D) -> (N, D)."""
+        with without_autocast(x.device):
+            return super().forward(*in_dtype_of(self.weight_hh, x, state))
+
+
+class LSTMCell(nn.LSTMCell):
+    """torch's own. In fp32 on a GPU, see `without_autocast`."""
+
+    def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+        """Shapes: x (N, I), state (N, D) twice -> (N, D) twice."""
+        with without_autocast(x.device):
+            x, hidden, memory = in_dtype_of(self.weight_hh, x, *state)
+            return super().forward(x, (hidden, memory))
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """No autocast on a GPU, where it would give a cell's next state in bf16, and lose what is small beside the state.
+
+    On a CPU it makes only the products of a cell in bf16.
+    """
+    return torch.autocast(device.type, enabled=False) if device.type == "cuda" else nullcontext()
+
+
+def in_dtype_of(weight: Tensor, *values: Tensor) -> list[Tensor]:
+    """The values as the cell with this weight takes them: on a GPU in the weight's dtype, on a CPU in their own."""
+    return [value.to(weight.dtype) if value.device.type == "cuda" else value for value in values]
+
+
 def gru_cell(reset_gate: ResetGate, input_size: int, width: int) -> nn.Module:
     """A GRU cell: torch's own if the reset gate acts after the recurrent product."""
-    return ResetBeforeCell(input_size, width) if reset_gate == "before" else nn.GRUCell(input_size, width)
+    return ResetBeforeCell(input_size, width) if reset_gate == "before" else GRUCell(input_size, width)
 
 
 def initialise(model: nn.Module) -> None:

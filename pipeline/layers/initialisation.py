@@ -36,7 +36,9 @@ class Scheme(Section):
 
 
 class Xavier(Scheme):
-    """Embeddings from N(0, 1 / D), all other matrices Xavier-uniform, those that share a parameter each by itself.
+    """Embeddings and output projection from N(0, 1 / D), all other matrices Xavier-uniform.
+
+    Matrices that share a parameter are drawn each by itself.
 
     `sublayer_gain`: the gain of the matrices inside a sub-layer's residual branch (values, attention's output,
     feed-forward), 1 as published. With less a post-norm stack learns sooner: it is one number for DeepNet's two betas

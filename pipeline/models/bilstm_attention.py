@@ -8,6 +8,7 @@ import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
+from pipeline.layers.cells import LSTMCell
 from pipeline.layers.linear import OutputProjection
 from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
 from pipeline.layers.recurrent_encoder import LSTMEncoder
@@ -52,7 +53,7 @@ class Model(Recurrent[State]):
         self.encoder = LSTMEncoder(arch.embedding, arch.encoder_width)
         self.scoring = Product(arch.width, arch.width, "scaled_dot")
         self.scope = Global()
-        self.cell = nn.LSTMCell(arch.embedding + arch.width, arch.width)
+        self.cell = LSTMCell(arch.embedding + arch.width, arch.width)
         self.output = OutputProjection(arch.width, target_size, bias=False)
         if arch.initialisation == "xavier":
             initialise_as_published(self)

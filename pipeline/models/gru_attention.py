@@ -8,6 +8,7 @@ from pydantic import model_validator
 from torch import Tensor, nn
 
 from pipeline.layers import scope, scoring
+from pipeline.layers.cells import GRUCell
 from pipeline.layers.linear import OutputProjection
 from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
 from pipeline.layers.recurrent_encoder import GRUEncoder
@@ -56,7 +57,7 @@ class Model(Recurrent[AttentionState]):
         self.begin = nn.Linear(memory, width) if arch.bidirectional or memory != width else nn.Identity()
         self.scoring = scoring.build(arch.attention, width, memory)
         self.scope = scope.build(arch.scope, width)
-        self.cell = nn.GRUCell(arch.embedding + memory, width)
+        self.cell = GRUCell(arch.embedding + memory, width)
         self.output = OutputProjection(width + memory + arch.embedding, target_size)
         for embedding in (self.source_embedding, self.target_embedding):
             nn.init.normal_(embedding)

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from pipeline.progress import console
+
 Action = Callable[[], None]
 
 
@@ -39,15 +41,16 @@ class CudaGraphs:
         self.is_warm = self.is_full = False
 
     def has_room(self) -> bool:
-        """Whether as much memory is free as the largest micro-batch took; before the first capture, twice as much.
+        """Whether twice as much memory is free as the largest micro-batch took; once it is not, never again.
 
-        Graphs keep memory of their own of about that size, and a micro-batch of a new shape needs as much beside them.
-        Once there is too little, there is none for good.
+        A capture may take as much as a micro-batch, and the next one of a new shape needs as much beside it.
         """
-        needed = torch.cuda.max_memory_allocated() * (1 if self.is_warm else 2)
+        needed = 2 * torch.cuda.max_memory_allocated()
         if not self.is_full and torch.cuda.mem_get_info()[0] < needed:
             torch.cuda.empty_cache()
             self.is_full = torch.cuda.mem_get_info()[0] < needed
+            if self.is_full:
+                console.print("no GPU memory is left to capture further shapes of batches: they are computed as ever")
         return not self.is_full
 
     def capture(self, actions: Sequence[Action]) -> list[Action]:
@@ -73,27 +76,29 @@ class CudaGraphs:
 class Shared:
     """What all captures of a network use: its weights, and places outside of the graphs.
 
-    The network itself is known weakly, so that nothing keeps a network, its graphs and their memory longer than needed.
+    A weak reference to the network, so that deleting it frees its graphs.
     """
 
     def __init__(self, network: Any) -> None:
-        self.network = weakref.ref(network)
+        self.reference = weakref.ref(network)
         self.weights = list(network.parameters())
         self.gradients: list[Tensor | None] = [torch.empty_like(one, requires_grad=False) for one in self.weights]
         self.space = torch.empty(2, 0, device=self.weights[0].device)  # of a result and its gradient, of any shape
         self.width = 0  # of a result, once one was computed
 
+    @property
+    def network(self) -> Any:
+        """The network, which whoever calls its `hidden` keeps."""
+        network = self.reference()
+        assert network is not None
+        return network
+
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
         """The network's own `hidden`: (B, S), (B, T) -> (B, T, D)."""
-        network: Any = self.network()
+        network = self.network
         out: Tensor = type(network).hidden(network, source, target_input)
         self.width = out.shape[2]
         return out
-
-    def buffers(self) -> list[Tensor]:
-        """The network's tables as they are now."""
-        network = self.network()
-        return list(network.buffers()) if network is not None else []
 
     def reserve(self, sentences: int, length: int) -> Tensor:
         """A place for a result and its gradient: -> (2, B, T, D), fp32. Earlier captures keep the place they had."""
@@ -127,8 +132,8 @@ class ReplayedHidden:
 
     def find(self, source: Tensor, target_input: Tensor) -> "Capture | None":
         """The capture for this shape; made when it is seen again, if there is room. Random generators stay as is."""
-        kind, network = source.device.type, self.shared.network()
-        modes = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind), network is None or network.training
+        kind = source.device.type
+        modes = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind), self.shared.network.training
         key = source.shape, target_input.shape, *modes
         if key not in self.captures and key in self.seen and self.capturer.has_room():
             with torch.random.fork_rng([source.device] if kind == "cuda" else []):
@@ -143,7 +148,9 @@ class Capture:
     def __init__(self, shared: Shared, capturer: Capturer, source: Tensor, target_input: Tensor) -> None:
         self.shared = shared
         self.source, self.target_input = source.clone(), target_input.clone()
-        self.buffers = shared.buffers()  # graphs read these, also once a longer table has taken their place
+        self.buffers = list(
+            shared.network.buffers()
+        )  # graphs read these, also once a longer table has taken their place
         self.space = shared.reserve(*target_input.shape)
         work = Work(self.source, self.target_input, self.space, shared)
         self.forward, self.backward = capturer.capture((work.compute, work.differentiate))

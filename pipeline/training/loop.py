@@ -20,8 +20,8 @@ from pipeline.training.loss import r_drop_loss, smoothed_cross_entropy
 from pipeline.training.ranks import Ranks
 
 # Target positions projected to logits at a time. On a CPU, 8,000 logits for each are 16 MB of bf16. A GPU needs larger
-# products; there the loss holds two fp32 copies, 0.5 GB each for 32,000 pieces. Recurrent models draw a dropout mask
-# for each block, so these numbers are part of their results.
+# products; there the loss holds two fp32 copies, 0.5 GB each for 32,000 pieces (with R-Drop seven in all). Recurrent
+# models draw a dropout mask for each block, so these numbers are part of their results.
 LOGIT_ROWS = {"cpu": 1024, "cuda": 4096}
 
 
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     """What one update did: its position in the data and its metrics."""
 
     position: Position
-    loss: float  # nats per target token, smoothed as trained
+    loss: float  # nats per target token, as trained: with label smoothing and R-Drop
     grad_norm: float  # before clipping
     tokens: int  # target tokens, EOS included, no padding
     learning_rate: float
@@ -49,7 +49,6 @@ class Step(NamedTuple):
         """Everything to log, by name."""
         return {
             "train_loss": self.loss,
-            "train_perplexity": math.exp(min(self.loss, 700.0)),
             "grad_norm": self.grad_norm,
             "learning_rate": self.learning_rate,
             "tokens": self.tokens,
@@ -70,9 +69,10 @@ def train(
 ) -> Iterator[Step]:
     """Update `model` in place, once per global batch; yields after each so that the caller may log, save or stop.
 
-    The gradient is that of the mean loss over all target tokens of the update. How they are split into micro-batches
-    changes only the rounding; over how many ranks, nothing if `ranks` are exact. Dropout is seeded with (seed, update,
-    micro-batch). The schedule of the learning rate reads `width` (of the model) and `updates` (the number of the last).
+    The gradient is that of the mean loss over all target tokens of the update, in whatever micro-batches; dropout and
+    teacher forcing are drawn for each of these, by (seed, update, micro-batch). How many ranks share them changes
+    nothing if `ranks` are exact. The schedule of the learning rate reads `width` (of the model) and `updates` (the
+    number of the last).
     Raises: DivergedError naming the update and its micro-batches if loss or gradient is not finite.
     """
     weights = list(model.parameters())

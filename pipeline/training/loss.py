@@ -45,7 +45,7 @@ def masses(vocab_size: int, smoothing: float, spread: Spread) -> tuple[float, fl
 
 
 def target_entropy(vocab_size: int, smoothing: float, spread: Spread) -> float:
-    """Entropy of the smoothed target in nats: the minimum of the loss, and its difference from the KL divergence."""
+    """Entropy of the smoothed target in nats: the infimum of the loss, and its difference from the KL divergence."""
     gold, other, padding = masses(vocab_size, smoothing, spread)
     shares = torch.tensor([gold, padding] + [other] * (vocab_size - 2), dtype=torch.float64)
     return float(torch.special.entr(shares).sum())

@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.layers.cells import ResetBeforeCell, gru_cell, is_recurrent, orthogonal_blocks_
+from pipeline.layers.cells import GRUCell, LSTMCell, ResetBeforeCell, gru_cell, is_recurrent, orthogonal_blocks_
 
 
 def test_a_cell_by_hand():
@@ -49,3 +49,23 @@ def test_recurrent_weights_are_recognised_by_name(reset_gate):
     cell = nn.ModuleDict({"cell": gru_cell(reset_gate, 5, 7)})
     found = [weight.shape for name, weight in cell.named_parameters() if is_recurrent(name)]
     assert found == ([(14, 7), (7, 7)] if reset_gate == "before" else [(21, 7)])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_on_a_cpu_torchs_cells_are_as_they_are(dtype):
+    x, state = torch.randn(5, 3), torch.randn(5, 4)
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+        for cell, plain, given in ((GRUCell, nn.GRUCell, state), (LSTMCell, nn.LSTMCell, (state, state + 1))):
+            ours, torchs = cell(3, 4), plain(3, 4)
+            torchs.load_state_dict(ours.state_dict())
+            assert torch.equal(torch.stack([*ours(x, given)]), torch.stack([*torchs(x, given)]))
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_states_stay_in_fp32():
+    x, state = torch.randn(5, 3, device="cuda").bfloat16(), torch.randn(5, 4, device="cuda")
+    gru, lstm = GRUCell(3, 4).cuda(), LSTMCell(3, 4).cuda()
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        states = [gru(x, state), *lstm(x, (state, state))]
+    assert {one.dtype for one in states} == {torch.float32}
+    torch.testing.assert_close(states[0], gru(x.float(), state))

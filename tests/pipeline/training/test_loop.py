@@ -223,13 +223,11 @@ def test_what_is_logged_of_a_step():
     assert step.update == 3
     assert step.metrics() == {
         "train_loss": 2.0,
-        "train_perplexity": math.exp(2.0),
         "grad_norm": 0.5,
         "learning_rate": 0.1,
         "tokens": 9,
         "padding_share": 0.25,
     }
-    assert step._replace(loss=1e4).metrics()["train_perplexity"] == math.exp(700.0)  # finite
 
 
 def test_the_time_between_two_steps_does_not_count(monkeypatch):
