@@ -172,15 +172,44 @@ def test_weights_start_once(tmp_path, prepared):
         shutil.rmtree(tmp_path / "runs")
 
 
-def test_what_dvc_was_killed_over_is_there_again_at_once(tmp_path, uninterrupted):
+@pytest.fixture(scope="module")
+def out_of_patience(tmp_path_factory, prepared):
+    """A folder where the stage ended because validations brought nothing, and what it said."""
+    root = tmp_path_factory.mktemp("out_of_patience")
+    shutil.copytree(prepared, root, dirs_exist_ok=True)
+    edit(root, "patience: 0", "patience: 1")
+    edit(root, "peak_rate: 1e-2", "peak_rate: 1e-30")  # which leaves the weights where they were
+    return root, finish(root)
+
+
+@pytest.mark.parametrize("ended", ["uninterrupted", "out_of_patience"])
+def test_what_dvc_was_killed_over_is_there_again_at_once(tmp_path, ended, request):
     """DVC had not noted the outputs of a training that was over, and has removed them."""
-    root, _ = uninterrupted
+    root, _ = request.getfixturevalue(ended)
     shutil.copytree(root, tmp_path, dirs_exist_ok=True)
     shutil.rmtree(tmp_path / "runs")
     said = finish(tmp_path)
     assert f"{SYSTEM}: training is already finished" in said
     assert "target tokens/s" not in said
     assert outs(tmp_path) == outs(root)
+
+
+def test_a_state_is_saved_when_minutes_have_passed(tmp_path, prepared, uninterrupted):
+    """Though no checkpoint is due before the end; killed then, it goes on from there."""
+    shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path, "validation_interval: 8", "validation_interval: 24")
+    edit(tmp_path, "checkpoint_interval: 4", "checkpoint_interval: 24")
+    process = start(tmp_path, CHECKPOINT_MINUTES="0.00001")
+    while not list((tmp_path / "work").glob("train/*/state.safetensors")):
+        assert process.poll() is None, process.communicate(timeout=300)
+        time.sleep(0.001)
+    process.kill()
+    process.communicate(timeout=300)
+    assert process.returncode == -signal.SIGKILL
+    said = finish(tmp_path)
+    assert f"{SYSTEM}: resuming at update " in said
+    last = "checkpoints/update_00000024.safetensors"
+    assert outs(tmp_path)[last] == outs(uninterrupted[0])[last]
 
 
 def test_a_state_cut_in_half_is_said_and_passed_over(tmp_path, uninterrupted, killed):

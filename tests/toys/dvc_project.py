@@ -73,9 +73,10 @@ class Project(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """Ours without git's own variables, this interpreter first on the path, and no tracking server of the user's."""
+    """Ours without git's variables and settings, and no tracking server of the user's; this interpreter comes first."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MLFLOW_"))}
-    return kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}", "DVC_NO_ANALYTICS": "1"}
+    own = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # hooks and signatures of a user's would run
+    return kept | own | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}", "DVC_NO_ANALYTICS": "1"}
 
 
 def copy(root: Path) -> Path:

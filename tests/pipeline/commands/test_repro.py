@@ -32,15 +32,18 @@ for target in words:
         print(f"Running stage '{target}':\\n> python -m stages.score\\n\\nUpdating lock file", flush=True)
         print("threads", os.environ.get("OMP_NUM_THREADS"), flush=True)
         event("began")
-        open("began-" + target, "w").close()
         if os.environ.get("WAIT"):
             signal.signal(signal.SIGTERM, lambda *_: (open("ended-" + target, "w").close(), sys.exit(1)))
+        open("began-" + target, "w").close()
+        if os.environ.get("WAIT"):
             time.sleep(60)
         broken = os.environ.get("FAILS", "none") in target
         event("ended", ok=not broken, seconds=62.4)
         if broken:
             print("error: broken", flush=True)
             sys.exit(f"ERROR: failed to reproduce '{target}': exited with 1")
+if os.environ.get("STATUS_OF") in words:
+    sys.exit(5)
 if words == ["repro"] and os.environ.get("STATUS"):
     os.kill(os.getpid(), 9) if os.environ["STATUS"] == "-9" else sys.exit(int(os.environ["STATUS"]))
 """
@@ -212,6 +215,13 @@ def test_what_was_just_started_is_waited_for_when_another_fails(folder, monkeypa
     assert called() == [f"repro score@{SYSTEMS[0]}"]  # and the second was not begun
 
 
+def test_without_what_the_systems_share_none_is_begun(folder, run, monkeypatch):
+    monkeypatch.setenv("STATUS_OF", "encode@phrasebook_fr_en-bpe_2k")
+    assert run("repro", "--jobs", "2").status == 5
+    [only] = called()
+    assert "encode@phrasebook_fr_en-bpe_2k" in only
+
+
 @pytest.mark.parametrize(("status", "expected"), [("3", 3), ("-9", 137)])
 def test_a_failure_of_dvc_is_passed_on(folder, run, monkeypatch, status, expected):
     monkeypatch.setenv("STATUS", status)
@@ -232,7 +242,6 @@ def test_sigterm_ends_what_is_under_way(folder):
     )
     while len(list(folder.glob("began-*"))) < 2 and process.poll() is None:
         time.sleep(0.05)
-    time.sleep(0.3)
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 128 + signal.SIGTERM
     assert len(list(folder.glob("ended-*"))) == 2

@@ -1,4 +1,5 @@
 import math
+import random
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from pipeline.decoding import beam, greedy
 from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.decoding.translate import Decoding, batches, n_best, translate
 from pipeline.params import ParamsError
+from tests.toys import networks
 from tests.toys.searches import DECODING
 
 CPU = torch.device("cpu")
@@ -158,3 +160,14 @@ def test_faults_of_the_section_are_named(tmp_path: Path):
         "tokens_per_batch: should be a valid integer, got 1.5",
         "max_length_ofset: unknown key; nearest is 'max_length_offset'",
     ]
+
+
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_threads_change_no_translation(name, set_threads):
+    """A build uses fewer where systems are built side by side, and its bytes are those of one alone."""
+    draw, found = random.Random(3), []
+    sources = [draw.choices(range(4, 13), k=1 + 3 * number % 22) for number in range(40)]
+    for threads in (1, 2):
+        set_threads(threads)
+        found.append(n_best(networks.build(name), sources, DECODING, torch.device("cpu"), 2))
+    assert found[0] == found[1]

@@ -13,7 +13,7 @@ from tests.toys import browsers, dictionary, servers
 playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright here: pip install playwright")
 expect = playwright.expect
 image = pytest.importorskip("PIL.Image", reason="no Pillow here")
-page_picture = pytest.importorskip("docs.page_picture")
+from docs import page_picture  # noqa: E402  (it needs both)
 
 FLAGS = ("--no-sandbox", "--disable-quic", "--disable-gpu")
 QUESTION, ANSWER = "Où est la gare", "Where is the station"

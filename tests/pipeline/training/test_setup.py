@@ -64,6 +64,36 @@ def test_only_transformers_on_a_gpu_replay_what_it_computes(model, device, chose
     assert sampler.shape(np.array([16, 17])).source == (20 if expected else 19)
 
 
+def test_a_training_goes_on_only_with_all_that_it_began_with(monkeypatch, tmp_path):
+    """Each file that it reads, each of its sections, and what `precision: auto` comes to."""
+    monkeypatch.chdir(tmp_path)
+    system = System("toy", "joint", "transformer_modern", "tiny")
+    read = [system.encoded / "train/a.npy", system.encoded / "validation/b.npy", system.vocabulary_folder / "c.model"]
+    for path in (*read, setup.references(system)):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("before", encoding="utf-8")
+    arch = interface.find(system.model).Arch.model_validate(networks.arch(system.model))
+    config = setup.Config(system, samples.training(), arch, samples.learning(precision="auto"), None)
+    precisions = {"auto": "fp32"}
+    monkeypatch.setattr(setup, "resolve_precision", lambda given, device: precisions.get(given, given))
+
+    def found(config=config):
+        return setup.checked_fingerprint(config, torch.device("cpu"), Ranks())
+
+    before = found()
+    assert before == found()
+    for path in (*read, setup.references(system)):
+        path.write_text("after", encoding="utf-8")
+        assert found() != before, path
+        path.write_text("before", encoding="utf-8")
+    assert found(config._replace(training=samples.training(seed=2))) != before
+    assert found(config._replace(arch=arch.changed(dropout=0.3))) != before
+    assert found(config._replace(learning=samples.learning(precision="auto", clip=0.5))) != before
+    assert found(config._replace(system=system._replace(size="small"))) != before
+    precisions["auto"] = "bf16"
+    assert found() != before
+
+
 @pytest.mark.parametrize("has_graphs", [True, False])
 def test_a_network_replays_what_it_computes_where_that_is_chosen(has_graphs, monkeypatch):
     replaying = []
