@@ -26,6 +26,7 @@ SECONDS = 1800
 # DVC's commands that only look, and those that build; the others are left at what test_documents.py says of them.
 LOOKS = ("dag", "status", "params diff", "metrics diff", "metrics show", "exp show", "stage list")
 BUILDS = ("repro", "exp run")
+LONG = ("new-corpus", "repro", "repro-portable", "search", "serve")  # of `nmt`: these build, train or serve for minutes
 STUB = """
 for path; do
     mkdir -p "$(dirname "$path")"
@@ -121,13 +122,7 @@ def run_nmt(words: list[str], project: Path, built: Path) -> None:
     words = [f"models/{SYSTEM}" if word.startswith("models/") else word for word in words]
     if words[1] == "copy-task":
         words += ["--updates", "2"]  # the last one counts; 1: not learnt in so few
-    if words[1] in (
-        "new-corpus",
-        "repro",
-        "repro-portable",
-        "search",
-        "serve",
-    ):  # these build, train or serve for minutes
+    if words[1] in LONG:
         words = [*words[:2], "--help"]
     if words[1] == "--install-completion":
         words[1] = "--help"  # it writes into the configuration of the reader's shell

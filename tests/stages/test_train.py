@@ -6,13 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 from safetensors.torch import load_file
 
 from pipeline import files
-from tests.toys.trainings import SYSTEM, edit, environment, finish, lay_out, outs, start
+from tests.toys.trainings import SYSTEM, edit, end, environment, finish, lay_out, outs, start
 
 COLUMNS = [
     "update",
@@ -47,13 +46,7 @@ def killed(tmp_path_factory, prepared):
     """A folder where the stage was killed (-9) as soon as there was a state to go on from."""
     root = tmp_path_factory.mktemp("killed")
     shutil.copytree(prepared, root, dirs_exist_ok=True)
-    process = start(root)
-    while not list((root / "work").glob("train/*/state.safetensors")):
-        assert process.poll() is None, process.communicate(timeout=300)
-        time.sleep(0.001)
-    process.kill()
-    process.communicate(timeout=300)
-    assert process.returncode == -signal.SIGKILL
+    assert end(root, by=signal.SIGKILL)[0] == -signal.SIGKILL
     assert not (root / "runs").exists()
     return root
 
@@ -199,13 +192,7 @@ def test_a_state_is_saved_when_minutes_have_passed(tmp_path, prepared, uninterru
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     edit(tmp_path, "validation_interval: 8", "validation_interval: 24")
     edit(tmp_path, "checkpoint_interval: 4", "checkpoint_interval: 24")
-    process = start(tmp_path, CHECKPOINT_MINUTES="0.00001")
-    while not list((tmp_path / "work").glob("train/*/state.safetensors")):
-        assert process.poll() is None, process.communicate(timeout=300)
-        time.sleep(0.001)
-    process.kill()
-    process.communicate(timeout=300)
-    assert process.returncode == -signal.SIGKILL
+    assert end(tmp_path, by=signal.SIGKILL, CHECKPOINT_MINUTES="0.00001")[0] == -signal.SIGKILL
     said = finish(tmp_path)
     assert f"{SYSTEM}: resuming at update " in said
     last = "checkpoints/update_00000024.safetensors"

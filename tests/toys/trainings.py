@@ -113,9 +113,9 @@ def start_and_save(root, *, processes, **environment):
     return process
 
 
-def end(root, *, processes="1", by=signal.SIGTERM):
+def end(root, *, processes="1", by=signal.SIGTERM, **environment):
     """Have a training end as soon as it has saved once; its exit status and what it said."""
-    process = start_and_save(root, processes=processes)
+    process = start_and_save(root, processes=processes, **environment)
     process.send_signal(by)
     said = process.communicate(timeout=300)[1]
     return process.returncode, said

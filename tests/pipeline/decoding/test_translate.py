@@ -169,5 +169,5 @@ def test_threads_change_no_translation(name, set_threads):
     sources = [draw.choices(range(4, 13), k=1 + 3 * number % 22) for number in range(40)]
     for threads in (1, 2):
         set_threads(threads)
-        found.append(n_best(networks.build(name), sources, DECODING, torch.device("cpu"), 2))
+        found.append(n_best(networks.build(name), sources, DECODING, CPU, 2))
     assert found[0] == found[1]

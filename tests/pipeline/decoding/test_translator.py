@@ -18,7 +18,7 @@ from pipeline.preparation.seen_words import SeenWords
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import WordList
-from tests.toys import networks, packages, searches, systems
+from tests.toys import networks, searches, systems
 
 DECODING = searches.DECODING.changed(max_length_factor=1.5, max_length_offset=5)
 LINES = ["le chat noir", "", "une pomme rouge", "le chat dort"]
@@ -281,14 +281,6 @@ def test_an_ensemble_reads_no_more_than_any_member(project, translator):
     ]
     assert not both.model.training
     assert translator.max_pieces == systems.MAX_LENGTH - 1  # the member itself is as before
-
-
-@pytest.fixture(scope="module")
-def packaged(tmp_path_factory):
-    root = tmp_path_factory.mktemp("project")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(root)
-        return packages.build(root)
 
 
 def with_config(key, **values):
