@@ -3,8 +3,8 @@
     python benchmarks/ablation.py multi30k_de_en-bpe_8k --recipes plain,half_batch,modern,lsi,less_dropout \\
         --minutes 20 --seeds 1,2,3 --side-by-side 2 --folder work/ablation
 
-`dvc repro encode` must have encoded the corpus, with a joint vocabulary. `plain` is `transformer_prenorm` with the
-params of params.yaml, but a linear schedule that rises to 2e-3 in 400 updates. The other names add a part each, and
+`dvc repro encode` must have encoded the corpus, with a joint vocabulary. `plain` is `transformer_prenorm` with a linear
+schedule that rises to 2e-3 in 400 updates, and all else as in params.yaml. The other names add a part each, and
 `modern+lsi` has both. `modern` is `transformer_modern`, with the same schedule, and without what it has of R-Drop and
 LSI; `half_batch` has its own schedule. The speed of each recipe is measured first, in four rounds of short trainings in
 which each has its turn; the minutes are updates divided by this speed, without validation, start-up and the 5 s of

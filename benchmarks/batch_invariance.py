@@ -2,10 +2,11 @@
 
     python benchmarks/batch_invariance.py multi30k_de_en-bpe_8k-transformer_prenorm-small test --sentences 1000
 
-`dvc repro` must have built the system. In fp64 all translations must be equal; in fp32 what is not multiplied by a
-packed matrix (attention, the cells of recurrent models) may round otherwise in another batch, so that of two
-translations that are worth the same either may win. Exits with 1 where fp64 differs at all, or fp32 in more than one
-translation of a thousand or by more than 1e-4 of its score.
+`dvc repro` must have built the system. In fp64 all translations must be equal; as the stage `decode` translates (fp32,
+with products in bf16 if the system was trained so) what is not multiplied by a packed matrix (attention, the cells of
+recurrent models) may round otherwise in another batch, so that of two translations that are worth the same either may
+win. Exits with 1 where fp64 differs at all, or the other in more than one translation of a thousand or by more than
+1e-4 of its score.
 """
 
 from collections.abc import Sequence
@@ -37,8 +38,10 @@ def main(
     translator, decoding = Translator.built(chosen), project.decoding(chosen)
     path, _ = parts.paths(chosen.split, part)
     sources = [source.ids for source in translator.read(list(files.read_lines(path))[:sentences])]
+    in_bf16 = any(getattr(layer, "prepacked_dtype", None) == torch.bfloat16 for layer in translator.model.modules())
+    names = {torch.float64: "fp64", torch.float32: "fp32, products in bf16" if in_bf16 else "fp32"}
     sound = True
-    for dtype in (torch.float64, torch.float32):
+    for dtype, precision in names.items():
         translator.model.to(dtype)
 
         def best(tokens: int, order: Sequence[int]) -> list[Hypothesis]:
@@ -58,7 +61,7 @@ def main(
             pairs = list(zip(reference, best(tokens, order), strict=True))
             apart = [abs(one.score / other.score - 1) for one, other in pairs if one.ids != other.ids]
             equal = f"{len(pairs) - len(apart):,} of {len(pairs):,} equal"
-            print(f"{dtype}, {name}: {equal}, scores of the others within {max(apart, default=0.0):.1e}", flush=True)
+            print(f"{precision}, {name}: {equal}, the others' scores within {max(apart, default=0.0):.1e}", flush=True)
             most = 0 if dtype == torch.float64 else len(pairs) / 1000
             sound &= len(apart) <= most and max(apart, default=0.0) <= SCORE_TOLERANCE
     if not sound:

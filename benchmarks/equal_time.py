@@ -35,7 +35,7 @@ def main(
     encoded: Annotated[
         str, typer.Argument(help="An encoded corpus, <corpus>-<vocabulary>.")
     ] = "phrasebook_fr_en-bpe_2k",
-    part: Annotated[str, typer.Option(help="Part that is translated.")] = "test",
+    part: Annotated[str, typer.Option(help="Part that is translated.")] = parts.VALIDATION,
     peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
     minutes: Annotated[float, typer.Option(help="How long each trains, after its trials.")] = 1.0,
     positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 1500,

@@ -1,18 +1,19 @@
-"""Minutes of training until the BLEU of the validation part reaches a target: this project and its peers, tuned alike.
+"""Minutes of training until the BLEU of the validation part reaches a target: this project and its peers.
 
     python benchmarks/time_to_bleu.py multi30k_de_en-bpe_8k --peers ../peers/bin/python --target 39
 
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. All train a pre-norm Transformer of the size
 `small` with dropout 0.15; ours has rotary positions, gated feed-forward networks and embeddings that start by
 cross-language LSI (5 s, which are not counted), unless `--model transformer_prenorm` asks for what the others have.
-The rate falls to 0 at the end (linearly, eole: along a cosine).
+The rate falls to 0 at the end (linearly, eole: along a cosine). Each tries the same peak rates, so often and so long;
+batch, dropout, initial weights and warm-up are those found for this project.
 First the speed of each, for each size of an update, is measured in turns of about half a minute, so that a noisy
 machine is equally noisy for all; minutes are updates divided by this speed, and validation is none of them. Then each
 trains for `--tuning` minutes with every size and rate: as many tries for all, and the best one counts. They must be
-long enough for the slowest to have left the start: after 4 minutes of two cores all peers had less than 7 BLEU, which
-chooses by chance. Last comes the shortest time of the ladder after which the BLEU of the validation part (own beam
-search, beam 5) reaches the target, found by halving the ladder: each trains from scratch for the minutes in its middle,
-then for more or fewer; longer is taken to be better. Nobody averages: all take their last weights.
+long enough for the slowest to have left the start: after 4 minutes of two cores Hugging Face had less than 7 BLEU,
+which chooses by chance. Last comes the shortest time of the ladder after which the BLEU of the validation part (own
+beam search, beam 5) reaches the target, found by halving the ladder: each trains from scratch for the minutes in its
+middle, then for more or fewer; longer is taken to be better. Nobody averages: all take their last weights.
 
 With `--notes` a race that was stopped goes on where it was: what was measured is in the file and is not measured again,
 unless code, data or settings have changed.

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -35,5 +34,5 @@ def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
         if total and {k: v.shape for k, v in weights.items()} != {k: v.shape for k, v in total.items()}:
             raise DataError(f"{path}: weights differ in name or shape from {paths[0]}; expected the same model")
         for name, weight in weights.items():
-            total[name] = total.get(name, torch.zeros_like(weight, dtype=torch.float64)) + weight
+            total[name] = total[name].add_(weight) if name in total else weight.double()
     return {name: (weight / len(paths)).float() for name, weight in total.items()}

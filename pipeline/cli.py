@@ -124,8 +124,8 @@ def held(path: Path) -> Iterator[None]:
     file = open_lock(path)
     until = time.monotonic() + IN_USE_SECONDS
     waits = False
-    while not (locked(file) and is_at(path, file)):
-        if not is_at(path, file):  # work/ was deleted
+    while not (locked(file) and files.is_at(path, file.fileno())):
+        if not files.is_at(path, file.fileno()):  # work/ was deleted
             file.close()
             file = open_lock(path)
             continue
@@ -157,14 +157,6 @@ def locked(file: IO[str]) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def is_at(path: Path, file: IO[str]) -> bool:
-    """Whether an open file is still the one at `path`."""
-    try:
-        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
-    except FileNotFoundError:
-        return False
 
 
 def call(app: Callable[[], Any]) -> None:

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import resource
+import sys
 
 import torch
 
@@ -32,7 +33,8 @@ def peak_memory_gib(device: torch.device) -> float:
     """Peak memory of this process in GiB: of its tensors on a GPU, of the whole process on a CPU."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device) / 2**30
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (2**30 if sys.platform == "darwin" else 2**20)  # macOS counts in bytes, Linux in KiB
 
 
 def prepared() -> torch.device:

@@ -328,10 +328,10 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
 def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
     """The lines of `file` with their ends, in bounded memory; `name` is the file's name in messages.
 
-    Raises: DataError naming the first line with more than `LINE_BYTES`.
+    Raises: DataError naming the first line with more than `LINE_BYTES`, with the end that the last one may lack.
     """
     for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), 1):
-        if len(line) > LINE_BYTES:
+        if len(line) + (not line.endswith(b"\n")) > LINE_BYTES:
             raise DataError(f"{name} line {number}: has over {LINE_BYTES:,} bytes; expected one sentence a line")
         yield line
 
@@ -347,10 +347,15 @@ def read_lines(path: Path) -> Iterator[str]:
             try:
                 yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
             except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path} line {number}: invalid UTF-8, got byte 0x{line[error.start]:02x} at column "
-                    f"{error.start + 1}; expected text in UTF-8"
-                ) from None
+                raise not_utf8(f"{path} line {number}", error) from None
+
+
+def not_utf8(where: str, error: UnicodeDecodeError) -> DataError:
+    """The error for a line that is not UTF-8; columns count bytes, from 1."""
+    byte = error.object[error.start]
+    return DataError(
+        f"{where}: invalid UTF-8, got byte 0x{byte:02x} at column {error.start + 1}; expected text in UTF-8"
+    )
 
 
 def opened(path: Path) -> IO[bytes]:

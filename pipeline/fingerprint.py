@@ -38,6 +38,11 @@ def states_folder(system: str, fingerprint: str) -> Path:
     return Path("work/train", f"{system}-{fingerprint[:16]}")
 
 
+def training_log(system: str, fingerprint: str) -> Path:
+    """The local log of the training of a system with this fingerprint: of each update and validation, a line."""
+    return Path("work/logs", system, f"train-{fingerprint[:16]}.jsonl")
+
+
 def code() -> list[tuple[str, Path]]:
     """Name and file of every module of ours that has been imported."""
     found = []

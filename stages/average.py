@@ -7,7 +7,7 @@ import typer
 
 from pipeline import cli, files, summaries
 from pipeline.averaging import Averaging, average_checkpoints
-from pipeline.fingerprint import states_folder
+from pipeline.fingerprint import states_folder, training_log
 from pipeline.params import Reader
 from pipeline.system import System
 from pipeline.tracking import runs
@@ -27,7 +27,8 @@ def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[st
         weights = average_checkpoints([checkpoints / name for name in names])
         checkpoint_file.save_tensors(folder / "model.safetensors", weights)
         files.write_json(folder / "average.json", {"checkpoints": names})
-    with runs.system_run(system.id, stage="average", fingerprint=fingerprint) as run:
+    log = training_log(system.id, fingerprint)
+    with runs.system_run(system.id, stage="average", fingerprint=fingerprint, missed=log) as run:
         run.artifact(system.averaged, "average")
     # DVC has recorded the outputs of the training.
     shutil.rmtree(states_folder(system.id, fingerprint), ignore_errors=True)

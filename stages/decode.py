@@ -23,16 +23,15 @@ def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[st
     """
     decoding = Reader(READS, corpus=corpus)(Decoding, *READS)
     system = System(corpus, vocabulary, model, size, seed)
-    split, translator = system.split, Translator.built(system)
+    translator = Translator.built(system)
     pieces = translator.vocabulary
     with files.new_folder(system.decoded) as folder:
-        for part in filter(parts.is_test, parts.names(split)):
-            pairs = list(parts.read(split, part))
-            lines, what = [source for source, _ in pairs], f"decode {part}"
+        for part, lines, references in parts.read_tests(system.split):
+            what = f"decode {part}"
             translations = translator.translate(lines, decoding, what, unknown=pieces.whole_words)
             files.write_lines(folder / f"{part}.txt", translations)
             if pieces.whole_words:
-                known = list(compress(lines, pieces.known(lines, [target for _, target in pairs])))
+                known = list(compress(lines, pieces.known(lines, references)))
                 translations = translator.translate(known, decoding, f"{what}, known words", unknown=False)
                 files.write_lines(folder / "without_unknown" / f"{part}.txt", translations)
         files.write_json(folder / "decode.json", decoding.model_dump())

@@ -28,12 +28,13 @@ def main(corpus: str) -> None:
     source, _ = parts.paths(split_folder(corpus), parts.TRAIN)
     translator = Translator.built(teacher)  # whose memory would know the answers
     inputs = (source, teacher.weights, teacher.vocabulary_folder)
-    blocks = Path("work/distill", f"{corpus}-{fingerprint(inputs, [decoding], teacher.id)[:16]}")
+    arithmetic = (translator.where.type, translator.precision)  # whose rounding may change a word
+    blocks = Path("work/distill", f"{corpus}-{fingerprint(inputs, [decoding], teacher.id, *arithmetic)[:16]}")
     with files.new_folder(distilled_folder(corpus)) as folder:
         _, target = parts.paths(folder, parts.TRAIN)
         files.write_lines(target, translated(corpus, source, translator, decoding, blocks))
         files.write_json(folder / "distill.json", {"teacher": teacher.id, "decoding": decoding.model_dump()})
-    for folder in blocks.parent.glob(f"{corpus}-*"):  # also those of other teachers, settings or code
+    for folder in blocks.parent.glob(f"{corpus}-*"):  # also those of other teachers, settings, code or arithmetic
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -2,8 +2,13 @@
 
 The training part of a corpus with a teacher has the teacher's target sentences, data/targets/; with `keep_references`
 its own pairs follow.
+
+For a corpus without a teacher it first removes the translations of a former one, data/targets/<corpus>/distilled/,
+although they are an input. No stage writes them any more, so DVC leaves them there, and their checksum would stand in
+dvc.lock, while no clone has them. DVC takes the checksums of inputs again after the run.
 """
 
+import shutil
 from pathlib import Path
 
 from pipeline import cli, files
@@ -18,6 +23,8 @@ READS = ("distill",)
 def main(corpus: str, vocabulary: str) -> None:
     """Encode all parts of `corpus`, and count their pairs, tokens and unknown pieces."""
     distillation = Reader(READS)(Distillation, *READS)
+    if corpus not in distillation.teachers and distilled_folder(corpus).exists():
+        shutil.rmtree(distilled_folder(corpus))
     split, counts = split_folder(corpus), {}
     with files.new_folder(encoded_folder(corpus, vocabulary)) as folder:
         for part in parts.names(split):

@@ -23,12 +23,11 @@ def main(name: str) -> None:
     translator = Translator.ensemble([Translator.built(system) for system in (first, second)])
     scores = {}
     with files.new_folder(decoded_folder(name)) as folder:
-        for part in filter(parts.is_test, parts.names(first.split)):
-            pairs = list(parts.read(first.split, part))
-            lines, unknown = [source for source, _ in pairs], translator.vocabulary.whole_words
+        for part, lines, references in parts.read_tests(first.split):
+            unknown = translator.vocabulary.whole_words
             translations = translator.translate(lines, decoding, f"{name} {part}", unknown=unknown)
             files.write_lines(folder / f"{part}.txt", translations)
-            scores[part] = corpus_scores(translations, [target for _, target in pairs], scoring)
+            scores[part] = corpus_scores(translations, references, scoring)
         about = {"members": [first.id, second.id], "decoding": decoding.model_dump(), "score": scoring.model_dump()}
         files.write_json(folder / "ensemble.json", about)
     files.write_json(metrics_file(name), scores)

@@ -1,4 +1,4 @@
-"""Put all systems that `build` chooses on one page: metrics/, runs/, data/ -> report/."""
+"""Put all systems that `build` chooses on one page: metrics/, runs/, data/ -> report/, data/plots/."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

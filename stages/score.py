@@ -55,7 +55,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[st
         log_scores(run, system, scores, training)
         for part, columns in texts.items():
             data = parts.paths(split, part)
-            run.dataset(f"{corpus} {part}", files.sha256(*data), {"pairs": len(columns["source"])}, split)
+            run.dataset(f"{corpus} {part}", data, {"pairs": len(columns["source"])}, split)
             run.table(part, columns)
         for path in decoded, out:
             run.artifact(path, path.parent.name)

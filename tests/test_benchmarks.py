@@ -228,7 +228,7 @@ def test_an_ablation_that_is_stopped_goes_on(encoded):
     assert started.returncode == 128 + signal.SIGTERM
     assert list(encoded.glob("ablation/plain-*/work/train/*/*.safetensors"))
     assert not list(encoded.glob("ablation/less_dropout-*"))
-    [log] = encoded.glob("ablation/plain-*/work/logs/*/train.jsonl")
+    [log] = encoded.glob("ablation/plain-*/work/logs/*/train-*.jsonl")
     before, begins = log.read_bytes().splitlines(), set()
     again = subprocess.Popen(command, cwd=encoded, env=tiny_project.environment(), stdout=subprocess.PIPE, text=True)
     while again.poll() is None and not list(encoded.glob("ablation/less_dropout-*")):

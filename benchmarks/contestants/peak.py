@@ -9,5 +9,5 @@ def peak_gib() -> float:
     torch = sys.modules.get("torch")
     if torch and torch.cuda.is_available():
         return float(torch.cuda.max_memory_allocated() / 2**30)
-    # In KiB, as Linux has it.
-    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 2**20
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return peak / (2**30 if sys.platform == "darwin" else 2**20)  # macOS counts in bytes, Linux in KiB

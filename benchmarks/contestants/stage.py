@@ -61,8 +61,9 @@ def environment() -> dict[str, str]:
 
 
 def log(folder: Path, system: str) -> Path:
-    """What a training in such a folder logs of each update."""
-    return folder / "work/logs" / system / "train.jsonl"
+    """What the last training of a system in such a folder logged of each update; a file that need not be there yet."""
+    found = (folder / "work/logs" / system).glob("train-*.jsonl")
+    return max(found, key=lambda path: path.stat().st_mtime, default=folder / "train.jsonl")
 
 
 def last_update(log: Path) -> int:

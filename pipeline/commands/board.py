@@ -1,5 +1,6 @@
 """What `nmt repro` shows: a line for each finished stage; what runs, live at a terminal and now and then elsewhere."""
 
+import os
 import threading
 import time
 from types import TracebackType
@@ -151,4 +152,4 @@ class Lane:
             self.close()
             if status and (stage := self.failed or self.running):
                 self.board.row(stage, None, "stopped" if asked else "failed, as said above")
-                self.board.say(f"repeat it with: dvc repro {stage}")
+                self.board.say(f"repeat it with: {os.environ.get(outcome.BUILDER) or f'dvc repro {stage}'}")

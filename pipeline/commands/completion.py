@@ -74,5 +74,7 @@ def options(source: Path) -> list[str]:
     for argument in command.args.args:
         written = ast.unparse(argument.annotation or argument)
         if "typer.Option(" in written:
-            found += re.findall(r"'(--[\w-]+)", written) or [f"--{argument.arg.replace('_', '-')}"]
+            name = argument.arg.replace("_", "-")
+            own = [f"--{name}", f"--no-{name}"] if written.startswith("Annotated[bool,") else [f"--{name}"]
+            found += re.findall(r"'(--[\w-]+)", written) or own
     return sorted(found)

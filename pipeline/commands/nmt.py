@@ -29,7 +29,7 @@ COMMANDS = {
     "list": ("list_all", "Show corpora, vocabularies, models, sizes, built systems."),
     "new-corpus": ("new_corpus", "Add a corpus of your own."),
 }
-EXTRAS = {"serve": "serve", "search": "search"}  # of the wheel, where it is not `build`
+EXTRAS = {"serve": "serve"}  # of the wheel, where it is not `build`; `search` itself says that it needs optuna
 PLAIN: dict[str, Any] = {
     "pretty_exceptions_enable": False,
     "rich_markup_mode": None,  # which keeps the line breaks of docstrings

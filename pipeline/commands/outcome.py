@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +14,13 @@ from pipeline.commands.naming import shortest
 from pipeline.corpora import parts
 from pipeline.ensembles import metrics_file
 from pipeline.files import DataError
+from pipeline.fingerprint import training_log
 from pipeline.system import AXES, SEED, Build, System
 from pipeline.terminal import printable
 
 REPORT = Path("report/index.html")
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+BUILDER = "NMT_BUILDER"  # an environment variable: the command that runs this one in a folder of its own
 NONE = "-"  # no value
 SENTENCE = 50  # characters of the longest sentence that is proposed for translation
 
@@ -129,16 +132,14 @@ def first_part(scores: dict[str, dict[str, float]]) -> dict[str, float]:
 def updates(system: System) -> list[dict[str, Any]]:
     """The updates of a training, over all its resumptions, from the local log: the outputs hold no times.
 
-    Empty if there is no log, or if it is of another training, as after `dvc checkout`: its last validation is not that
-    of the curves.
+    Empty if there is no log of this very training, as after `dvc checkout` of one that another machine trained.
     """
     try:
-        rows = [json.loads(line) for line in (system.log / "train.jsonl").read_text(encoding="utf-8").splitlines()]
-        last = [row["validation_loss"] for row in rows if "validation_loss" in row][-1]
-        found = [row for row in rows if row.get("tokens_per_second")]
-    except (OSError, ValueError, AttributeError, IndexError):
+        log = training_log(system.id, files.read_json(system.training_summary)["fingerprint"])
+        rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        return [row for row in rows if row.get("tokens_per_second")]
+    except (DataError, OSError, ValueError, TypeError, KeyError, AttributeError):
         return []
-    return found if str(last) == files.read_table(system.trained / "curves.csv")[-1]["validation_loss"] else []
 
 
 def seconds(found: list[dict[str, Any]]) -> float:
@@ -155,12 +156,17 @@ def label(build: Build, item: str) -> str:
 
 
 def summary(build: Build) -> Iterator[str]:
-    """The systems of each corpus, best first, where the report is, and what to do next."""
+    """The systems of each corpus, best first, where the report is, and what to do next.
+
+    Where another command builds (`BUILDER`), only the systems.
+    """
     found = {corpus: list(rows(build, corpus)) for corpus in build.corpora}
     for corpus, systems in found.items():
         if systems:
             yield ""
             yield from table(corpus, systems)
+    if BUILDER in os.environ:
+        return
     best = next((system for systems in found.values() for system, _ in systems if not system.seed), None)
     yield ""
     if REPORT.exists():

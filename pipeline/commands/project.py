@@ -34,13 +34,17 @@ def load(system: System) -> Translator:
 def parse(text: str) -> System:
     """The system that `--system` names: by its id, or by a part of the id that only one built system has.
 
+    A part with a further seed, such as `bpe_2k-rnnsearch-tiny-2`, has as many words as an id.
+
     Raises: DataError if no built system has it, with the nearest id, or if several have, with their ids.
     """
     check_here()
+    ids = built()
     try:
-        return System.parse(text)
+        system = System.parse(text)
+        parts = [] if text in ids else matching(text, ids)
+        return System.parse(parts[0]) if len(parts) == 1 else system
     except ValueError as error:
-        ids = built()
         found = matching(text, ids)
         if len(found) > 1:
             names = ", ".join(shortest(name, ids) for name in found)

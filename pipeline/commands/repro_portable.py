@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from pipeline import cli
-from pipeline.commands import portable_list, project
+from pipeline.commands import outcome, portable_list, project
 from pipeline.commands.check import check
 from pipeline.commands.portable_list import LIST
 from pipeline.files import DataError
@@ -93,7 +93,7 @@ def check_processor() -> None:
 def environment() -> dict[str, str]:
     """Ours with portable arithmetic, and this interpreter first on the path."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(DROPPED)}
-    return kept | SETTINGS | {"PATH": project.search_path()}
+    return kept | SETTINGS | {"PATH": project.search_path(), outcome.BUILDER: "nmt repro-portable"}
 
 
 def build() -> int:

@@ -271,7 +271,7 @@ class Search:
             )
         best = self.study.best_trial
         values = [f"{key}={written(value)}" for key, value in best.user_attrs["values"].items()]
-        print(f"best of {trials}: validation loss {best.value:.4f}, {', '.join(values)}")
+        print(f"best of {done}: validation loss {best.value:.4f}, {', '.join(values)}")
         command = ["dvc", "exp", "run", *(word for value in values for word in ("-S", value))]
         print(f"to build it: {shlex.join(command)}")
 

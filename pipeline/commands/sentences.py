@@ -56,10 +56,7 @@ def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
         try:
             yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
         except UnicodeDecodeError as error:
-            raise files.DataError(
-                f"{origin} line {number}: invalid UTF-8, got byte 0x{line[error.start]:02x} at column "
-                f"{error.start + 1}; expected text in UTF-8"
-            ) from None
+            raise files.not_utf8(f"{origin} line {number}", error) from None
 
 
 def warn(translator: Translator, source: SourceLine, line: str, where: str) -> None:

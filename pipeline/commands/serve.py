@@ -101,16 +101,33 @@ def all_keys(given: list[str], file: Path | None) -> frozenset[str]:
     named = os.environ.get(KEY)
     if named is not None and not named.strip():
         raise DataError(f"{KEY}: is blank, got no key; expected one, or no such variable")
-    return frozenset([*given, *(named or "").split(), *(keys_in(file) if file is not None else [])])
+    keys = [checked(key, "--api-key") for key in given]
+    keys += [checked(named, KEY)] if named is not None else []
+    return frozenset([*keys, *(keys_in(file) if file is not None else [])])
+
+
+def checked(key: str, where: str) -> str:
+    """A key without the white space around it.
+
+    Raises: DataError if there is more inside, which no header could carry for sure.
+    """
+    if len(key.split()) > 1:
+        raise DataError(f"{where}: a key has white space in it; expected one key, without any")
+    return key.strip()
 
 
 def keys_in(file: Path) -> list[str]:
-    """The keys in a file.
+    """The keys in a file, one a line; blank lines, and those that begin with `#`, are none.
 
     Raises: DataError.
     """
     try:
-        keys = file.read_text(encoding="utf-8").split()
+        lines = file.read_text(encoding="utf-8").splitlines()
+        keys = [
+            checked(line, f"--api-key-file: line {number} of {str(file)!r}")
+            for number, line in enumerate(lines, 1)
+            if line.strip() and not line.lstrip().startswith("#")
+        ]
     except FileNotFoundError:
         raise DataError(f"--api-key-file: no such file, got {str(file)!r}; expected a key a line") from None
     except UnicodeDecodeError as error:

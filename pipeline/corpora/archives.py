@@ -42,6 +42,7 @@ BROKEN = (
     zipfile.BadZipFile,
     tarfile.TarError,
 )
+UNSUPPORTED = (".tar", ".xz", ".txz", ".bz2", ".tbz2", ".zst", ".lzma", ".7z", ".rar")  # endings of what is not read
 METHODS = {zipfile.ZIP_BZIP2: "bzip2", zipfile.ZIP_LZMA: "LZMA"}
 DISK = (errno.ENOSPC, errno.EDQUOT, errno.EIO)  # no fault of the archive
 
@@ -56,10 +57,20 @@ class Unreadable(files.DataError):
 
 def archive_kind(address: str) -> str:
     """How the file of an address or path is packed, by its ending: tar, zip, gz or plain."""
-    name = (urlsplit(address).path if address.startswith(("http://", "https://")) else address).lower()
+    name = path_of(address)
     if name.endswith((".tgz", ".tar.gz")):
         return "tar"
     return name.rpartition(".")[2] if name.endswith((".zip", ".gz")) else "plain"
+
+
+def is_unsupported(address: str) -> bool:
+    """Whether the file of an address or path is packed, by its ending, in a way that is not unpacked here."""
+    return path_of(address).endswith(UNSUPPORTED)
+
+
+def path_of(address: str) -> str:
+    """The path of an address, or a path as it is, in lower case."""
+    return (urlsplit(address).path if address.startswith(("http://", "https://")) else address).lower()
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from pipeline import files, params, terminal
 from pipeline.corpora import fetching, hub_guard, readers
 
 HOST = "huggingface.co"
+MAIN = "main"  # the revision that a mirror's folder stands for unless its name says another
 TOKEN = os.path.join(os.environ.get("XDG_CACHE_HOME", "~/.cache"), "huggingface", "token")  # where a login keeps it
 ROWS = 1000  # decoded at a time
 TEXT = {"keep_default_na": False, "na_filter": False}  # how a table is read in which NULL and N/A are sentences
@@ -26,11 +27,11 @@ def pairs(
     Raises: DataError if there is no such data set, or naming the split or field that it lacks.
     """
     where = f"{HOST}/datasets/{dataset} split {split}"
-    folder = mirrored(dataset, store)
+    folder = mirrored(dataset, revision, store)
     origin = "" if folder is None else f" (from the mirror, {folder})"
     source = f"{HOST}/datasets/{dataset}{origin}"
     wanted = f"revision {revision!r}, config {config!r}, split {split!r}"
-    with explained(source, wanted, dataset, store):
+    with explained(source, wanted, store):
         rows = open_split(source, dataset, folder, revision, config, split, store)
         names = rows.column_names or list(next(iter(rows), {}))  # a streamed .csv says its columns with its first row
     columns = list(fields[:1] if len(fields) == 3 else fields)
@@ -39,7 +40,7 @@ def pairs(
             raise files.DataError(f"{where}: has no column {name!r}{params.nearest(name, names)}")
 
     def batches() -> Iterator[dict[str, list[Any]]]:
-        with explained(source, wanted, dataset, store):
+        with explained(source, wanted, store):
             yield from rows.select_columns(columns).iter(batch_size=ROWS)
 
     return (pair for batch in batches() for pair in sentences(batch, fields, where))
@@ -94,48 +95,68 @@ def open_split(
             builder = datasets.load_dataset_builder(**given, **TEXT)
         if folder is not None:
             return builder.as_streaming_dataset(split=split)
-        builder.download_and_prepare()
+        fetch(builder, dataset, store)
         return builder.as_dataset(split=split)
 
 
-@contextmanager
-def explained(source: str, wanted: str, dataset: str, store: fetching.Store) -> Iterator[None]:
-    """Give the errors of a data set one form, and delete what was fetched if its files are damaged.
+def fetch(builder: Any, dataset: str, store: fetching.Store) -> None:
+    """Fetch the files that the store lacks and make one table of all; if some are damaged, delete what was fetched."""
+    import datasets
+    import huggingface_hub
+    import pyarrow  # type: ignore[import-untyped]
 
-    Raises: DataError.
+    try:
+        builder.download_and_prepare()
+    except datasets.exceptions.DatasetGenerationCastError:  # files with unlike columns, none of them damaged
+        raise
+    except (datasets.exceptions.DatasetGenerationError, pyarrow.ArrowInvalid) as error:  # rows, or what describes them
+        fetched = Path(huggingface_hub.constants.HF_HUB_CACHE, f"datasets--{dataset.replace('/', '--')}")
+        if full_disk(error) is None and cached(store) in fetched.parents:  # not the user's
+            shutil.rmtree(fetched, ignore_errors=True)
+        raise
+
+
+@contextmanager
+def explained(source: str, wanted: str, store: fetching.Store) -> Iterator[None]:
+    """Give the errors of a data set one form; sets what the hub's libraries read when they are imported.
+
+    Raises: DataError; OSError if the disk is full.
     """
-    cache = cached(store)
-    # Read when `datasets` is imported. What is fetched does not go to the user's home; the token of a login is there.
+    # What is fetched does not go to the user's home; the token of a login is there.
     if "HF_HOME" not in os.environ:
         os.environ |= {
             "HF_TOKEN_PATH": os.environ.get("HF_TOKEN_PATH", os.path.expanduser(TOKEN)),
-            "HF_HOME": str(cache),
+            "HF_HOME": str(cached(store)),
         }
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
-    import datasets
-    import huggingface_hub
-
     try:
         yield
     except files.DataError:
         raise
     except Exception as error:  # of three libraries and what they read with: no class is common to them
-        for inner in causes(error):
-            if isinstance(inner, OSError) and inner.errno in (errno.ENOSPC, errno.EDQUOT):
-                raise inner from None
-        broken, unlike = datasets.exceptions.DatasetGenerationError, datasets.exceptions.DatasetGenerationCastError
-        fetched = Path(huggingface_hub.constants.HF_HUB_CACHE, f"datasets--{dataset.replace('/', '--')}")
-        if isinstance(error, broken) and not isinstance(error, unlike) and cache in fetched.parents:  # not the user's
-            shutil.rmtree(fetched, ignore_errors=True)
-        said = terminal.one_line(str(error), SHOWN_CHARACTERS) or type(error).__name__
-        raise files.DataError(f"{source}: cannot be read, got {said}; expected a data set with {wanted}") from None
+        if full := full_disk(error):
+            raise full from None
+        raise explanation(source, wanted, error) from None
 
 
-def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and its causes."""
+def explanation(source: str, wanted: str, error: Exception) -> files.DataError:
+    """Our error for one of the hub's libraries."""
+    import datasets
+
+    said = terminal.one_line(str(error), SHOWN_CHARACTERS) or type(error).__name__
+    if isinstance(error, (ConnectionError, *datasets.utils.file_utils.CONNECTION_ERRORS_TO_RETRY)):
+        expected = "a connection, or a mirror (CORPUS_MIRROR)"
+        return files.DataError(f"{source}: the hub could not be asked, got {said}; expected {expected}")
+    return files.DataError(f"{source}: cannot be read, got {said}; expected a data set with {wanted}")
+
+
+def full_disk(error: BaseException | None) -> OSError | None:
+    """The error of a full disk, if an error is one or was caused by one."""
     while error is not None:
-        yield error
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return error
         error = error.__cause__ or error.__context__
+    return None
 
 
 def cached(store: fetching.Store) -> Path:
@@ -143,12 +164,19 @@ def cached(store: fetching.Store) -> Path:
     return store.folder.absolute() / HOST
 
 
-def mirrored(dataset: str, store: fetching.Store) -> Path | None:
+def mirrored(dataset: str, revision: str, store: fetching.Store) -> Path | None:
     """The folder with a data set's files, if the mirror is a folder that has them; else the hub is asked.
 
-    A mirror of the hub itself is named by `HF_ENDPOINT`.
+    It is `<dataset>` for the revision `main`, else `<dataset>@<revision>`. A mirror of the hub itself is named by
+    `HF_ENDPOINT`.
+    Raises: DataError if the mirror has the data set, but not in this revision.
     """
     if store.mirror is None or fetching.is_address(store.mirror):
         return None
-    folder = Path(store.mirror, HOST, "datasets", dataset)
+    plain = Path(store.mirror, HOST, "datasets", dataset)
+    folder = plain if revision == MAIN else Path(f"{plain}@{revision}")
+    if not folder.is_dir() and plain.is_dir():
+        raise files.DataError(
+            f"{folder}: no such folder, got only {plain}, whose revision is {MAIN!r}; expected revision {revision!r}"
+        )
     return folder if folder.is_dir() else None

@@ -21,9 +21,11 @@ SHOWN_CHARACTERS = 200
 def guarding(where: str, root: str) -> Iterator[None]:
     """A block in which no data file may lie outside `root`, and no name that a server gives may leave the cache.
 
+    Nor does an earlier copy of a data set take the place of what the hub does not give.
     Raises: DataError, within the block, naming the data set as `where`.
     """
     import datasets.data_files
+    import datasets.load
     import huggingface_hub
 
     def resolve_pattern(original: Callable[..., Any], pattern: str, base_path: str, *args: Any, **more: Any) -> Any:
@@ -31,7 +33,8 @@ def guarding(where: str, root: str) -> Iterator[None]:
         return original(pattern, base_path, *args, **more)
 
     def metadata(original: Callable[..., Any], *args: Any, **more: Any) -> Any:
-        found = original(*args, **more)
+        # In `storage_folder` it only notes missing files, below a folder that it names by the commit before we see it.
+        found = original(*args, **(more | {"storage_folder": None}))
         for name in found[1:3]:  # ETag and commit
             check_name(where, name)
         return found
@@ -41,11 +44,16 @@ def guarding(where: str, root: str) -> Iterator[None]:
         check_name(where, found.sha)
         return found
 
+    def no_copy(original: Callable[..., Any], *args: Any, **more: Any) -> Any:
+        # The library would take the newest copy, of any revision; without one it says why the hub gave nothing.
+        raise FileNotFoundError
+
     with ExitStack() as stack:
         for holder, name, guard in (
             (datasets.data_files, "resolve_pattern", resolve_pattern),
             (huggingface_hub.file_download, "_get_metadata_or_catch_error", metadata),
             (huggingface_hub.HfApi, "dataset_info", dataset_info),
+            (datasets.load.CachedDatasetModuleFactory, "get_module", no_copy),
         ):
             stack.enter_context(replaced(holder, name, guard))
         yield

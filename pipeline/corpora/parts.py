@@ -49,6 +49,16 @@ def read(folder: Path, part: str) -> Iterator[Pair]:
     return files.read_pairs(*paths(folder, part))
 
 
+def read_tests(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Every test part in a folder: its name, its source lines and its target lines.
+
+    Raises: DataError as `names` and `read` do.
+    """
+    for part in filter(is_test, names(folder)):
+        pairs = list(read(folder, part))
+        yield part, [source for source, _ in pairs], [target for _, target in pairs]
+
+
 def write(folder: Path, part: str, pairs: Iterable[Pair]) -> int:
     """Write the pairs of a part, one at a time; returns how many."""
     source, target = paths(folder, part)

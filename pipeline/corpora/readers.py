@@ -96,8 +96,5 @@ def decoded(pairs: Iterable[Pair], source: str, target: str) -> Iterator[Pair]:
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                raise files.DataError(
-                    f"{name} line {number}: invalid UTF-8, got byte 0x{line[error.start]:02x} at column "
-                    f"{error.start + 1}; expected text in UTF-8"
-                ) from None
+                raise files.not_utf8(f"{name} line {number}", error) from None
         yield pair

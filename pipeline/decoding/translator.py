@@ -54,6 +54,7 @@ class Translator:
 
     config: Config  # of a packaged system, and so are the settings of the search
     decoding: Decoding
+    precision: Precision  # of its products on a CPU; a GPU computes in fp32
     vocabulary_digest: str  # of what was loaded from files
     training_pairs: Path  # that a memory uses; a folder that need not be there
     members: Sequence["Translator"] = ()  # of an ensemble
@@ -157,9 +158,12 @@ class Translator:
         net = build()
         net.load_state_dict(read)
         where, words = device.prepared(), SeenWords.load(vocabulary)
-        if precision == "bf16" and device.has_bf16(where):
+        if precision == "bf16" and not device.has_bf16(where):
+            precision = "fp32"
+        if precision == "bf16":
             interface.prepack_in_bf16(net)
         translator = cls(net.to(where).eval(), sizes, pieces, words, max_pieces=max_pieces, where=where)
+        translator.precision = precision
         translator.vocabulary_digest, translator.training_pairs = digest(vocabulary), training_pairs
         return translator
 

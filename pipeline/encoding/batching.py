@@ -15,7 +15,8 @@ from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.files import DataError
 from pipeline.seeding import generator
 
-Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs, or one length per pair
+Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs
+Lengths = np.ndarray[tuple[int], np.dtype[np.int32]]  # one length per pair
 
 
 class Batch(NamedTuple):
@@ -194,7 +195,7 @@ def load_batches(
         epoch, offset = epoch + 1, 0
 
 
-def by_length(source: Indices, target: Indices) -> Indices:
+def by_length(source: Lengths, target: Lengths) -> Indices:
     """Indices that sort by target length, then by source length, alternately ascending and descending.
 
     Alternating keeps source lengths similar when a batch spans two target lengths: on Multi30k 4.8 % of the positions

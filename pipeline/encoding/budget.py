@@ -17,8 +17,8 @@ class Training(Section):
 
     `tokens_per_batch` bounds a micro-batch's padded positions on its longer side, and thereby memory. `patience` 0
     never stops early. `threads` is the number of CPU threads of a process, 0 for one per core; results of different
-    numbers differ by rounding. With `exact`, 1, 2, 4, 8 ... processes give the same weights, to the byte; without, any
-    number of processes may train, and the number shows in the rounding.
+    numbers differ by rounding. With `exact`, 1, 2, 4, 8 ... processes of as many threads each (not 0) give the same
+    weights, to the byte; without, any number of processes may train, and the number shows in the rounding.
 
     With `cuda_graphs`, a GPU trains Transformers in batches of few shapes, filled up beyond `tokens_per_batch` by up to
     27 %, and replays its work for each shape. Filled up, batches draw other dropout; replays themselves should

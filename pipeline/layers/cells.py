@@ -48,7 +48,9 @@ class GRUCell(nn.GRUCell):
 class LSTMCell(nn.LSTMCell):
     """torch's own. In fp32 on a GPU, see `without_autocast`."""
 
-    def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:  # type: ignore[override]
+    def forward(  # type: ignore[override]  # the state is always given
+        self, x: Tensor, state: tuple[Tensor, Tensor]
+    ) -> tuple[Tensor, Tensor]:
         """Shapes: x (N, I), state (N, D) twice -> (N, D) twice."""
         with without_autocast(x.device):
             x, hidden, memory = in_dtype_of(self.weight_hh, x, *state)

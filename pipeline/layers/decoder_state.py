@@ -25,7 +25,7 @@ class Rows:
 class DecoderState:
     """The state of B sentences with W hypotheses each; subclasses add the fields that a family of models needs.
 
-    `source` has one row per sentence, so that nothing computed of a source is copied for each of its hypotheses.
+    `source` has one row per sentence, so that what was computed of a source is not kept for each of its hypotheses.
     Every other field has one row per hypothesis, sentence by sentence (N = B * W).
     """
 

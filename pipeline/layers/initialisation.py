@@ -78,7 +78,7 @@ class XavierEverywhere(Scheme):
 class Normal(Scheme):
     """Every matrix, embeddings too, from N(0, std^2).
 
-    Source: Devlin et al. 2019 (their code) and Radford et al. 2019, with a `std` of 0.02.
+    Source: Radford et al. 2019, with a `std` of 0.02; the code of Devlin et al. 2019 also cuts it at two deviations.
     """
 
     kind: Literal["normal"]

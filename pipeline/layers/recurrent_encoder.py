@@ -7,7 +7,7 @@ right to left a row's real positions are reversed before, so that the last real 
 import torch
 from torch import Tensor, nn
 
-from pipeline.layers.cells import ResetBeforeCell, ResetGate
+from pipeline.layers.cells import ResetBeforeCell, ResetGate, in_dtype_of, without_autocast
 
 
 def reverse(x: Tensor, lengths: Tensor) -> Tensor:
@@ -37,10 +37,8 @@ class ForwardGRU(nn.Module):
         """The state at every position: (B, S, E) -> (B, S, D)."""
         if self.cell is None:
             assert self.fused is not None
-            if x.device.type == "cuda":  # where autocast runs a GRU in fp16, whatever dtype is asked for
-                with torch.autocast("cuda", enabled=False):
-                    return self.fused(x.to(next(self.fused.parameters()).dtype))[0]
-            return self.fused(x)[0]
+            with without_autocast(x.device):  # which on a GPU runs a GRU in fp16, whatever dtype is asked for
+                return self.fused(*in_dtype_of(next(self.fused.parameters()), x))[0]
         state, states = x.new_zeros(len(x), self.cell.width), []
         for projected in self.cell.input(x).unbind(1):
             state = self.cell.advance(projected, state)

@@ -8,7 +8,7 @@ from starlette.responses import JSONResponse
 from pipeline.serving import bodies, languages
 from pipeline.serving.errors import ServingError
 from pipeline.serving.libretranslate import loaded
-from pipeline.serving.requests import admitted, note, service_of, unless_left
+from pipeline.serving.requests import admitted, counted, note, service_of, unless_left
 from pipeline.serving.service import SPLITTING, Asked
 from pipeline.serving.systems import AUTO
 
@@ -82,9 +82,9 @@ def truth(given: Any) -> bool:
 @router.post("/languages")
 async def all_languages(request: Request) -> JSONResponse:
     """The source languages, or with `type=target` the target languages; DeepL's client sends that as a GET's body."""
-    service = service_of(request)
-    fields = await bodies.read(request, service.limits.timeout_seconds)
-    targets = loaded(service).systems.targets()
+    async with counted(request):  # no key is needed
+        fields = await bodies.read(request, service_of(request).limits.timeout_seconds)
+    targets = loaded(service_of(request)).systems.targets()
     if fields.get("type") == "target":
         found = sorted({target for into in targets.values() for target in into})
     else:

@@ -15,6 +15,7 @@ Form = Literal["text", "html"]
 # Into what a text is split: `across lines` into sentences that a line break does not end; of HTML, `lines` are blocks.
 Splitting = Literal["sentences", "across lines", "lines", "nothing"]
 
+FILE_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what no other character of Unicode ends
 PUNCTUATION = re.compile(r"[,.;:!?)\]…]")
 ORPHANS = " ,;:.!?)…\n\r\t"  # at the beginning of what follows a mark
 
@@ -62,8 +63,10 @@ def split(
     """
     if form == "html":
         pieces = html_pieces(text, left_alone)
+    elif by == "lines":
+        pieces = text_pieces(FILE_LINE.findall(text))
     else:
-        pieces = text_pieces(text.splitlines(keepends=True) if by in ("sentences", "lines") else [text])
+        pieces = text_pieces(text.splitlines(keepends=True) if by == "sentences" else [text])
     spoken = language if by in ("sentences", "across lines") else None
     found: list[str | MarkedSentence] = []
     for piece in pieces:

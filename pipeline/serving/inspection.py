@@ -22,13 +22,14 @@ async def all_systems(request: Request) -> JSONResponse:
 
 
 @router.post("/attention")
-async def attention(request: Request) -> JSONResponse:
+async def attention(request: Request) -> Response:
     """What a system looks at while it translates a line: pieces of both sides, and weights."""
     async with admitted(request) as fields:
         line = bodies.one_text(fields, "q")
-        found = await unless_left(request, service_of(request).attention(line, bodies.optional(fields, "system")))
-        note(request, [line], [str(found.get("text", ""))])
-        return JSONResponse(found)
+        asked = service_of(request).attention(line, bodies.optional(fields, "system"))
+        translation, record = await unless_left(request, asked)
+        note(request, [line], [translation])
+        return Response(record, media_type="application/json")
 
 
 @router.post("/translate/stream")

@@ -9,9 +9,10 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse
 
 from pipeline.serving import bodies, languages
+from pipeline.serving.documents import Form
 from pipeline.serving.errors import ServingError
 from pipeline.serving.requests import admitted, note, service_of, unless_left
-from pipeline.serving.service import SPLITTING, Asked, Form, Service, Translated
+from pipeline.serving.service import SPLITTING, Asked, Service, Translated
 from pipeline.serving.systems import AUTO
 
 router = APIRouter()

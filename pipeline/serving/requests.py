@@ -35,6 +35,20 @@ async def admitted(request: Request) -> AsyncIterator[bodies.Fields]:
         leave(request)
 
 
+@asynccontextmanager
+async def counted(request: Request) -> AsyncIterator[None]:
+    """A block in which a request counts as its client's, who needs no key.
+
+    Raises: ServingError (429).
+    """
+    identify(request, security.key_in(request.headers))
+    service_of(request).clients.enter(request.state.client)
+    try:
+        yield
+    finally:
+        leave(request)
+
+
 async def enter(request: Request) -> bodies.Fields:
     """Begin what `admitted` does."""
     service = service_of(request)

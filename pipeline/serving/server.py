@@ -18,7 +18,7 @@ from pipeline.serving.service import Service
 from pipeline.serving.workers import StartError
 
 BACKLOG = 1024
-IDLE_SECONDS = 30  # that a connection is kept without a whole head of a request
+IDLE_SECONDS = 30  # that a connection is kept without a whole head of a request, or with an answer that nobody takes
 log = logging.getLogger(__name__)
 
 
@@ -112,6 +112,8 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
     # asyncio does so only where the protocol was named; without it an answer waits 40 ms for the client's delayed ACK
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # which connections inherit
+    if user_timeout := getattr(socket, "TCP_USER_TIMEOUT", None):  # Linux, which then ends such a connection itself
+        found.setsockopt(socket.IPPROTO_TCP, user_timeout, 1000 * IDLE_SECONDS)
     found.setblocking(False)
     return found
 

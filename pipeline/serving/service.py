@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from pipeline.serving import documents
 from pipeline.serving.answers import Answer
-from pipeline.serving.documents import Splitting
+from pipeline.serving.documents import Form, Splitting
 from pipeline.serving.errors import ServingError
 from pipeline.serving.limits import Clients, Limits
 from pipeline.serving.metrics import Metrics
@@ -21,7 +21,6 @@ from pipeline.serving.sentence_queue import BATCH, QueuedSentence, SentenceQueue
 from pipeline.serving.systems import Served, Systems
 from pipeline.serving.workers import Workers
 
-Form = Literal["text", "html"]
 # DeepL's field `split_sentences`; where a request does not say, the server's own splitting
 SPLITTING: dict[str, Splitting | None] = {"": None, "1": "sentences", "nonewlines": "across lines", "0": "nothing"}
 INTERACTIVE = 8  # sentences of a request that is a person's; one of more is a document
@@ -144,8 +143,8 @@ class Service:
                     raise
                 await asyncio.sleep(FULL_SECONDS)
 
-    async def attention(self, line: str, system: str | None) -> dict[str, Any]:
-        """What a system looks at while it translates one line.
+    async def attention(self, line: str, system: str | None) -> tuple[str, str]:
+        """The translation of one line, and what a system looks at while it translates it, as JSON.
 
         Raises: ServingError.
         """
@@ -155,7 +154,7 @@ class Service:
             await self.loaded()
             chosen = self.systems.named(system) if system else self.systems.all[0]
             [[found]] = await self.ask_all([Task("attention", chosen.id)], [[line]])
-        return dict(found) | {"system": chosen.id}
+        return str(found["text"]), str(found["record"])
 
     async def detect(
         self, texts: Sequence[str], among: Sequence[Served], form: Form = "text"
@@ -167,7 +166,8 @@ class Service:
         pairs = [(text, one) for text in texts for one in among]
         samples = [sample((await self.split(text, Asked("auto", "", form=form), one)).sentences) for text, one in pairs]
         self.check_sentences([sentence for sample in samples for sentence in sample])
-        found = await self.ask_all([Task("translate", one.id) for _, one in pairs], samples)
+        document = sum(map(len, samples)) > INTERACTIVE * len(among)  # each system reads the same sentences
+        found = await self.ask_all([Task("translate", one.id) for _, one in pairs], samples, document=document)
         sure = iter([math.exp(mean([Answer(*best).confidence for best, *_ in answers])) for answers in found])
         return [sorted(((one, next(sure)) for one in among), key=lambda pair: -pair[1]) for _ in texts]
 
@@ -196,9 +196,15 @@ class Service:
         split = partial(documents.split, text, asked.form, system.source, by=by, left_alone=asked.left_alone)
         return await asyncio.to_thread(split) if len(text) > LONG_TEXT else split()
 
-    async def ask_all(self, tasks: Sequence[Task], lines: Sequence[Sequence[str]]) -> list[list[Any]]:
-        """The result of every line of every task; a request that is given up gives up its lines."""
-        document = sum(map(len, lines)) > INTERACTIVE
+    async def ask_all(
+        self, tasks: Sequence[Task], lines: Sequence[Sequence[str]], *, document: bool | None = None
+    ) -> list[list[Any]]:
+        """The result of every line of every task; a request that is given up gives up its lines.
+
+        It counts as a document's if it has many lines, or as `document` says.
+        """
+        if document is None:
+            document = sum(map(len, lines)) > INTERACTIVE
         queued: list[list[QueuedSentence]] = []
         try:
             for task, some in zip(tasks, lines, strict=True):

@@ -75,9 +75,10 @@ def answer_all(engines: dict[str, Any], given: Iterable[bytes], said: IO[bytes])
 
 
 def results(engine: Any, asked: dict[str, Any]) -> list[Any]:
-    """What was asked of each line."""
+    """What was asked of each line. Attention, which may be millions of numbers, is JSON that the server sends on."""
     if asked["kind"] == "attention":
-        return [engine.attention(line) for line in asked["lines"]]
+        records = [engine.attention(line) | {"system": asked["system"]} for line in asked["lines"]]
+        return [{"text": one["text"], "record": json.dumps(one, allow_nan=False)} for one in records]
     return [[list(answer) for answer in found] for found in engine.translate(asked["lines"], asked["number"])]
 
 

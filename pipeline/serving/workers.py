@@ -46,7 +46,7 @@ class Process:
             process = await asyncio.create_subprocess_exec(
                 *command, stdin=pipe, stdout=pipe, limit=LINE_BYTES, env=os.environ | threads
             )
-        except OSError as error:  # too many processes or open files, too little memory
+        except (OSError, RuntimeError) as error:  # too many processes, threads or open files, too little memory
             raise StartError(f"worker: cannot start, got {error}; expected room for one more process") from None
         try:
             said = await exchange(process, given)
@@ -165,6 +165,10 @@ class Workers:
             except DeadError as error:
                 self.metrics.worker_restarts.inc()
                 log.error("worker %d: died (%s); another one is started", slot, error)
+            except Exception:  # such as no memory for its answer: a slot that ended here would stay empty
+                self.metrics.worker_restarts.inc()
+                log.exception("worker %d: failed; another one is started", slot)
+                await asyncio.sleep(pause)
             finally:
                 del self.running[slot]
                 await kill(process.process)
@@ -204,6 +208,10 @@ class Workers:
         except ServingError as error:
             self.again(batch, error)
             return
+        except Exception as error:
+            got = type(error).__name__
+            self.again(batch, ServingError(500, f"server: failed twice with this, got {got}; expected an answer"))
+            raise
         except asyncio.CancelledError:
             refusal = ServingError(503, "server: stops, got no translation; expected another try later", 1)
             fail(batch, refusal)

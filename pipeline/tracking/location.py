@@ -44,7 +44,8 @@ def experiment() -> str:
 
 def address() -> str:
     """The store as seen from the working directory: a relative SQLite file is relative to the project."""
-    path, root = file_of(uri()), project()
+    store, root = uri(), project()
+    path = file_of(store)
     if path is None or path.is_absolute() or root == Path.cwd():
-        return uri()
-    return f"sqlite:///{os.path.relpath(root)}/{uri().removeprefix('sqlite:///')}"  # the root's own name may hold a "?"
+        return store
+    return f"sqlite:///{os.path.relpath(root)}/{store.removeprefix('sqlite:///')}"  # the root's own name may hold a "?"

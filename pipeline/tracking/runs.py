@@ -37,9 +37,12 @@ def scoring_run(system: str, *, stage: str, fingerprint: str, log: Path) -> "Run
     return Run("scoring", system, stage=stage, fingerprint=fingerprint, log=log)
 
 
-def system_run(system: str, *, stage: str, fingerprint: str) -> "Run":
-    """The newest training run of `system`, to add artifacts or tags to; its status does not change."""
-    return Run("system", system, stage=stage, fingerprint=fingerprint)
+def system_run(system: str, *, stage: str, fingerprint: str, missed: Path | None = None) -> "Run":
+    """The newest training run of `system`, to add artifacts or tags to; its status does not change.
+
+    It gets those steps of the training's local log `missed` that it lacks: a training gives up a store that fails.
+    """
+    return Run("system", system, stage=stage, fingerprint=fingerprint, missed=missed)
 
 
 class Run:
@@ -50,9 +53,17 @@ class Run:
     """
 
     def __init__(
-        self, kind: Kind, system: str, *, stage: str, fingerprint: str, log: Path | None = None, resumed_at: int = 0
+        self,
+        kind: Kind,
+        system: str,
+        *,
+        stage: str,
+        fingerprint: str,
+        log: Path | None = None,
+        resumed_at: int = 0,
+        missed: Path | None = None,
     ) -> None:
-        self.log_path, self._resumed_at = log, resumed_at
+        self.log_path, self._resumed_at, self._missed = log, resumed_at, missed
         self._log = Log(log, resumed_at) if log else None
         self._jobs: SimpleQueue[Callable[[Store], None] | None] = SimpleQueue()
         self._done = threading.Event()
@@ -73,9 +84,9 @@ class Run:
         """Log parameters, with nested names joined by dots; a parameter that the run already has keeps its value."""
         self._do(lambda store: store.params(flatten(values)))
 
-    def dataset(self, name: str, digest: str, counts: Mapping[str, int], path: Path | None = None) -> None:
-        """Log the data that the run reads; MLflow keeps the first 36 characters of `digest`."""
-        self._do(lambda store: store.dataset(name, digest, counts, path))
+    def dataset(self, name: str, data: Sequence[Path], counts: Mapping[str, int], path: Path | None = None) -> None:
+        """Log the data that the run reads; MLflow keeps the first 36 characters of the SHA-256 of these files."""
+        self._do(lambda store: store.dataset(name, data, counts, path))
 
     def artifact(self, path: Path, folder: str = "") -> None:
         """Log a file, or all files of a folder, below `folder` of the run; they must exist until `close`."""
@@ -142,9 +153,10 @@ class Run:
         self._done.set()
 
     def _catch_up(self) -> None:
-        """Send the steps before `resumed_at`, some of which only the local log may hold."""
-        if self.log_path and self.log_path.exists() and self._resumed_at:
-            for step, metrics in logged(self.log_path, self._resumed_at):
+        """Send the steps before `resumed_at`, some of which only the local log may hold; or all that were missed."""
+        path, last = (self._missed, sys.maxsize) if self._missed else (self.log_path, self._resumed_at)
+        if path and path.exists() and last:
+            for step, metrics in logged(path, last):
                 self._store.metrics(step, self._store.created, metrics)
 
     def _give_up(self, what: str) -> None:
@@ -219,11 +231,11 @@ def cut(path: Path, resumed_at: int) -> None:
         file.writelines(line for line in old if 0 <= step_of(line) <= resumed_at and resumed_at > 0)
 
 
-def logged(path: Path, resumed_at: int) -> Iterator[tuple[int, dict[str, float]]]:
-    """Step and metrics of each intact line of a log up to update `resumed_at`."""
+def logged(path: Path, last: int) -> Iterator[tuple[int, dict[str, float]]]:
+    """Step and metrics of each intact line of a log up to update `last`."""
     with path.open("rb") as lines:
         for line in lines:
-            if 0 <= (step := step_of(line)) <= resumed_at:
+            if 0 <= (step := step_of(line)) <= last:
                 metrics = {name: value for name, value in json.loads(line).items() if value is not None}
                 del metrics["step"]
                 yield step, metrics

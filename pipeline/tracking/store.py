@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from pipeline import files
 from pipeline.system import System
 from pipeline.tracking import database, location, notes, recorded, registry, server, views
 from pipeline.tracking.deadline import BYTES_PER_SECOND, Deadline, WatchedClient
@@ -106,6 +107,7 @@ class Store:
             self.run_id = self._create(self.parent_id)
         elif self.kind == "system":
             self.run_id = newest.info.run_id if newest else self._created_ended()
+            self.last = last_steps(newest) if newest else {}
         else:
             self._open_training(newest, resumed_at)
         # Only read from, never started: its thread would print warnings and errors of its own.
@@ -136,15 +138,17 @@ class Store:
         if self.kind == "scoring" and settings:
             self.client.update_run(self.run_id, name=run_name(self.system, self.stage.split("@")[0], *settings))
 
-    def dataset(self, name: str, digest: str, counts: Mapping[str, int], path: Path | None) -> None:
+    def dataset(self, name: str, data: Sequence[Path], counts: Mapping[str, int], path: Path | None) -> None:
         """Send the description of one input, with the name of its content in DVC's cache if DVC knows it."""
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
+        with self.deadline.own_work():
+            digest = files.sha256(*data)
         md5 = recorded.md5(path) if path else ""
         known = {"dvc_md5": md5} if md5 else {}
         source = json.dumps({"uri": path.as_posix() if path else name, **known})
-        data = Dataset(name, digest[:36], "local", source, profile=json.dumps({**counts, **known}))
-        self.client.log_inputs(self.run_id, [DatasetInput(data, [InputTag("mlflow.data.context", self.kind)])])
+        described = Dataset(name, digest[:36], "local", source, profile=json.dumps({**counts, **known}))
+        self.client.log_inputs(self.run_id, [DatasetInput(described, [InputTag("mlflow.data.context", self.kind)])])
 
     def artifact(self, path: Path, folder: str) -> None:
         """Send a file, or every file of a folder."""
@@ -224,7 +228,8 @@ class Store:
         """Send everything and set the status, unless the run was opened only to add to it."""
         if self.kind != "system":
             self._sample()
-            self._flush()
+        self._flush()
+        if self.kind != "system":
             self.client.set_terminated(self.run_id, status)
 
     def _with_parent(self) -> list[str]:
@@ -276,8 +281,7 @@ class Store:
         if tag := experiment_tag():
             self.tags(tag)
         self.known, self.minutes = set(run.data.params), run.data.metrics.get(MINUTES, 0.0)
-        for name in run.data.metrics:
-            self.last[name] = max(point.step for point in self.client.get_metric_history(self.run_id, name))
+        self.last = last_steps(run)
         self.client.update_run(self.run_id, status="RUNNING")
 
     def _experiment(self, name: str) -> str:
@@ -345,6 +349,11 @@ class Store:
         run_id = self._create()
         self.client.set_terminated(run_id)
         return run_id
+
+
+def last_steps(run: "MlflowRun") -> dict[str, int]:
+    """The last step of each metric of a run: MLflow gives it with its value, and whole histories take minutes."""
+    return {metric.key: metric.step for metric in run.data._metric_objs}
 
 
 def run_name(system: str, *first: str) -> str:

@@ -3,7 +3,9 @@
 import os
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -39,6 +41,10 @@ def checkpoint_minutes() -> float:
     return number
 
 
+class LostWeightsError(DataError):
+    """A state is intact, but weights that it refers to are not."""
+
+
 class Checkpoints:
     """The folder of one training: `state.safetensors` to resume from, `update_<n>.safetensors` to average or publish.
 
@@ -49,6 +55,7 @@ class Checkpoints:
     def __init__(self, folder: Path, *, last: int, best: int) -> None:
         self.folder, self.last, self.best = folder, last, best
         self.newest_path, self.previous_path = folder / "state.safetensors", folder / "previous.safetensors"
+        self.num_threads = torch.get_num_threads()  # of this process
         self.saved_at = time.monotonic()
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
         self.pending: Future[None] | None = None
@@ -61,12 +68,21 @@ class Checkpoints:
         self.wait()
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> TrainState:
-        """Load rank 0's newest checkpoint into model and optimizer on every rank; without one, change neither."""
+        """Load rank 0's newest checkpoint into model and optimizer on every rank; without one, change neither.
+
+        Raises: DataError on rank 0 if weights that every state refers to are lost.
+        """
         data = ranks.broadcast(self.read_newest() if ranks.is_main else None)
         if data is None:
             return TrainState()
         tensors, metadata = checkpoint_file.parse(data)
         state = TrainState.from_json(metadata["record"])
+        device = next(model.parameters()).device
+        if ranks.is_main and device.type == "cpu" and metadata["threads"] != self.num_threads:
+            warn(
+                f"{self.folder}: trained by {metadata['threads']} threads so far, by {self.num_threads} from now on; "
+                "results will differ by rounding from those of either number (training.<corpus>.threads fixes it)"
+            )
         model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
         load_optimizer(optimizer, model, tensors)
         self.needed = state.saved
@@ -75,31 +91,41 @@ class Checkpoints:
     def read_newest(self) -> bytes | None:
         """The newest state file that is intact, as are all the weights it refers to; None if there is none.
 
-        A broken one is reported and removed.
+        A broken state is reported, and removed once another one takes its place.
+
+        Raises: DataError if a state is intact, but weights are lost that it and the other one need: nothing is removed.
         """
         paths = [path for path in (self.newest_path, self.previous_path) if path.exists()]
+        faults: list[DataError] = []
         for number, path in enumerate(paths, 1):
             try:
-                return self.read_intact(path)
+                found = self.read_intact(path)
             except DataError as error:
-                warn(f"{error}; using the checkpoint before it" if number < len(paths) else str(error))
-            path.unlink()
+                faults.append(error)
+                if number < len(paths):
+                    warn(f"{error}; using the checkpoint before it")
+            else:
+                remove(paths[: number - 1])
+                return found
+        if lost := next((fault for fault in faults if isinstance(fault, LostWeightsError)), None):
+            raise DataError(f"{lost}; restore this file, or remove {self.folder} to train from scratch")
         if paths:
+            warn(str(faults[-1]))
             warn(f"{self.folder}: no checkpoint is intact; training starts from scratch")
+            remove(paths)
         return None
 
-    def read_intact(self, state_path: Path) -> bytes:
+    def read_intact(self, path: Path) -> bytes:
         """The bytes of a state file.
 
-        Raises: DataError naming the file that is broken: the state, or weights that it refers to.
+        Raises: DataError if it is broken. LostWeightsError naming the file if weights that it refers to are broken.
         """
-        path, data = state_path, state_path.read_bytes()
-        try:
+        data = path.read_bytes()
+        with broken_as(DataError, path):
             _, metadata = checkpoint_file.parse(data)
-            for path in map(self.weights_path, metadata["record"]["saved"]):
-                checkpoint_file.parse(path.read_bytes())
-        except (SafetensorError, ValueError, KeyError, FileNotFoundError) as error:
-            raise DataError(f"{path}: broken ({error})") from None
+        for kept in map(self.weights_path, metadata["record"]["saved"]):
+            with broken_as(LostWeightsError, kept):
+                checkpoint_file.parse(kept.read_bytes())
         return data
 
     def save(
@@ -134,7 +160,8 @@ class Checkpoints:
             checkpoint_file.write(path, weights, {})
         if self.newest_path.exists():
             self.newest_path.replace(self.previous_path)
-        checkpoint_file.write(self.newest_path, weights | optimizer, {"record": state._asdict()})
+        metadata = {"record": state._asdict(), "threads": self.num_threads}
+        checkpoint_file.write(self.newest_path, weights | optimizer, metadata)
         for old in self.folder.glob("update_*.safetensors"):
             if old not in map(self.weights_path, (*state.saved, *self.needed)):
                 old.unlink()
@@ -170,6 +197,21 @@ class Checkpoints:
         updates = {"last": state.saved[-self.last :], "best": state.best(self.best)}
         names = {key: [self.weights_path(update).name for update in some] for key, some in updates.items()}
         write_json(folder / "checkpoints.json", names)
+
+
+@contextmanager
+def broken_as(kind: type[DataError], path: Path) -> Iterator[None]:
+    """A block that reads a checkpoint's file; a fault of the file is raised as `kind`."""
+    try:
+        yield
+    except (SafetensorError, ValueError, KeyError, FileNotFoundError) as error:
+        raise kind(f"{path}: broken ({error})") from None
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files."""
+    for path in paths:
+        path.unlink()
 
 
 def warn(text: str) -> None:

@@ -148,20 +148,11 @@ class Capture:
     def __init__(self, shared: Shared, capturer: Capturer, source: Tensor, target_input: Tensor) -> None:
         self.shared = shared
         self.source, self.target_input = source.clone(), target_input.clone()
-        self.buffers = list(
-            shared.network.buffers()
-        )  # graphs read these, also once a longer table has taken their place
+        # Graphs read these, also once a longer table has taken their place.
+        self.buffers = list(shared.network.buffers())
         self.space = shared.reserve(*target_input.shape)
-        work = Work(self.source, self.target_input, self.space, shared)
-        self.forward, self.backward = capturer.capture((work.compute, work.differentiate))
-
-
-class Work:
-    """What is captured for a shape."""
-
-    def __init__(self, source: Tensor, target_input: Tensor, space: Tensor, shared: Shared) -> None:
-        self.source, self.target_input, self.space, self.shared = source, target_input, space, shared
-        self.result: Tensor | None = None  # with its autograd graph, from forward to backward
+        self.result: Tensor | None = None  # with its autograd graph, from `compute` to `differentiate`
+        self.forward, self.backward = capturer.capture((self.compute, self.differentiate))
 
     def compute(self) -> None:
         """Write the result. No cast of a weight may be cached, as autocast would do: later it would be stale."""

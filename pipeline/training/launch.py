@@ -15,7 +15,7 @@ from torch.distributed.elastic.rendezvous import RendezvousError
 
 from pipeline.training.ranks import ProcessesError
 
-PROCESSES = "TRAIN_PROCESSES"  # an environment variable, not a parameter: results are the same (see `training.exact`)
+PROCESSES = "TRAIN_PROCESSES"  # an environment variable: with as many threads each, results are the same
 
 
 class RendezvousTimeoutError(ValueError):

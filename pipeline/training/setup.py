@@ -5,12 +5,11 @@ from typing import Any, NamedTuple
 
 import torch
 
-from pipeline import files
 from pipeline.device import be_deterministic, bound_memory, prepared, use_threads
 from pipeline.encoding.batching import BatchSampler
 from pipeline.encoding.budget import TokenBatches, Training
 from pipeline.encoding.shards import Encoded
-from pipeline.fingerprint import fingerprint, states_folder
+from pipeline.fingerprint import fingerprint, states_folder, training_log
 from pipeline.models import interface
 from pipeline.params import Reader, flatten
 from pipeline.progress import console
@@ -138,11 +137,11 @@ def start_run(config: Config, fingerprint: str, sampler: BatchSampler, state: Tr
     if not ranks.is_main:
         return runs.NullRun()
     system = config.system
-    log = system.log / "train.jsonl"
+    log = training_log(system.id, fingerprint)
     run = runs.training_run(system.id, stage="train", fingerprint=fingerprint, log=log, resumed_at=state.update)
     run.params(config.params)
-    sha256 = files.sha256(system.encoded / "train/source.ids.npy", system.encoded / "train/target.ids.npy")
-    run.dataset(system.encoded.name, sha256, sampler.pair_counts(), system.encoded)
+    data = system.encoded / "train/source.ids.npy", system.encoded / "train/target.ids.npy"
+    run.dataset(system.encoded.name, data, sampler.pair_counts(), system.encoded)
     return run
 
 

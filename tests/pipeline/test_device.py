@@ -30,8 +30,11 @@ def test_the_best_device_there_is(monkeypatch, there, expected):
 
 
 def test_the_memory_of_the_place_where_it_was_held(monkeypatch):
-    monkeypatch.setattr(device.resource, "getrusage", lambda who: SimpleNamespace(ru_maxrss=3 * 2**20))  # KiB
-    assert device.peak_memory_gib(torch.device("cpu")) == 3.0
+    for platform, unit in ("linux", 2**10), ("darwin", 1):
+        monkeypatch.setattr(device.sys, "platform", platform)
+        found = SimpleNamespace(ru_maxrss=3 * 2**30 // unit)
+        monkeypatch.setattr(device.resource, "getrusage", lambda who, found=found: found)
+        assert device.peak_memory_gib(torch.device("cpu")) == 3.0
     monkeypatch.setattr(torch.cuda, "max_memory_allocated", lambda where: 5 * 2**29)
     assert device.peak_memory_gib(torch.device("cuda")) == 2.5
 

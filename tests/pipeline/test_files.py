@@ -411,10 +411,11 @@ def test_a_line_without_an_end_is_named(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"a\n" + b"b" * (files.LINE_BYTES - 1) + b"\nc")
     assert [len(line) for line in files.read_lines(path)] == [1, files.LINE_BYTES - 1, 1]
-    path.write_bytes(b"a\n" + b"b" * (files.LINE_BYTES + 1))
-    with pytest.raises(files.DataError) as error:
-        list(files.read_lines(path))
-    assert str(error.value) == f"{path} line 2: has over 1,048,576 bytes; expected one sentence a line"
+    for size in (files.LINE_BYTES, files.LINE_BYTES + 1):  # the end that the line lacks counts too
+        path.write_bytes(b"a\n" + b"b" * size)
+        with pytest.raises(files.DataError) as error:
+            list(files.read_lines(path))
+        assert str(error.value) == f"{path} line 2: has over 1,048,576 bytes; expected one sentence a line"
 
 
 @pytest.mark.parametrize(("content", "count"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"a\n\nb", 3), (b"\n", 1)])

@@ -1,10 +1,11 @@
 """`python -m stages.distill <corpus>` with a small random teacher."""
 
 import pytest
+import torch
 from ruamel.yaml import YAML
 from safetensors.torch import load_file, save_file
 
-from pipeline import files
+from pipeline import device, files
 from pipeline.decoding.translator import Translator
 from stages import distill
 from tests.toys import systems
@@ -78,6 +79,30 @@ def test_what_another_teacher_translated_is_not_taken(project, killed_at):
     save_file({name: -tensor for name, tensor in tensors.items()}, weights)
     distill.main("novel")
     assert not list((project / "work/distill").iterdir())
+    assert begun[2:] == [LINES[begin : begin + 4] for begin in range(0, len(LINES), 4)]
+
+
+def test_what_was_translated_in_another_precision_is_not_taken(project, killed_at, monkeypatch):
+    summary = project / "runs" / systems.SYSTEM / "train/training.json"
+    summary.write_text(summary.read_text().replace('"fp32"', '"bf16"'))
+    monkeypatch.setattr(device, "has_bf16", lambda where: False)
+    begun = killed_at(2, size=4)
+    monkeypatch.setattr(device, "has_bf16", lambda where: True)
+    distill.main("novel")
+    assert begun[2:] == [LINES[begin : begin + 4] for begin in range(0, len(LINES), 4)]
+
+
+def test_what_another_kind_of_device_translated_is_not_taken(project, killed_at, monkeypatch):
+    begun, built = killed_at(2, size=4), Translator.built
+
+    def built_on_a_gpu(system):
+        translator = built(system)
+        translator.where = torch.device("cuda")
+        return translator
+
+    monkeypatch.setattr(Translator, "built", built_on_a_gpu)
+    monkeypatch.setattr(Translator, "translate", lambda self, lines, *_, **__: begun.append(lines) or lines)
+    distill.main("novel")
     assert begun[2:] == [LINES[begin : begin + 4] for begin in range(0, len(LINES), 4)]
 
 

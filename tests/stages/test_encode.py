@@ -73,7 +73,11 @@ def test_the_counts_stand_beside_the_ids(project, run):
 
 
 def test_the_training_part_of_a_corpus_with_a_teacher_has_the_teachers_translations(project, run):
-    """And those alone, or the references after them; without the teacher, what is left of it does not count."""
+    """And those alone, or the references after them; without the teacher, what it translated is removed.
+
+    DVC would count it among the inputs, and a clone does not have it.
+    """
+    files.write_json(project / "data/targets/toy/corpus.json", {})
     translations = [f"the {line}" for line in TARGET]
     files.write_lines(project / "data/targets/toy/distilled/train.target.txt", translations)
     files.write_lines(project / "params.yaml", [TAUGHT])
@@ -90,9 +94,11 @@ def test_the_training_part_of_a_corpus_with_a_teacher_has_the_teachers_translati
     assert targets("train") == loaded.encode_target(translations + TARGET)
     assert targets("test") == loaded.encode_target(TEST[1])
     assert [row.tolist() for row in Encoded.open(out / "train").source] == loaded.encode_source(SOURCE) * 2
+    assert (project / "data/targets/toy/distilled").exists()
     files.write_lines(project / "params.yaml", [NO_TEACHER])
     assert run("toy", "separate").returncode == 0
     assert targets("train") == loaded.encode_target(TARGET)
+    assert os.listdir(project / "data/targets/toy") == ["corpus.json"]
 
 
 def test_translations_that_are_not_one_for_each_source_are_refused(project, run):

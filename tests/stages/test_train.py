@@ -1,7 +1,6 @@
 """`python -m stages.train <corpus> <vocabulary> <model> <size> [<seed>]` on a readable corpus, killed and repeated."""
 
 import csv
-import json
 import shutil
 import signal
 import subprocess
@@ -11,7 +10,7 @@ import pytest
 from safetensors.torch import load_file
 
 from pipeline import files
-from tests.toys.trainings import SYSTEM, edit, end, environment, finish, lay_out, outs, start
+from tests.toys.trainings import SYSTEM, edit, end, environment, finish, lay_out, logged, outs, rows_of, start
 
 COLUMNS = [
     "update",
@@ -79,8 +78,7 @@ def test_the_curve_of_the_loss_is_the_mean_of_the_logged_losses(uninterrupted):
     """So short a training has a point for each update."""
     root, _ = uninterrupted
     found = files.read_table(root / "runs" / SYSTEM / "train/train_loss.csv")
-    logged = (root / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    losses = [json.loads(line)["train_loss"] for line in logged if '"train_loss"' in line]
+    losses = [row["train_loss"] for row in logged(root) if "train_loss" in row]
     assert [(int(row["update"]), float(row["train_loss"])) for row in found] == list(enumerate(losses, 1))
 
 
@@ -141,9 +139,8 @@ def test_what_is_said(uninterrupted):
     assert sum("  update " in line for line in shown) == 3
     assert max(map(len, shown)) <= 100
     assert any("target tokens/s without padding, peak memory" in line for line in lines)
-    logged = (root / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    assert sum('"train_loss"' in line for line in logged) == 24
-    assert sum('"validation_bleu"' in line for line in logged) == 3
+    assert sum("train_loss" in row for row in logged(root)) == 24
+    assert sum("validation_bleu" in row for row in logged(root)) == 3
 
 
 def test_killed_and_repeated_is_uninterrupted(tmp_path, uninterrupted, killed):
@@ -151,8 +148,7 @@ def test_killed_and_repeated_is_uninterrupted(tmp_path, uninterrupted, killed):
     said = finish(tmp_path)
     assert f"{SYSTEM}: resuming at update " in said
     assert outs(tmp_path) == outs(uninterrupted[0])
-    logged = (tmp_path / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    assert sum('"train_loss"' in line for line in logged) == 24  # none doubled, none lost
+    assert sum("train_loss" in row for row in logged(tmp_path)) == 24  # none doubled, none lost
 
 
 def test_weights_start_once(tmp_path, prepared):
@@ -230,6 +226,20 @@ def test_edited_it_starts_afresh_and_stops_where_validations_bring_nothing(tmp_p
     assert f"{SYSTEM}: resuming at update " not in said
     summary = files.read_json(tmp_path / "runs" / SYSTEM / "train/training.json")
     assert (summary["updates"], summary["stopped"], summary["best"]["update"]) == (16, "patience", 8)
+
+
+def test_of_two_trainings_each_keeps_its_log(tmp_path, uninterrupted, killed):
+    """One is killed, another one begins after an edit, the edit is taken back."""
+    shutil.copytree(killed, tmp_path, dirs_exist_ok=True)
+    edit(tmp_path, "updates: 24", "updates: 8")
+    finish(tmp_path)
+    edit(tmp_path, "updates: 8", "updates: 24")
+    shutil.rmtree(tmp_path / "runs")
+    assert f"{SYSTEM}: resuming at update " in finish(tmp_path)
+    assert outs(tmp_path) == outs(uninterrupted[0])
+    logs = sorted((tmp_path / "work/logs" / SYSTEM).glob("train-*.jsonl"), key=lambda path: path.stat().st_mtime)
+    steps = [[row["step"] for row in rows_of(log) if "train_loss" in row] for log in logs]
+    assert steps == [list(range(1, 9)), list(range(1, 25))]
 
 
 def test_a_mistake_is_one_line_and_leaves_nothing(tmp_path, prepared):

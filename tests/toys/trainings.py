@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -86,6 +87,17 @@ def outs(root, system=SYSTEM):
     """Every file of the stage's out, by its path."""
     out = root / "runs" / system / "train"
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
+
+
+def logged(root, system=SYSTEM):
+    """The rows of the local log of the one training of a system below `root`."""
+    [log] = (root / "work/logs" / system).glob("train-*.jsonl")
+    return rows_of(log)
+
+
+def rows_of(log):
+    """The rows of a local log."""
+    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
 
 
 def edit(project, old, new):

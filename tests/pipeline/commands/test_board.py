@@ -8,6 +8,7 @@ from rich.console import Console
 
 from pipeline import progress
 from pipeline.commands import board as boards
+from pipeline.commands import outcome
 from pipeline.commands.board import Board, Lane
 from pipeline.system import Build
 
@@ -114,6 +115,15 @@ def test_a_failure_is_shown_with_what_repeats_it(clock, asked, ends, word):
         f"repeat it with: dvc repro {TRAIN}",
     ]
     assert not made.done
+
+
+def test_what_another_command_builds_is_repeated_by_it(clock, monkeypatch):
+    monkeypatch.setenv(outcome.BUILDER, "nmt repro-portable")
+    made = board()
+    lane = Lane(made, "")
+    lane.hear(event("began"))
+    lane.over(1, asked=False)
+    assert shown(made).splitlines()[-1] == "repeat it with: nmt repro-portable"
 
 
 def test_a_terminal_shows_what_runs_live(clock):

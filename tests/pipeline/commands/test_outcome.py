@@ -7,6 +7,7 @@ import pytest
 
 from pipeline import files
 from pipeline.commands import outcome
+from pipeline.fingerprint import training_log
 from pipeline.system import Build, System
 from tests.toys.systems import SYSTEM
 
@@ -19,19 +20,21 @@ BUILD = Build(
     more_seeds=[],
 )
 BEST = {"update": 20, "validation_loss": 1.204, "validation_bleu": 41.26}
+FINGERPRINT = "a" * 64
 CURVES = "update,validation_loss\n10,2.5\n20,1.204\n"
 
 
-def lay_out(system, bleu, *, last=1.204):
-    """Outputs of a finished system, and its local log."""
+def lay_out(system, bleu, *, logged=FINGERPRINT):
+    """Outputs of a finished system, and the local log of the training with the fingerprint `logged`."""
     system = System.parse(system)
-    files.write_json(system.training_summary, {"best": BEST, "num_parameters": 1_234_567})
+    summary = {"fingerprint": FINGERPRINT, "best": BEST, "num_parameters": 1_234_567}
+    files.write_json(system.training_summary, summary)
     files.write_json(system.metrics, {"validation": {"loss": 1.2}, "test": {"bleu": bleu, "chrf": 60.0}})
     (system.trained / "curves.csv").write_text(CURVES)
     system.log.mkdir(parents=True)
     rows = [{"step": n, "tokens": 1000.0, "tokens_per_second": 100.0} for n in range(1, 10)]
-    rows += [{"step": 20, "validation_loss": last}, {"step": 20, "mean_tokens_per_second": 1.0}]
-    (system.log / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows += [{"step": 20, "validation_loss": 1.204}, {"step": 20, "mean_tokens_per_second": 1.0}]
+    training_log(system.id, logged).write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
 @pytest.fixture
@@ -39,7 +42,7 @@ def built(project):
     """A folder with two scored systems; a third was never built."""
     shutil.copytree(project / "runs" / SYSTEM, project / "runs" / OTHER)
     lay_out(SYSTEM, 30.0)
-    lay_out(OTHER, 40.25, last=9.9)  # whose log is of another training
+    lay_out(OTHER, 40.25, logged="b" * 64)  # another training
     return project
 
 
@@ -97,6 +100,12 @@ def test_the_table_has_the_best_first_and_what_to_do_next(built):
     ]
 
 
+def test_what_another_command_builds_has_no_hints(built, monkeypatch):
+    monkeypatch.setenv(outcome.BUILDER, "nmt repro-portable")
+    said = [line.partition(" ")[0] for line in outcome.summary(BUILD)]
+    assert said == ["", "toy", "rnnsearch-tiny", "transformer_prenorm-tiny"]
+
+
 def test_the_sentence_to_try_is_no_option(built):
     part = System.parse(OTHER).split / "test.source.txt"
     part.write_text("- Oui, merci.\nle chien\n", encoding="utf-8")
@@ -122,7 +131,7 @@ def test_less_is_better_in_ter(built):
 
 @pytest.mark.parametrize("text", [None, "", "{", "[]\n", '{"step": 1}\n'])
 def test_without_a_log_there_are_no_times(built, text):
-    log = System.parse(SYSTEM).log / "train.jsonl"
+    log = training_log(SYSTEM, FINGERPRINT)
     log.unlink() if text is None else log.write_text(text)
     assert outcome.updates(System.parse(SYSTEM)) == []
     assert outcome.seconds([]) == 0

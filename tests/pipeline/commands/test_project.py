@@ -3,6 +3,7 @@ import shutil
 import pytest
 
 from pipeline.commands import project as here
+from pipeline.commands.naming import shortest
 from pipeline.files import DataError
 from pipeline.params import ParamsError
 from pipeline.system import System
@@ -113,6 +114,18 @@ def test_a_further_seed_translates(project):
     shutil.copytree(project / "runs" / SYSTEM, project / "runs" / f"{SYSTEM}-2")
     assert (here.parse("prenorm").id, here.parse("prenorm-tiny-2").id) == (SYSTEM, f"{SYSTEM}-2")
     here.load(here.parse(f"{SYSTEM}-2"))
+
+
+def test_a_part_with_a_further_seed_is_no_id(project):
+    """Though it has as many words, and is what the shell proposes where there are two vocabularies."""
+    other = SYSTEM.replace("-bpe_toy-", "-words-")
+    for name in (other, f"{SYSTEM}-2", f"{other}-2"):
+        shutil.copytree(project / "runs" / SYSTEM, project / "runs" / name)
+    (project / "data/vocabulary" / "-".join(other.split("-")[:2])).mkdir()
+    ids = here.built()
+    assert len(ids) == 4
+    assert shortest(f"{SYSTEM}-2", ids).count("-") == 3
+    assert [here.parse(shortest(name, ids)).id for name in ids] == ids
 
 
 def test_an_earlier_choice_stays_usable(project):

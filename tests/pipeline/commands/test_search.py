@@ -154,6 +154,8 @@ def test_a_loss_that_diverges_is_the_worst(project, search, run, monkeypatch):
     lines = search("-S", f"{TINY}.schedule.peak_rate=0.001,0.1", trials=6)
     assert "trial 1: peak_rate 0.1: diverged" in [re.sub(r"\d+", "1", line, count=1) for line in lines]
     assert lines[-2] == f"best of 6: validation loss 2.0000, {TINY}.schedule.peak_rate=0.001"
+    fewer = search("-S", f"{TINY}.schedule.peak_rate=0.001,0.1", trials=3)  # than there are already
+    assert fewer[-2] == lines[-2]
     said = run("search", "--system", SYSTEM, "-S", f"{TINY}.schedule.peak_rate=0.1,0.2", "--trials", "1")
     assert said.status == 1
     assert said.err == f"error: {SYSTEM}: the loss diverged in all trials, got 1; expected lower learning rates\n"

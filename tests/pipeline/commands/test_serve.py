@@ -163,6 +163,11 @@ def test_refusals(here, fails, folders):
     assert fails("serve", *model, "--api-key-file", "keys") == (
         "--api-key-file: invalid UTF-8, got byte 3 of 'keys'; expected a key a line"
     )
+    (here / "keys").write_text("# the shop's\none\n\ncorrect horse\n")
+    assert fails("serve", *model, "--api-key-file", "keys") == (
+        "--api-key-file: line 4 of 'keys': a key has white space in it; expected one key, without any"
+    )
+    assert fails("serve", *model, "--api-key", "a b").startswith("--api-key: a key has white space in it; ")
     assert fails("serve", *model, "--timeout", "inf") == (
         "--timeout: must be a finite number, got inf; expected seconds, such as 60"
     )
@@ -177,6 +182,8 @@ def test_a_blank_key_is_not_no_key(here, fails, folders, monkeypatch, blank):
     monkeypatch.setenv(serve.KEY, blank)
     said = fails("serve", *model)
     assert said == "NMT_API_KEY: is blank, got no key; expected one, or no such variable"
+    monkeypatch.setenv(serve.KEY, "correct horse")
+    assert fails("serve", *model).startswith("NMT_API_KEY: a key has white space in it; ")
 
 
 @pytest.mark.parametrize(
@@ -218,9 +225,9 @@ def test_what_the_command_line_chooses(here, run, folders, monkeypatch):
     assert (plain.host, plain.port, plain.engine, plain.keys, plain.limits.requests_per_minute) == (
         *("127.0.0.1", 5050, "torch", frozenset(), None),
     )
-    (here / "keys").write_text("three\nfour\n")
-    monkeypatch.setenv(serve.KEY, "two")
-    keyed = options(monkeypatch, run, *model, "--host", "0.0.0.0", "--api-key", "one", "--api-key-file", "keys")
+    (here / "keys").write_text("# keys of the shop\nthree\n\n four \n")
+    monkeypatch.setenv(serve.KEY, " two\n")
+    keyed = options(monkeypatch, run, *model, "--host", "0.0.0.0", "--api-key", " one", "--api-key-file", "keys")
     assert keyed.keys == {"one", "two", "three", "four"}
     monkeypatch.delenv(serve.KEY)
     public = options(monkeypatch, run, *model, "--host", "0.0.0.0", "--public")

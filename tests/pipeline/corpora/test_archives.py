@@ -54,6 +54,24 @@ def test_the_ending_says_how_a_file_is_packed(address: str, kind: str) -> None:
     assert archives.archive_kind(address) == kind
 
 
+@pytest.mark.parametrize(
+    ("address", "unsupported"),
+    [
+        ("https://a.org/x.de.xz", True),
+        ("https://a.org/x.BZ2?download=1", True),
+        ("https://a.org/x.tar", True),
+        ("https://a.org/x.tar.zst", True),
+        ("my/x.de.zst", True),
+        ("my/x.tar.gz", False),
+        ("my/x.xz.gz", False),
+        ("my/xz", False),
+        ("https://a.tar/x", False),
+    ],
+)
+def test_the_ending_says_that_a_file_cannot_be_unpacked(address: str, unsupported: bool) -> None:
+    assert archives.is_unsupported(address) is unsupported
+
+
 @pytest.mark.parametrize("ending", ["zip", "tgz", "tar.gz"])
 def test_a_member_is_read(tmp_path: Path, ending: str) -> None:
     path = packed(tmp_path, f"x.{ending}", {"a/de": TEXT, "a/en": b"one\n"})

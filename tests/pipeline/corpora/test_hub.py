@@ -1,6 +1,7 @@
 """Data sets of the hub, from folders made here."""
 
 import errno
+import io
 import json
 import os
 import subprocess
@@ -9,6 +10,8 @@ import tarfile
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline import files
@@ -116,18 +119,46 @@ def test_names_that_a_hub_gives_stay_in_the_cache(tmp_path: Path, project_root: 
         where = "huggingface.co/datasets/toy/pairs"
         expected = where + ": the server gave a name that is none, got {}; expected letters and digits"
         assert asked(tmp_path, project_root, served) == expected.format(tmp_path / "outside")
-        served.etag, served.commit = None, "../../../outside"
-        assert asked(tmp_path, project_root, served) == expected.format("../../../outside")
+        served.etag = None
+        for commit in ("../../../outside", f"{tmp_path}/outside"):  # that of missing files too, such as README.md
+            served.commit = commit
+            assert asked(tmp_path, project_root, served) == expected.format(commit)
     assert sorted(os.listdir(tmp_path)) == ["downloads", "home"]
+    assert not list((tmp_path / "downloads").rglob("outside"))
+
+
+def test_an_earlier_copy_is_not_taken_for_what_the_hub_does_not_give(tmp_path: Path, project_root: Path) -> None:
+    """Nor does it hide why the hub does not give it."""
+    with serving_hub() as served:
+        served.files["train.jsonl"] = b'{"fr": "un", "en": "one"}\n'
+        assert asked(tmp_path, project_root, served) == "[(b'un', b'one')]"
+        said = asked(tmp_path, project_root, served, HF_HUB_OFFLINE="1")
+        assert said.startswith("huggingface.co/datasets/toy/pairs: the hub could not be asked, got ")
+        assert said.endswith("; expected a connection, or a mirror (CORPUS_MIRROR)")
+        served.commit = "../outside"
+        assert "the server gave a name that is none, got ../outside;" in asked(tmp_path, project_root, served)
+
+
+def test_a_hub_out_of_reach_is_told_from_a_data_set_that_is_not_there() -> None:
+    from huggingface_hub.utils import httpx
+
+    expected = "x: the hub could not be asked, got gone; expected a connection, or a mirror (CORPUS_MIRROR)"
+    for error in (ConnectionError("gone"), httpx.ConnectError("gone"), httpx.ReadTimeout("gone")):
+        assert str(hub.explanation("x", "y", error)) == expected
+    expected = "x: cannot be read, got gone; expected a data set with y"
+    assert str(hub.explanation("x", "y", FileNotFoundError("gone"))) == expected
 
 
 def test_damaged_files_of_the_hub_are_fetched_again(tmp_path: Path, project_root: Path) -> None:
+    """Under the same name and commit, by which the library would find the damaged one."""
+    sound = io.BytesIO()
+    pq.write_table(pa.table({"fr": ["un"], "en": ["one"]}), sound)
     with serving_hub() as served:
         served.files["train.parquet"] = b"PAR1 no PAR1"
         said = asked(tmp_path, project_root, served)
         assert said.startswith("huggingface.co/datasets/toy/pairs: cannot be read, got ")
         assert "\n" not in said
-        served.files = {"train.jsonl": b'{"fr": "un", "en": "one"}\n'}
+        served.files["train.parquet"] = sound.getvalue()
         assert asked(tmp_path, project_root, served) == "[(b'un', b'one')]"
 
 
@@ -167,7 +198,22 @@ def test_files_that_are_damaged_are_named(mirror: Path, tmp_path: Path) -> None:
 
 
 def test_an_address_as_mirror_is_for_files_alone(mirror: Path, tmp_path: Path) -> None:
-    assert hub.mirrored("toy/pairs", Store(tmp_path, "http://127.0.0.1:9")) is None
+    assert hub.mirrored("toy/pairs", "main", Store(tmp_path, "http://127.0.0.1:9")) is None
+
+
+def test_a_mirror_has_a_folder_for_each_revision(mirror: Path, tmp_path: Path) -> None:
+    store, main = Store(tmp_path / "downloads", str(mirror)), mirror / hub.HOST / "datasets/toy/pairs"
+    for revision in ("v1.0", "refs/pr/1"):
+        pinned = Path(f"{main}@{revision}")
+        with pytest.raises(DataError) as error:
+            pairs(store, revision=revision)
+        assert str(error.value) == (
+            f"{pinned}: no such folder, got only {main}, whose revision is 'main'; expected revision {revision!r}"
+        )
+        pinned.mkdir(parents=True)
+        (pinned / "train.jsonl").write_text(json.dumps({"fr": revision, "en": "old"}) + "\n")
+        assert pairs(store, revision=revision) == [(revision.encode(), b"old")]
+    assert pairs(store) == PAIRS
 
 
 def test_a_text_that_is_no_sentence_is_refused(mirror: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,13 +250,14 @@ def test_a_full_disk_is_no_fault_of_the_data_set(tmp_path: Path) -> None:
         except OSError as error:
             raise ValueError("while preparing") from error
 
-    with pytest.raises(OSError, match="full"), hub.explained("x", "y", "toy/pairs", Store(tmp_path)):
+    with pytest.raises(OSError, match="full"), hub.explained("x", "y", Store(tmp_path)):
         fill()
 
 
 def test_without_a_mirror_there_is_no_folder(mirror: Path, tmp_path: Path) -> None:
-    assert hub.mirrored("toy/pairs", Store(tmp_path)) is None
-    assert hub.mirrored("toy/none", Store(tmp_path, str(mirror))) is None
+    assert hub.mirrored("toy/pairs", "main", Store(tmp_path)) is None
+    for revision in ("main", "v1.0"):
+        assert hub.mirrored("toy/none", revision, Store(tmp_path, str(mirror))) is None
 
 
 def test_an_unknown_column_is_answered_with_the_nearest(mirror: Path, tmp_path: Path) -> None:

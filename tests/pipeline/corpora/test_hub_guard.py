@@ -73,17 +73,20 @@ def test_a_replaced_function_is_put_back() -> None:
 def test_what_is_guarded_is_there() -> None:
     """Names of the libraries' own, which a new version of them may not have."""
     import datasets.data_files
+    import datasets.load
     import huggingface_hub
 
     before = (
         datasets.data_files.resolve_pattern,
         huggingface_hub.file_download._get_metadata_or_catch_error,
         huggingface_hub.HfApi.dataset_info,
+        datasets.load.CachedDatasetModuleFactory.get_module,
     )
     with hub_guard.guarding("toy", ROOT):
         assert datasets.data_files.resolve_pattern is not before[0]
     assert datasets.data_files.resolve_pattern is before[0]
     assert huggingface_hub.HfApi.dataset_info is before[2]
+    assert datasets.load.CachedDatasetModuleFactory.get_module is before[3]
 
 
 def test_a_format_that_is_no_table_is_refused() -> None:

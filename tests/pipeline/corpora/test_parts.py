@@ -22,6 +22,13 @@ def test_parts_are_found_by_name(tmp_path):
     assert parts.names(tmp_path) == ["test", "train"]
 
 
+def test_every_test_part_is_read_and_no_other(tmp_path):
+    for part in ("train", "validation", "test", "hard"):
+        parts.write(tmp_path, part, [(f"{part} a", f"{part} b"), ("", "c")])
+    expected = [(part, [f"{part} a", ""], [f"{part} b", "c"]) for part in ("hard", "test")]
+    assert list(parts.read_tests(tmp_path)) == expected
+
+
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_part_without_one_of_its_files_is_a_part_that_cannot_be_read(tmp_path, side):
     parts.write(tmp_path, "test", PAIRS)

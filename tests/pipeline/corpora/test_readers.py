@@ -40,6 +40,13 @@ def test_a_line_without_an_end_is_named() -> None:
         lines(b"a\n" + b"b" * (files.LINE_BYTES + 1))
 
 
+def test_the_last_line_is_bounded_as_if_it_had_an_end() -> None:
+    """`download` writes one, and `clean` reads it."""
+    assert len(lines(b"a\n" + b"b" * (files.LINE_BYTES - 1))[1]) == files.LINE_BYTES - 1
+    with pytest.raises(DataError, match=r"^x.de line 2: has over 1,048,576 bytes; expected one sentence a line$"):
+        lines(b"a\n" + b"b" * files.LINE_BYTES)
+
+
 def test_a_byte_order_mark_is_no_text() -> None:
     assert lines(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n") == [b"a", b"\xef\xbb\xbfb"]
 

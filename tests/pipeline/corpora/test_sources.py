@@ -99,6 +99,18 @@ def test_a_test_set_is_known_to_sacrebleu_in_either_direction() -> None:
             "d.parts.train: must be plain or .gz files, got 'my/x.zip'; unpack x.zip first",
         ),
         (
+            {"kind": "local", "source": "my/x.fr", "target": "my/x.en.zst"},
+            "d.parts.train: must be plain or .gz files, got 'my/x.en.zst'; unpack x.en.zst first",
+        ),
+        (
+            {"kind": "files", "source": GZ, "target": {"address": "https://a.org/x.en.xz"}},
+            "d.parts.train.target: must be plain, .gz, .zip, .tgz or .tar.gz, got https://a.org/x.en.xz",
+        ),
+        (
+            {"kind": "files", "source": GZ, "target": {"address": "https://a.org/x.tar", "member": "x"}},
+            "d.parts.train.target: must be plain, .gz, .zip, .tgz or .tar.gz, got https://a.org/x.tar",
+        ),
+        (
             {**HUB, "source_column": "fr"},
             "d.parts.train: must have either source_column and target_column or translation_field, got source_column",
         ),

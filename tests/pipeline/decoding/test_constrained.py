@@ -69,11 +69,19 @@ def test_the_best_of_all_translations_that_hold_a_term():
 
 
 def test_no_word_goes_on_behind_a_term():
-    model = networks.build("rnnsearch")
+    model, sources = networks.build("rnnsearch"), [[5, 6], [7], [8, 4, 9], [12, 11, 10, 4]]
+
+    def behind_the_term(continuing):
+        for source in sources:
+            found = decode(model, source, [[9, 8]], 4, continuing=continuing)
+            assert found
+            for one in found:
+                end = next(begin + 2 for begin in range(len(one.ids)) if one.ids[begin : begin + 2] == [9, 8])
+                yield one.ids[end : end + 1]
+
     never = [piece for piece in range(4, 11) if piece != 7]
-    for one in decode(model, [5, 6], [[9, 8]], 4, continuing=never):
-        end = next(begin + 2 for begin in range(len(one.ids)) if one.ids[begin : begin + 2] == [9, 8])
-        assert one.ids[end : end + 1] in ([], [7])
+    assert all(piece in ([], [7]) for piece in behind_the_term(never))
+    assert any(piece not in ([], [7]) for piece in behind_the_term(()))
 
 
 def test_progress_by_hand():

@@ -149,6 +149,7 @@ def test_what_was_trained_in_bf16_translates_in_it_where_it_is_quick(project, tr
     path.write_text(path.read_text().replace('"fp32"', '"bf16"'))
     monkeypatch.setattr(device, "has_bf16", lambda where: has_bf16)
     again = Translator.built(System.parse(systems.SYSTEM))
+    assert (translator.precision, again.precision) == ("fp32", "bf16" if has_bf16 else "fp32")
     expected, found = (one.search(one.read(LINES), DECODING) for one in (translator, again))
     assert (found == expected) is not has_bf16
     for [hypothesis], [before] in zip(found, expected, strict=True):

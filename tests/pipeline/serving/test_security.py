@@ -142,9 +142,10 @@ def test_a_body_is_bounded_before_it_is_read(tmp_path):
         assert server.post("/translate", data=iter([b"x" * most, b"xx"])).status_code == 413  # in chunks, unannounced
 
 
-def test_a_body_that_is_waited_for_counts(tmp_path):
+@pytest.mark.parametrize("route", ["/translate", "/v2/languages"])
+def test_a_body_that_is_waited_for_counts(tmp_path, route):
     """However many bodies a client announces, the server holds no more of them than it may have requests."""
-    head = b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
+    head = f"POST {route} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n".encode() + b"{"
     with servers.stand_in(tmp_path / "log", limits={"at_once": 1}, keys=["secret"]) as server:
         place = urlsplit(server.address)
         with socket.create_connection((place.hostname, place.port), timeout=9) as slow:

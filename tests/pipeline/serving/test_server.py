@@ -1,6 +1,7 @@
 """The server as a process: it starts, answers many at once, loses nothing, and ends."""
 
 import contextlib
+import errno
 import http.client
 import json
 import os
@@ -62,6 +63,20 @@ def test_a_connection_without_a_whole_head_is_closed(sent):
     finally:
         running.should_exit = True
         thread.join(20)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="only Linux ends such a connection by itself")
+def test_a_connection_on_which_nobody_reads_is_closed(monkeypatch):
+    monkeypatch.setattr(server_module, "IDLE_SECONDS", 1)
+    with (
+        server_module.listen("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname(), timeout=9),
+        listening.accept()[0] as connection,
+    ):
+        connection.settimeout(20)
+        with pytest.raises(TimeoutError) as caught:
+            connection.sendall(b"x" * 50_000_000)
+    assert caught.value.errno == errno.ETIMEDOUT
 
 
 def test_an_address_that_is_taken():

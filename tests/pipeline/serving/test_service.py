@@ -96,6 +96,7 @@ def test_texts_are_translated_sentence_by_sentence():
         (None, "text", "le chat. il dort.\nla", "chat. le dort. il\nla"),
         ("sentences", "text", "le chat. il dort.\nla", "chat. le dort. il\nla"),
         ("lines", "text", " le chat. il dort.\nla nuit", " dort. il chat. le\nnuit la"),
+        ("lines", "text", "le\u2028chat\x0bdort\nla nuit", "dort chat le\nnuit la"),  # \n alone ends a line
         ("nothing", "text", "le chat.\nil dort.", "dort. il chat. le"),
         ("nothing", "text", " le chat\n{name} dort. ", " dort. chat {name} le "),
         ("lines", "html", "<p>le chat. il dort.</p><p>la nuit</p>", "<p>dort. il chat. le</p><p>nuit la</p>"),
@@ -181,6 +182,19 @@ def test_languages_of_many_texts_are_recognised_as_a_document():
         assert (refused.value.status, service.queue.waiting) == (413, 0)
 
     with_service(test, queue=30)
+
+
+def test_the_language_of_a_persons_text_is_recognised_as_one(monkeypatch):
+    """Though each of several systems reads its sentences."""
+
+    async def test(service):
+        put, documents = service.queue.put, []
+        service.queue.put = lambda *given, document: documents.append(document) or put(*given, document=document)
+        monkeypatch.setattr("pipeline.serving.service.INTERACTIVE", 3)
+        await service.detected("das ist. die katze. ist da.")
+        assert documents == [False, False]
+
+    with_service(test)
 
 
 def test_a_language_that_cannot_be_recognised_gives_up_the_other_texts():

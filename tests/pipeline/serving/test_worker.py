@@ -31,7 +31,9 @@ def test_translations_and_attention():
         ["chat le", "2 chat le"],
         ["é", "2 é"],
     ]
-    assert looked["results"][0]["text"] == "b a"
+    [looked] = looked["results"]
+    record = json.loads(looked["record"])
+    assert (looked["text"], record["text"], record["system"]) == ("b a", "b a", SYSTEM)
 
 
 def test_a_failure_is_an_answer(capfd):

@@ -119,6 +119,26 @@ def test_a_sentence_that_the_engine_fails_with_takes_no_other_with_it():
     with_workers(test)
 
 
+def test_an_error_of_our_own_ends_no_slot(monkeypatch, caplog):
+    """As when there is no memory for an answer: the sentences are tried again, and the worker is replaced."""
+    exchange, failures = workers_module.exchange, iter([MemoryError()])
+
+    async def failing(process, value):
+        said = await exchange(process, value)
+        if "lines" in value and (failure := next(failures, None)):
+            raise failure
+        return said
+
+    monkeypatch.setattr(workers_module, "exchange", failing)
+
+    async def test(workers, queue, metrics):
+        assert await results(queue, ["a b"]) == ["b a"]
+        assert value(metrics.worker_restarts) == 1
+
+    with_workers(test)
+    assert "worker 0: failed; another one is started" in caplog.text
+
+
 def test_a_worker_that_hangs_is_replaced():
     async def test(workers, queue, metrics):
         await workers.loaded

@@ -2,6 +2,7 @@
 
 import errno
 import getpass
+import hashlib
 import json
 import os
 import resource
@@ -64,7 +65,7 @@ def client(store: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def train(log: Path, fingerprint: str, start: int, stop: int, status: Any = "FINISHED") -> None:
     run = tracking.training_run(SYSTEM, stage=f"train@{SYSTEM}", fingerprint=fingerprint, log=log, resumed_at=start)
-    run.dataset("toy", "d", {"train": 40})
+    run.dataset("toy", [Path(__file__)], {"train": 40})
     for update in range(start + 1, stop + 1):
         run.log(update, train_loss=1 / update, learning_rate=update / 10)
     run.close(status)
@@ -96,7 +97,7 @@ def test_run_holds_everything(
     (folder / "figures" / "curve.svg").write_text("<svg/>")
     with tracking.training_run(SYSTEM, stage="train", fingerprint="all", log=log, resumed_at=0) as run:
         run.params({"training": {"seed": 1, "schedule": {"kind": "noam"}}, "width": 8})
-        run.dataset("toy", "d" * 64, {"train": 40, "test": 2})
+        run.dataset("toy", [folder / "page.md", folder / "figures/curve.svg"], {"train": 40, "test": 2})
         run.log(1, train_loss=2.5, validation_loss=float("nan"))
         run.log(2, train_loss=float("inf"))
         run.artifact(folder, "pages")
@@ -118,7 +119,7 @@ def test_run_holds_everything(
     assert found.data.tags["nmt.note"] == "yes"
     assert found.data.tags["mlflow.source.name"] == "stages/train.py"
     (given,) = found.inputs.dataset_inputs
-    assert (given.dataset.name, given.dataset.digest) == ("toy", "d" * 36)
+    assert (given.dataset.name, given.dataset.digest) == ("toy", hashlib.sha256(b"# page<svg/>").hexdigest()[:36])
     assert json.loads(given.dataset.profile) == {"train": 40, "test": 2}
     assert found.info.artifact_uri == f"mlruns/{found.info.experiment_id}/{found.info.run_id}/artifacts"
     monkeypatch.chdir(Path(store.removeprefix("sqlite:///")).parent)
@@ -156,6 +157,21 @@ def test_resumed_run_gets_what_only_the_log_holds(client: Any, tmp_path: Path) -
     train(log, "behind", 5, 6)
     (found,) = runs(client, "behind")
     assert steps(client, found) == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_the_store_missed_of_a_training_is_sent_with_its_average(client: Any, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    train(log, "missed", 0, 6, status="KILLED")
+    with log.open("a") as file:  # which goes on after the store was given up
+        file.writelines(json.dumps({"step": step, "train_loss": 1 / step}) + "\n" for step in range(7, 1203))
+    for _ in range(2):
+        with tracking.system_run(SYSTEM, stage="average", fingerprint="missed", missed=log):
+            pass
+    (found,) = runs(client, "missed")
+    assert steps(client, found) == list(range(1, 1203))
+    assert steps(client, found, "learning_rate") == list(range(1, 7))
+    with tracking.system_run(SYSTEM, stage="average", fingerprint="missed", missed=tmp_path / "nowhere"):
+        pass
 
 
 def test_training_from_scratch_takes_up_an_unfinished_run_only(client: Any, tmp_path: Path) -> None:
@@ -230,7 +246,7 @@ def test_a_silent_run_tracks_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with tracking.NullRun() as run:
         run.log(1, loss=2.0)
         run.params({"a": 1})
-        run.dataset("data", "f00d", {"pairs": 3})
+        run.dataset("data", [tmp_path / "nowhere"], {"pairs": 3})
         run.artifact(tmp_path / "nowhere")
         run.table("table", {"a": [1]})
         run.image(tmp_path / "nowhere.png", "picture")
@@ -333,7 +349,7 @@ def test_data_is_named_as_dvc_names_it(client: Any, tmp_path: Path, monkeypatch:
     lock = "stages:\n  split:\n    outs:\n    - path: data/toy\n      md5: 12.dir\n"
     (tmp_path / "dvc.lock").write_text(lock)
     with tracking.training_run(SYSTEM, stage="t", fingerprint="dvc", log=tmp_path / "log", resumed_at=0) as run:
-        run.dataset("toy", "of dvc", {"pairs": 3}, Path("data/toy"))
+        run.dataset("toy", [Path("dvc.lock")], {"pairs": 3}, Path("data/toy"))
     ((given,),) = (found.inputs.dataset_inputs for found in runs(client, "dvc"))
     assert json.loads(given.dataset.source) == {"uri": "data/toy", "dvc_md5": "12.dir"}
     assert json.loads(given.dataset.profile) == {"pairs": 3, "dvc_md5": "12.dir"}

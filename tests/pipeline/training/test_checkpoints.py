@@ -175,6 +175,42 @@ def test_weights_that_are_broken_take_their_state_along(tmp_path, uninterrupted,
     goes_on_after_8(tmp_path, uninterrupted, weights, capsys)
 
 
+@pytest.mark.parametrize("harm", [cut(-1), None])
+def test_weights_that_both_states_need_are_asked_for(tmp_path, uninterrupted, harm, capsys):
+    """Those of update 8, the best so far. Both states stay, and go on once the file is back."""
+    with pytest.raises(Interrupt):
+        follow(tmp_path, kill_after=12)
+    weights = tmp_path / "update_00000008.safetensors"
+    whole = weights.read_bytes()
+    if harm:
+        weights.write_bytes(harm(whole))
+    else:
+        weights.unlink()
+    before = contents(tmp_path)
+    model, _, optimizer, checkpoints = start(tmp_path)
+    with pytest.raises(files.DataError) as caught:
+        checkpoints.resume(model, optimizer, Ranks())
+    assert str(caught.value).startswith(f"{weights}: broken (")
+    assert str(caught.value).endswith(f"; restore this file, or remove {tmp_path} to train from scratch")
+    assert "using the checkpoint before it" in capsys.readouterr().err
+    assert contents(tmp_path) == before
+    weights.write_bytes(whole)
+    assert follow(tmp_path)[2] == uninterrupted[1][2]
+    assert contents(tmp_path) == contents(uninterrupted[0])
+
+
+def test_another_number_of_threads_is_said(tmp_path, capsys):
+    with pytest.raises(Interrupt):
+        follow(tmp_path, kill_after=6)
+    model, _, optimizer, checkpoints = start(tmp_path)
+    assert checkpoints.resume(model, optimizer, Ranks()).next.update == 7
+    assert capsys.readouterr().err == ""
+    before, checkpoints.num_threads = checkpoints.num_threads, 77
+    assert checkpoints.resume(model, optimizer, Ranks()).next.update == 7
+    said = capsys.readouterr().err
+    assert said.startswith(f"warning: {tmp_path}: trained by {before} threads so far, by 77 from now on; ")
+
+
 def test_without_any_whole_state_it_starts_afresh(tmp_path, capsys):
     (tmp_path / "state.safetensors").write_bytes(b"")
     (tmp_path / "previous.safetensors").write_bytes(b"half a header")

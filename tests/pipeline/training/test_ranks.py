@@ -11,7 +11,7 @@ from torch import distributed, multiprocessing, nn
 
 from pipeline import events
 from pipeline.training.ranks import LostRankError, RankMismatchError, Ranks, collective_errors, exit_now, process_group
-from tests.toys.trainings import SYSTEM, edit, end, finish, lay_out, outs, start
+from tests.toys.trainings import edit, end, finish, lay_out, logged, outs, start
 
 GIVEN = ("tokens", "padding_share", "learning_rate")  # which follow from the batches alone
 
@@ -34,16 +34,15 @@ def alone(tmp_path_factory, prepared):
     return root
 
 
-def logged(root):
+def numbers(root):
     """What was logged of each update, and of each validation."""
-    lines = (root / "work/logs" / SYSTEM / "train.jsonl").read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    rows = logged(root)
     return [row for row in rows if "train_loss" in row], [row for row in rows if "validation_loss" in row]
 
 
 def same(left, right):
     """Nothing, where two trainings had the same numbers and wrote the same files."""
-    for one, other in zip(logged(left), logged(right), strict=True):
+    for one, other in zip(numbers(left), numbers(right), strict=True):
         assert without_speed(one) == without_speed(other)
     assert outs(left) == outs(right)
 
@@ -111,7 +110,7 @@ def test_another_number_of_processes_must_be_allowed_and_rounds_otherwise(tmp_pa
     assert f"error: training.exact: must be false for this number of processes, got 3; {expected}" in said
     edit(tmp_path, "exact: true", "exact: false")
     finish(tmp_path, TRAIN_PROCESSES="3")
-    (steps, validations), (others, other_validations) = logged(alone), logged(tmp_path)
+    (steps, validations), (others, other_validations) = numbers(alone), numbers(tmp_path)
     assert len(steps) == len(others) == 200
     for one, other in zip(steps, others, strict=True):
         assert [one[name] for name in GIVEN] == [other[name] for name in GIVEN]
@@ -151,7 +150,7 @@ def test_two_processes_stop_where_one_does(tmp_path, prepared):
         edit(root, "peak_rate: 1e-2", "peak_rate: 5e-1")
         finish(root, TRAIN_PROCESSES=processes)
         summary = json.loads(outs(root)["training.json"])
-        found.append((summary["updates"], summary["stopped"], summary["best"]["update"], len(logged(root)[0])))
+        found.append((summary["updates"], summary["stopped"], summary["best"]["update"], len(numbers(root)[0])))
     updates = found[0][0]
     assert found[0] == found[1] == (updates, "patience", updates - 8, updates)
     assert 16 <= updates < 200
