@@ -324,6 +324,8 @@ def test_a_corpus_with_a_teacher(copy):
     copy.edit("distill", {"teachers": {}, "keep_references": []})
     assert set(copy.repro("encode@taught-bpe")) == {"check", "encode@taught-bpe"}
     assert {path.name: path.read_bytes() for path in encoded[1].iterdir()} == toy
+    assert not (copy.root / target).exists()  # of no stage any more: a clone would not have it
+    assert copy.repro("encode@taught-bpe") == []
 
 
 def test_misspelt_name_is_answered_before_dvc_stumbles(copy):

@@ -239,6 +239,10 @@ WRONG = {
         ("--source", "mine.zip", "--target", "mine.en", "--source-language", "de"),
         "corpora/mine.yaml: parts.train: must be plain or .gz files, got 'mine.zip'; unpack mine.zip first",
     ),
+    "another archive": (
+        ("--source", "mine.xz", "--target", "mine.en", "--source-language", "de"),
+        "corpora/mine.yaml: parts.train: must be plain or .gz files, got 'mine.xz'; unpack mine.xz first",
+    ),
     "no licence": (
         (*SIDES, "--licence", ""),
         "corpora/mine.yaml: licence: String should have at least 1 character, got ''",
@@ -258,7 +262,8 @@ WRONG = {
 
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_refused(folder, refused, kind):
-    (folder / "mine.zip").write_bytes(b"PK")
+    for ending in ("zip", "xz"):
+        (folder / f"mine.{ending}").write_bytes(b"PK")
     arguments, said = WRONG[kind]
     assert refused("mine", *arguments) == said
 
