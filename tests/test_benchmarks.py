@@ -115,6 +115,7 @@ def test_time_to_bleu_on_a_toy(encoded, target, rungs, reached):
     assert re.search(rf"^\| pipeline \| 2 \| 200 \| 0\.00[12] \| [\d.]+ \| {reached} \|$", said, re.M)
 
 
+@pytest.mark.slow
 def test_a_stopped_race_goes_on(encoded, tmp_path):
     """What stands in the notes is not measured again, and notes of other settings are refused."""
     notes = tmp_path / "notes.json"

@@ -27,7 +27,9 @@ def assert_learns(name, *, enough, reverse, batch_size, updates, length):
     pytest.fail(f"seed {seed}: {share:.1%} exact after {updates} updates")
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "rnn_encdec" else name for name in MODELS]
+)
 @pytest.mark.parametrize(
     "reverse", [pytest.param(False, marks=pytest.mark.slow, id="copy"), pytest.param(True, id="reverse")]
 )

@@ -223,9 +223,8 @@ def test_what_shapes_no_result_changes_nothing(built, monkeypatch, name):
         assert Repo().status() == {}
 
 
-@pytest.mark.parametrize(
-    "name", ["decode.max_length_offset", pytest.param(f"{CORPUS}:decode.max_length_offset", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["decode.max_length_offset", f"{CORPUS}:decode.max_length_offset"])
 def test_decoding_otherwise_runs_what_follows_and_nothing_else(copy, name):
     """`check` runs too, writes what it wrote before, and nothing follows from it."""
     copy.edit(name, 0)
@@ -249,6 +248,7 @@ def test_whole_words_go_from_text_to_the_report(copy):
     assert f"| {known} |" in table
 
 
+@pytest.mark.slow
 def test_a_further_seed_builds_itself_and_the_report(copy):
     """What was there stays as it is, to the byte; without the seed the report is what it was."""
     before, report = copy.lock(), (copy.root / "report/index.html").read_bytes()

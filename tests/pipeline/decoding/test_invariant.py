@@ -13,7 +13,9 @@ DECODING = searches.DECODING.changed(length_penalty=0.8, max_length_factor=1.5, 
 
 
 @pytest.mark.parametrize("name", networks.NAMES)
-@pytest.mark.parametrize("threads", [1, 2, pytest.param(0, marks=pytest.mark.gpu, id="gpu")])
+@pytest.mark.parametrize(
+    "threads", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(0, marks=pytest.mark.gpu, id="gpu")]
+)
 def test_results_depend_on_no_other_source(name, threads):
     """To the bit, of every model there is; and they are those of ordinary batches but for rounding."""
     where, draw = CPU if threads else device.prepared(), random.Random(1)

@@ -85,7 +85,7 @@ def test_both_are_mixed(name):
 
 
 @pytest.mark.parametrize("name", networks.NAMES)
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_results_depend_on_no_other_source(name, threads, monkeypatch):
     """Nor on what is kept of earlier ones: there is room for a block or two."""
     monkeypatch.setattr(memory, "MAX_KEPT", 200)

@@ -119,7 +119,7 @@ def test_another_number_of_processes_must_be_allowed_and_rounds_otherwise(tmp_pa
         assert other["validation_loss"] == pytest.approx(one["validation_loss"], abs=5e-4)
 
 
-@pytest.mark.parametrize("processes", ["1", "2"])
+@pytest.mark.parametrize("processes", [pytest.param("1", marks=pytest.mark.slow), "2"])
 def test_asked_to_end_it_saves_and_the_repeated_goes_on(tmp_path, prepared, alone, processes):
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
     status, said = end(tmp_path, processes=processes)
@@ -240,10 +240,11 @@ def test_what_is_lost_is_one_line():
 @pytest.mark.parametrize(
     "meeting",
     [
-        {"PET_MASTER_ADDR": "localhost", "PET_MASTER_PORT": "{}"},
-        {"PET_RDZV_BACKEND": "c10d", "PET_RDZV_ENDPOINT": "localhost:{}", "PET_RDZV_ID": "test"},
+        pytest.param({"PET_MASTER_ADDR": "localhost", "PET_MASTER_PORT": "{}"}, marks=pytest.mark.slow, id="static"),
+        pytest.param(
+            {"PET_RDZV_BACKEND": "c10d", "PET_RDZV_ENDPOINT": "localhost:{}", "PET_RDZV_ID": "test"}, id="c10d"
+        ),
     ],
-    ids=["static", "c10d"],
 )
 def test_two_machines_train_the_same_model(tmp_path, prepared, alone, meeting):
     """Two launchers with torchrun's variables, here on one machine."""
