@@ -34,7 +34,7 @@ def load(system: System) -> Translator:
 def parse(text: str) -> System:
     """The system that `--system` names: by its id, or by a part of the id that only one built system has.
 
-    A part with a further seed, such as `bpe_2k-rnnsearch-tiny-2`, has as many words as an id.
+    The end of an id with a further seed, such as `bpe_2k-rnnsearch-tiny-2`, has as many words as an id.
 
     Raises: DataError if no built system has it, with the nearest id, or if several have, with their ids.
     """
@@ -42,19 +42,20 @@ def parse(text: str) -> System:
     ids = built()
     try:
         system = System.parse(text)
-        parts = [] if text in ids else matching(text, ids)
-        return System.parse(parts[0]) if len(parts) == 1 else system
+        found = [] if text in ids else [name for name in ids if name.endswith(f"-{text}")]
+        if not found:
+            return system
     except ValueError as error:
         found = matching(text, ids)
-        if len(found) > 1:
-            names = ", ".join(shortest(name, ids) for name in found)
-            raise DataError(
-                f"--system: must mean one system, got {text!r}, a part of {len(found)}; expected one of {names}"
-            ) from None
         if not found:
             raise DataError(
                 f"--system: {error}{nearest(text, ids) or '; expected a system that `dvc repro` builds'}"
             ) from None
+    if len(found) > 1:
+        names = ", ".join(shortest(name, ids) for name in found)
+        raise DataError(
+            f"--system: must mean one system, got {text!r}, a part of {len(found)}; expected one of {names}"
+        )
     return System.parse(found[0])
 
 

@@ -267,7 +267,7 @@ class Search:
         complete = self.study.get_trials(states=[states.COMPLETE])
         if not complete:
             raise DataError(
-                f"{self.system.id}: the loss diverged in all trials, got {trials}; expected lower learning rates"
+                f"{self.system.id}: the loss diverged in all trials, got {done}; expected lower learning rates"
             )
         best = self.study.best_trial
         values = [f"{key}={written(value)}" for key, value in best.user_attrs["values"].items()]

@@ -15,7 +15,7 @@ Form = Literal["text", "html"]
 # Into what a text is split: `across lines` into sentences that a line break does not end; of HTML, `lines` are blocks.
 Splitting = Literal["sentences", "across lines", "lines", "nothing"]
 
-FILE_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # what no other character of Unicode ends
+FILE_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # only \n ends a line of a file
 PUNCTUATION = re.compile(r"[,.;:!?)\]…]")
 ORPHANS = " ,;:.!?)…\n\r\t"  # at the beginning of what follows a mark
 
@@ -57,9 +57,9 @@ def split(
 ) -> Document:
     """The sentences of a text in a language; of HTML those of its text, but for what says that it is not translated.
 
-    A line break ends a sentence of a plain text, unless it is split `across lines`; a block element one of HTML; by
-    `lines`, nothing else does. By `nothing`, a plain text is one sentence. Elements of HTML with a name in `left_alone`
-    stay as they are.
+    A line break ends a sentence of a plain text, unless it is split `across lines`; a block element one of HTML. By
+    `lines`, nothing else does, and of line breaks only the line feed. By `nothing`, a plain text is one sentence.
+    Elements of HTML with a name in `left_alone` stay as they are.
     """
     if form == "html":
         pieces = html_pieces(text, left_alone)

@@ -37,11 +37,11 @@ async def admitted(request: Request) -> AsyncIterator[bodies.Fields]:
 
 @asynccontextmanager
 async def counted(request: Request) -> AsyncIterator[None]:
-    """A block in which a request counts as its client's, who needs no key.
+    """A block in which a request counts as that of its address; no key is needed, and none is looked at.
 
     Raises: ServingError (429).
     """
-    identify(request, security.key_in(request.headers))
+    identify(request, None)
     service_of(request).clients.enter(request.state.client)
     try:
         yield

@@ -54,6 +54,8 @@ class Process:
             await kill(process)
             if isinstance(error, DeadError):
                 raise StartError(f"worker: ended while it loaded the models, {error}; expected them to fit") from None
+            if isinstance(error, Exception):  # such as no memory for what it says
+                raise StartError(f"worker: cannot start, got {type(error).__name__}; expected it to load") from error
             raise
         if "error" in said:
             await kill(process)
@@ -76,6 +78,8 @@ class Process:
             raise DeadError(f"answer {said['id']} to batch {number}")
         if "error" in said:
             raise ServingError(500, f"engine: cannot translate this, got {said['error']}; expected another sentence")
+        if len(said["results"]) != len(batch):
+            raise DeadError(f"{len(said['results'])} results of {len(batch)} sentences")
         return list(said["results"])
 
 

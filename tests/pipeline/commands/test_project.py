@@ -126,6 +126,18 @@ def test_a_part_with_a_further_seed_is_no_id(project):
     assert len(ids) == 4
     assert shortest(f"{SYSTEM}-2", ids).count("-") == 3
     assert [here.parse(shortest(name, ids)).id for name in ids] == ids
+    unbuilt = "-".join([*SYSTEM.split("-")[:3], "tin"])  # which other ids have in them
+    assert here.parse(unbuilt).id == unbuilt
+    elsewhere = "other-" + SYSTEM.partition("-")[2]
+    shutil.copytree(project / "runs" / SYSTEM, project / "runs" / f"{elsewhere}-2")
+    (project / "data/vocabulary" / "-".join(elsewhere.split("-")[:2])).mkdir()
+    assert here.parse(elsewhere).id == elsewhere  # is not built, though its seed 2 is
+    text = f"{SYSTEM}-2".partition("-")[2]
+    with pytest.raises(DataError) as caught:
+        here.parse(text)
+    assert str(caught.value) == (
+        f"--system: must mean one system, got {text!r}, a part of 2; expected one of {elsewhere}-2, {SYSTEM}-2"
+    )
 
 
 def test_an_earlier_choice_stays_usable(project):

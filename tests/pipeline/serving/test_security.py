@@ -151,7 +151,8 @@ def test_a_body_that_is_waited_for_counts(tmp_path, route):
         with socket.create_connection((place.hostname, place.port), timeout=9) as slow:
             slow.sendall(head)
             with socket.create_connection((place.hostname, place.port), timeout=9) as second:
-                second.sendall(head)
+                made_up = b"Authorization: Bearer made up\r\nHost"
+                second.sendall(head.replace(b"Host", made_up) if route == "/v2/languages" else head)
                 assert second.recv(4096).startswith(b"HTTP/1.1 429 ")
             fields = ASKED | {"api_key": "secret"}
             assert server.post("/translate", ASKED, headers={"Authorization": "Bearer secret"}).status_code == 200
