@@ -38,8 +38,8 @@ def main(
     translator, decoding = Translator.built(chosen), project.decoding(chosen)
     path, _ = parts.paths(chosen.split, part)
     sources = [source.ids for source in translator.read(list(files.read_lines(path))[:sentences])]
-    in_bf16 = any(getattr(layer, "prepacked_dtype", None) == torch.bfloat16 for layer in translator.model.modules())
-    names = {torch.float64: "fp64", torch.float32: "fp32, products in bf16" if in_bf16 else "fp32"}
+    as_it_is = "fp32, products in bf16" if translator.precision == "bf16" else "fp32"
+    names = {torch.float64: "fp64", torch.float32: as_it_is}
     sound = True
     for dtype, precision in names.items():
         translator.model.to(dtype)

@@ -39,18 +39,22 @@ def parse(text: str) -> System:
     Raises: DataError if no built system has it, with the nearest id, or if several have, with their ids.
     """
     check_here()
-    ids = built()
     try:
         system = System.parse(text)
-        found = [] if text in ids else [name for name in ids if name.endswith(f"-{text}")]
-        if not found:
-            return system
     except ValueError as error:
+        ids = built()
         found = matching(text, ids)
         if not found:
             raise DataError(
                 f"--system: {error}{nearest(text, ids) or '; expected a system that `dvc repro` builds'}"
             ) from None
+    else:
+        if is_built(system):
+            return system
+        ids = built()
+        found = [name for name in ids if name.endswith(f"-{text}")]
+        if not found:
+            return system
     if len(found) > 1:
         names = ", ".join(shortest(name, ids) for name in found)
         raise DataError(

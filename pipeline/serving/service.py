@@ -166,8 +166,7 @@ class Service:
         pairs = [(text, one) for text in texts for one in among]
         samples = [sample((await self.split(text, Asked("auto", "", form=form), one)).sentences) for text, one in pairs]
         self.check_sentences([sentence for sample in samples for sentence in sample])
-        document = sum(map(len, samples)) > INTERACTIVE * len(among)  # each system reads the same sentences
-        found = await self.ask_all([Task("translate", one.id) for _, one in pairs], samples, document=document)
+        found = await self.ask_all([Task("translate", one.id) for _, one in pairs], samples, systems=len(among))
         sure = iter([math.exp(mean([Answer(*best).confidence for best, *_ in answers])) for answers in found])
         return [sorted(((one, next(sure)) for one in among), key=lambda pair: -pair[1]) for _ in texts]
 
@@ -197,14 +196,13 @@ class Service:
         return await asyncio.to_thread(split) if len(text) > LONG_TEXT else split()
 
     async def ask_all(
-        self, tasks: Sequence[Task], lines: Sequence[Sequence[str]], *, document: bool | None = None
+        self, tasks: Sequence[Task], lines: Sequence[Sequence[str]], *, systems: int = 1
     ) -> list[list[Any]]:
         """The result of every line of every task; a request that is given up gives up its lines.
 
-        It counts as a document's if it has many lines, or as `document` says.
+        So many `systems` read the same lines, which count once.
         """
-        if document is None:
-            document = sum(map(len, lines)) > INTERACTIVE
+        document = sum(map(len, lines)) > INTERACTIVE * systems
         queued: list[list[QueuedSentence]] = []
         try:
             for task, some in zip(tasks, lines, strict=True):

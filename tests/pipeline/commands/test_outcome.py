@@ -21,7 +21,6 @@ BUILD = Build(
 )
 BEST = {"update": 20, "validation_loss": 1.204, "validation_bleu": 41.26}
 FINGERPRINT = "a" * 64
-CURVES = "update,validation_loss\n10,2.5\n20,1.204\n"
 
 
 def lay_out(system, bleu, *, logged=FINGERPRINT):
@@ -30,7 +29,6 @@ def lay_out(system, bleu, *, logged=FINGERPRINT):
     summary = {"fingerprint": FINGERPRINT, "best": BEST, "num_parameters": 1_234_567}
     files.write_json(system.training_summary, summary)
     files.write_json(system.metrics, {"validation": {"loss": 1.2}, "test": {"bleu": bleu, "chrf": 60.0}})
-    (system.trained / "curves.csv").write_text(CURVES)
     system.log.mkdir(parents=True)
     rows = [{"step": n, "tokens": 1000.0, "tokens_per_second": 100.0} for n in range(1, 10)]
     rows += [{"step": 20, "validation_loss": 1.204}, {"step": 20, "mean_tokens_per_second": 1.0}]
