@@ -1,12 +1,14 @@
 # The commands of this project; those that run anything build .venv first where it is missing or out of date.
 
-# The first Python that is new enough; `make install PYTHON=python3.12` takes another one.
-PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13; do \
-	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+# The first Python of a version that is tested; `make install PYTHON=python3.14` takes another one.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$python && break; done)
 
 INSTALLED := .venv/.installed
 
-# So that `python` in dvc.yaml is the one of .venv.
+# So that `python` in dvc.yaml is the one of .venv. macOS's make 3.81 asks this PATH only when a shell starts the command,
+# which it leaves out where that shell is /bin/sh.
+SHELL := bash
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -25,7 +27,7 @@ PIP_LOCKED := python -m pip install --require-hashes --only-binary :all: --no-bi
 	--no-build-isolation --use-pep517
 
 $(INSTALLED): requirements.lock torch.lock pyproject.toml
-	@test -n "$(PYTHON)" || { echo "make: no Python 3.11 or newer found; name one: make install PYTHON=<path>" >&2; exit 1; }
+	@test -n "$(PYTHON)" || { echo "make: no Python 3.11, 3.12 or 3.13 found; name one: make install PYTHON=<path>" >&2; exit 1; }
 	@mkdir .venv.lock 2> /dev/null || { \
 		echo "make: another make installs into .venv: wait for it; if there is none, run rmdir .venv.lock" >&2; exit 1; }; \
 	trap 'rmdir .venv.lock' EXIT; trap 'exit 130' INT TERM; set -e; \
@@ -44,8 +46,8 @@ check: install ## lint, format and types
 	@ruff format --check .
 	@mypy
 
-test: install ## the test suite, on all cores; tests of one file stay together
-	@python -m pytest --numprocesses auto --dist loadfile --max-worker-restart 0
+test: install ## the test suite, on up to four cores; tests of one file stay together
+	@python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
 
 slow: install ## the tests that take minutes
 	@python -m pytest -m slow
@@ -66,7 +68,6 @@ exps: install ## experiments of DVC, with the columns in which they differ
 	@dvc exp show --only-changed --hide-workspace --drop 'Created|State|Executor|params.yaml$$|[a-z]+$$|[a-z]+/[^:]*$$'
 
 ui: PORT ?= 5000
-ui: SHELL := bash
 ui: install ## MLflow on http://127.0.0.1:5000; `make ui PORT=5001` takes another port
 	@echo "http://127.0.0.1:$(PORT) in a few seconds; Ctrl-C ends it"
 	@set -o pipefail; PYTHONWARNINGS=ignore MLFLOW_LOGGING_LEVEL=ERROR MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false \

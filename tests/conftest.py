@@ -3,6 +3,7 @@
 import hashlib
 import ipaddress
 import os
+import re
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -13,6 +14,22 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; tiny models are no faster in several
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so a shell starts background jobs, and CI may be one
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what the tests start gets Ctrl-C as from a terminal
+os.environ |= {
+    "GIT_CONFIG_GLOBAL": os.devnull,  # hooks and signatures of a user's would run
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "safe.directory",  # the project may belong to another user, as in a container
+    "GIT_CONFIG_VALUE_0": "*",
+    "NO_PROXY": "127.0.0.1,localhost,::1",
+    "no_proxy": "127.0.0.1,localhost,::1",
+    "PYTHONWARNINGS": "ignore:CUDA initialization",  # of a driver that is older than torch
+}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Without a GPU, but for tests marked `gpu`: results are compared with those of the CPU."""
+    if not re.search(r"(?<!not )\bgpu\b", config.option.markexpr):
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

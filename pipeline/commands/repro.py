@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Annotated, NoReturn
 
+import psutil
 import typer
 
 from pipeline import cores, device, events, progress
@@ -25,20 +26,21 @@ from pipeline.terminal import printable
 DVC = (sys.executable, "-m", "dvc")
 STAGES = ("train", "average", "decode", "score", "attend", "package")  # of one system, in an order that works
 SEED_STAGES = STAGES[:4]  # of a further seed
+LANE_BYTES = 3 << 29  # 1.5 GiB: a training of size `small`, and the DVC that runs it
 
 
 def repro(
     jobs: Annotated[
         int | None,
-        typer.Option(min=1, help="Systems built at the same time; by default as many as the cores are enough for."),
+        typer.Option(min=1, help="Systems built at the same time; by default as many as cores and memory allow."),
     ] = None,
 ) -> None:
     """Build every system that params.yaml chooses, several at the same time, after `nmt check`.
 
     The result is that of `dvc repro`, byte for byte, unless --jobs is above 1 and `threads` is 0, or the processor adds
     up otherwise with fewer threads in a search (none that we tried does). DVC runs one stage after the other, so this
-    runs one `dvc repro` for each system, as many at a time as the cores allow. `training.<corpus>.threads` says how
-    many cores a training takes. If it takes all of them (0), or on a GPU, systems are built one at a time.
+    runs one `dvc repro` for each system, as many at a time as cores and free memory allow. `training.<corpus>.threads`
+    says how many cores a training takes. If it takes all of them (0), or on a GPU, systems are built one at a time.
     """
     project.check_here()
     check()
@@ -54,13 +56,14 @@ def repro(
 
 
 def affordable(build: Build) -> int:
-    """How many trainings at a time the cores of this machine allow."""
+    """How many trainings at a time the cores and the free memory of this machine allow."""
     from pipeline.training.launch import PROCESSES  # torchrun, which other commands need not wait for
 
     if device.best().type == "cuda" or PROCESSES in os.environ:
         return 1
     threads = [Training.load_all("training.default", f"training.{corpus}").threads for corpus in build.corpora]
-    return max(1, cores.count() // (max(threads) if all(threads) else cores.count()))
+    by_cores = cores.count() // (max(threads) if all(threads) else cores.count())
+    return max(1, min(by_cores, psutil.virtual_memory().available // LANE_BYTES))
 
 
 def is_up_to_date() -> bool:

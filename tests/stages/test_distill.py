@@ -5,7 +5,7 @@ import torch
 from ruamel.yaml import YAML
 from safetensors.torch import load_file, save_file
 
-from pipeline import device, files
+from pipeline import files
 from pipeline.decoding.translator import Translator
 from stages import distill
 from tests.toys import systems
@@ -83,11 +83,14 @@ def test_what_another_teacher_translated_is_not_taken(project, killed_at):
 
 
 def test_what_was_translated_in_another_precision_is_not_taken(project, killed_at, monkeypatch):
-    summary = project / "runs" / systems.SYSTEM / "train/training.json"
-    summary.write_text(summary.read_text().replace('"fp32"', '"bf16"'))
-    monkeypatch.setattr(device, "has_bf16", lambda where: False)
-    begun = killed_at(2, size=4)
-    monkeypatch.setattr(device, "has_bf16", lambda where: True)
+    begun, built = killed_at(2, size=4), Translator.built
+
+    def built_in_bf16(system):
+        translator = built(system)
+        translator.precision = "bf16"
+        return translator
+
+    monkeypatch.setattr(Translator, "built", built_in_bf16)
     distill.main("novel")
     assert begun[2:] == [LINES[begin : begin + 4] for begin in range(0, len(LINES), 4)]
 

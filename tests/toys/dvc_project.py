@@ -73,10 +73,10 @@ class Project(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """Ours without git's variables and settings, and no tracking server of the user's; this interpreter comes first."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MLFLOW_"))}
-    own = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}  # hooks and signatures of a user's would run
-    return kept | own | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}", "DVC_NO_ANALYTICS": "1"}
+    """Ours without git's variables, and no tracking server of the user's; this interpreter comes first."""
+    names = [name for name in os.environ if name.startswith("GIT_CONFIG_") or not name.startswith(("GIT_", "MLFLOW_"))]
+    kept = {name: os.environ[name] for name in names}
+    return kept | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}", "DVC_NO_ANALYTICS": "1"}
 
 
 def copy(root: Path) -> Path:

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import psutil
 import requests
 
 ROOT = Path(__file__).parents[2]
@@ -31,9 +32,8 @@ class Server(NamedTuple):
     @property
     def worker(self) -> int:
         """The process of its one worker."""
-        path = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        [worker] = map(int, path.read_text().split())
-        return worker
+        [worker] = psutil.Process(self.process.pid).children()
+        return worker.pid
 
     def get(self, path: str, **options: Any) -> requests.Response:
         return requests.get(self.address + path, timeout=30, **options)

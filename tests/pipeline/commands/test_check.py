@@ -4,7 +4,9 @@ import shutil
 
 import pytest
 
+from pipeline import device
 from pipeline.commands import lockfile
+from pipeline.system import Build
 
 
 @pytest.fixture
@@ -30,3 +32,18 @@ def test_a_fault_of_params_comes_first(folder, fails, monkeypatch):
     monkeypatch.setattr(lockfile, "keep_or_restore", lambda: pytest.fail("called"))
     (folder / "params.yaml").write_text("")
     assert fails("check") == "params.yaml: must be a mapping of sections, got nothing"
+
+
+@pytest.mark.parametrize(
+    ("precision", "has_bf16", "warned"), [("bf16", False, True), ("bf16", True, False), ("auto", False, False)]
+)
+def test_a_precision_that_the_machine_is_slow_in_is_named(folder, run, monkeypatch, precision, has_bf16, warned):
+    monkeypatch.setattr(lockfile, "keep_or_restore", lambda: None)
+    monkeypatch.setattr(device, "has_bf16", lambda where: has_bf16)
+    text = (folder / "params.yaml").read_text(encoding="utf-8").replace("precision: fp32", f"precision: {precision}")
+    (folder / "params.yaml").write_text(text, encoding="utf-8")
+    said = run("check")
+    assert (said.status, said.out) == (0, "")
+    names = [line.split(": ")[2] for line in said.err.splitlines()]
+    assert names == ([f"models.{model}.tiny.precision" for model in Build.load("build").models] if warned else [])
+    assert all(line.startswith("warning: params.yaml: models.") for line in said.err.splitlines())

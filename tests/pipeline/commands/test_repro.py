@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -51,7 +52,7 @@ SYSTEMS = [f"phrasebook_fr_en-bpe_2k-{model}-tiny" for model in MODELS]
 
 @pytest.fixture
 def folder(project_root, shipped_params, tmp_path, monkeypatch):
-    """A folder with three systems to build, on a machine of two cores."""
+    """A folder with three systems to build, on a machine of two cores and much memory."""
     text = (project_root / "params.yaml").read_text(encoding="utf-8")
     start = text.index("build:")
     head, rest = text[:start], text[start:]
@@ -64,6 +65,7 @@ def folder(project_root, shipped_params, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(repro, "DVC", (sys.executable, str(tmp_path / "fake_dvc.py")))
     monkeypatch.setattr(repro.cores, "count", lambda: 2)
+    monkeypatch.setattr(repro.psutil, "virtual_memory", lambda: SimpleNamespace(available=2**40))
     monkeypatch.setattr(repro, "is_up_to_date", lambda: False)
     monkeypatch.delenv(PROCESSES, raising=False)
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
@@ -175,7 +177,8 @@ def test_make_ui_ends_with_the_status_of_the_server(project_root, tmp_path, stat
     server = tmp_path / ".venv/bin/mlflow"
     server.write_text(f"#!/bin/sh\necho 'Registry store URI: x' >&2\necho \"$MLFLOW_LOGGING_LEVEL\"\nexit {status}\n")
     server.chmod(0o755)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "PORT"))}
+    environment = kept | {"LC_ALL": "C"}  # in which make says "Error"
     said = subprocess.run(["make", "ui"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert said.stdout.splitlines() == ["http://127.0.0.1:5000 in a few seconds; Ctrl-C ends it", "ERROR"]
     assert said.returncode == (2 if status else 0)  # of make, which says the server's
@@ -306,6 +309,13 @@ def test_as_many_trainings_as_the_cores_are_enough_for(folder, monkeypatch, thre
     )
     monkeypatch.setattr(repro.cores, "count", lambda: cores)
     assert repro.affordable(build) == expected
+
+
+@pytest.mark.parametrize(("gib", "expected"), [(1, 1), (2.9, 1), (3, 2), (8, 5), (100, 16)])
+def test_as_many_trainings_as_memory_is_enough_for(folder, monkeypatch, gib, expected):
+    monkeypatch.setattr(repro.cores, "count", lambda: 16)
+    monkeypatch.setattr(repro.psutil, "virtual_memory", lambda: SimpleNamespace(available=int(gib * 2**30)))
+    assert repro.affordable(Build.load("build")) == expected
 
 
 def test_a_gpu_and_a_number_of_processes_have_the_machine_for_themselves(folder, monkeypatch):

@@ -103,8 +103,8 @@ def test_without_splitting_it_gives_the_lines_of_nmt_translate(folders, tmp_path
 def test_it_needs_no_project(folders, tmp_path):
     """No params.yaml, no DVC, no MLflow: from anywhere, and without importing torch in the process that answers."""
     with servers.running([*NMT, "--model", folders[0]], tmp_path / "log", cwd=tmp_path) as server:
-        loaded = Path(f"/proc/{server.process.pid}/maps").read_text()
-        assert "libtorch" not in loaded
+        if Path("/proc").exists():
+            assert "libtorch" not in Path(f"/proc/{server.process.pid}/maps").read_text()
         assert server.post("/translate", {"q": "le chat", "source": "fr", "target": "en"}).status_code == 200
 
 

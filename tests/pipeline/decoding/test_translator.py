@@ -19,6 +19,7 @@ from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import WordList
 from tests.toys import networks, searches, systems
+from tests.toys.processors import needs_bf16_products
 
 DECODING = searches.DECODING.changed(max_length_factor=1.5, max_length_offset=5)
 LINES = ["le chat noir", "", "une pomme rouge", "le chat dort"]
@@ -142,7 +143,7 @@ def test_every_model_is_built_from_its_record(tmp_path, monkeypatch, name):
 
 
 @pytest.mark.skipif(not can_prepack(torch.empty(1, 1)), reason="torch is built without oneDNN")
-@pytest.mark.parametrize("has_bf16", [True, False])
+@pytest.mark.parametrize("has_bf16", [pytest.param(True, marks=needs_bf16_products), False])
 def test_what_was_trained_in_bf16_translates_in_it_where_it_is_quick(project, translator, monkeypatch, has_bf16):
     """And each line on its own as among others."""
     path = project / "runs" / systems.SYSTEM / "train/training.json"

@@ -6,6 +6,7 @@ import torch
 from pipeline.kernels import dispatch
 from pipeline.layers.embedding import Embeddings
 from pipeline.layers.linear import Linear, OutputProjection, prepack_in_bf16, prepacking
+from tests.toys.processors import needs_bf16_products
 
 
 def close(left, right):
@@ -74,6 +75,7 @@ def test_a_failure_ends_prepacking(layer):
     assert layer.prepacked is None
 
 
+@needs_bf16_products
 @torch.no_grad()
 def test_in_bf16_all_but_output_projections_are_prepacked_so(layer, monkeypatch):
     output, embeddings = OutputProjection(70, 30), Embeddings(70, 70, 24, tied="none")

@@ -12,9 +12,9 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 import requests
 import uvicorn
@@ -29,6 +29,26 @@ def test_url_of_a_host():
     assert [server_module.url_host(host) for host in ("127.0.0.1", "::1")] == ["127.0.0.1", "[::1]"]
 
 
+def accepts(server):
+    """Whether the server takes a connection."""
+    address = urlsplit(server.address)
+    try:
+        socket.create_connection((address.hostname, address.port), 5).close()
+    except OSError:
+        return False
+    return True
+
+
+def has_ipv6():
+    """Whether this machine has an address ::1; a container often has none."""
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no ::1")
 def test_it_listens_on_ipv6_too(tmp_path):
     with servers.stand_in(tmp_path / "log", host="::1") as server:
         assert server.address.startswith("http://[::1]:")
@@ -246,13 +266,11 @@ def test_a_signal_finishes_what_is_under_way_and_ends_with_0(tmp_path, number):
         stream = pool.submit(server.post, "/translate/stream", {"q": "a b\nSLEEP0.5 c\nd e", **PAIR})
         time.sleep(0.3)
         server.process.send_signal(number)
-        time.sleep(0.1)
-        with pytest.raises(requests.ConnectionError):
-            server.get("/health")
+        servers.wait_for(lambda: not accepts(server))
         assert single.result().json()["translatedText"] == "a SLEEP0.5"
         assert json.loads(stream.result().text.splitlines()[-1])["translatedText"] == "b a\nc SLEEP0.5\ne d"
         assert server.process.wait(20) == 0
-        servers.wait_for(lambda: not Path(f"/proc/{worker}").exists())
+        servers.wait_for(lambda: not psutil.pid_exists(worker))
         assert server.log.endswith(": ended\n")
 
 
@@ -260,4 +278,4 @@ def test_a_server_that_is_killed_leaves_no_worker(tmp_path):
     with servers.stand_in(tmp_path / "log") as server:
         worker = server.worker
         server.process.kill()
-        servers.wait_for(lambda: not Path(f"/proc/{worker}").exists())
+        servers.wait_for(lambda: not psutil.pid_exists(worker))

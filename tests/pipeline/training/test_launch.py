@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from pipeline.training import launch
@@ -24,8 +25,7 @@ def prepared(tmp_path_factory):
 
 def child(process):
     """The number of the first process that a launcher has started."""
-    with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="utf-8") as file:
-        return int(file.read().split()[0])
+    return psutil.Process(process.pid).children()[0].pid
 
 
 def test_what_fails_on_all_is_said_once(tmp_path, prepared):
