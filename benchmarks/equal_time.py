@@ -17,7 +17,7 @@ from typing import Annotated
 
 import torch
 import typer
-from contestants.machine import describe
+from contestants.machine import FASTER, describe
 from contestants.shapes import training_job, translation_job
 from contestants.turn import TRIAL, TRIALS, command, contestants, end_at_sigterm, run, try_out
 
@@ -39,7 +39,7 @@ def main(
     peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
     minutes: Annotated[float, typer.Option(help="How long each trains, after its trials.")] = 1.0,
     positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 1500,
-    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
+    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = FASTER,
     only: Annotated[str, typer.Option(help="One contestant's name; empty: all.")] = "",
     seed: Annotated[int, typer.Option(help="Of weights, batches and dropout.")] = 1,
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from contestants.machine import describe
+from contestants.machine import FASTER, describe
 from contestants.shapes import SIZES, training_job
 from contestants.turn import HERE, OURS, run
 
@@ -32,7 +32,7 @@ def main(
         "data/encode/phrasebook_fr_en-bpe_2k"
     ),
     size: Annotated[str, typer.Option(help=f"Model: {', '.join(SIZES)}.")] = "small",
-    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
+    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = FASTER,
     positions: Annotated[int, typer.Option(help="Most positions of an update, padding included.")] = 1500,
     updates: Annotated[int, typer.Option(min=1, help="Updates that are timed.")] = 20,
     warm_up: Annotated[int, typer.Option(min=1, help="Updates before them.")] = 5,

@@ -29,7 +29,7 @@ from typing import Annotated, NamedTuple
 
 import torch
 import typer
-from contestants.machine import describe
+from contestants.machine import FASTER, describe
 from contestants.notes import Notes, digest, digest_of_files
 from contestants.shapes import training_job, translation_job
 from contestants.turn import TRIAL, TRIALS, command, contestants, end_at_sigterm, run, try_out
@@ -114,7 +114,7 @@ def main(
     tuning: Annotated[float, typer.Option(help="Minutes of each try.")] = 8.0,
     ladder: Annotated[str, typer.Option(help="Minutes of training to choose from.")] = "3,4,5,6,7,8,10,12,14,17,20",
     model: Annotated[str, typer.Option(help="Ours: transformer_modern or transformer_prenorm.")] = "transformer_modern",
-    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = "bf16",
+    precision: Annotated[str, typer.Option(help="fp32 or bf16.")] = FASTER,
     trial: Annotated[int, typer.Option(help="Timed updates of a turn.")] = TRIAL,
     only: Annotated[str, typer.Option(help="One contestant's name; empty: all.")] = "",
     notes: Annotated[Path | None, typer.Option(help="A file for what was measured, so that the race may stop.")] = None,

@@ -169,7 +169,7 @@ def install(project_root, tmp_path):
     wheels.mkdir()
     hashes = {name: wheel(wheels, name) for name in ("setuptools", "ordinary")}
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "MAKE", "MFLAGS"))}
-    environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
+    environment |= {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": wheels.as_uri()}
 
     def run(**changed: str) -> subprocess.CompletedProcess[str]:
         lines = [f"{name}==1.0 \\\n    --hash=sha256:{one}\n" for name, one in (hashes | changed).items()]

@@ -9,6 +9,8 @@ import torch
 
 from pipeline import device
 
+FASTER = "bf16" if device.has_bf16(device.best()) else "fp32"  # the precision of trainings that may choose
+
 
 def describe() -> str:
     """The processor, torch's version and today's date."""

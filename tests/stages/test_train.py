@@ -228,6 +228,7 @@ def test_edited_it_starts_afresh_and_stops_where_validations_bring_nothing(tmp_p
     assert (summary["updates"], summary["stopped"], summary["best"]["update"]) == (16, "patience", 8)
 
 
+@pytest.mark.slow
 def test_of_two_trainings_each_keeps_its_log(tmp_path, uninterrupted, killed):
     """One is killed, another one begins after an edit, the edit is taken back."""
     shutil.copytree(killed, tmp_path, dirs_exist_ok=True)

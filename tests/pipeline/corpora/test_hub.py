@@ -104,7 +104,7 @@ def asked(folder: Path, project_root: Path, served: HubServer, **more: str) -> s
         "except DataError as error: print(error)"
     )
     (folder / "home").mkdir(exist_ok=True)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HF_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("HF_", "XDG_"))}
     environment |= {"HF_ENDPOINT": served.address, "PYTHONPATH": str(project_root), "HOME": str(folder / "home")}
     environment |= more
     command = [sys.executable, "-c", script]
@@ -145,6 +145,9 @@ def test_a_hub_out_of_reach_is_told_from_a_data_set_that_is_not_there() -> None:
     expected = "x: the hub could not be asked, got gone; expected a connection, or a mirror (CORPUS_MIRROR)"
     for error in (ConnectionError("gone"), httpx.ConnectError("gone"), httpx.ReadTimeout("gone")):
         assert str(hub.explanation("x", "y", error)) == expected
+    wrapped = RuntimeError("gone")  # as the library wraps them
+    wrapped.__cause__ = httpx.ConnectError("refused")
+    assert str(hub.explanation("x", "y", wrapped)) == expected
     expected = "x: cannot be read, got gone; expected a data set with y"
     assert str(hub.explanation("x", "y", FileNotFoundError("gone"))) == expected
 

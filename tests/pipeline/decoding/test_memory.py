@@ -84,7 +84,13 @@ def test_both_are_mixed(name):
         torch.testing.assert_close(p.sum(dim=1), torch.ones(2))
 
 
-@pytest.mark.parametrize("name", networks.NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("rnnsearch", "transformer_prenorm") else pytest.param(name, marks=pytest.mark.slow)
+        for name in networks.NAMES
+    ],
+)
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_results_depend_on_no_other_source(name, threads, monkeypatch):
     """Nor on what is kept of earlier ones: there is room for a block or two."""

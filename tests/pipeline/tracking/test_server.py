@@ -1,5 +1,6 @@
 """Which answers are those of a server that may keep runs, and what is said of the others."""
 
+import errno
 import socket
 import threading
 import time
@@ -42,7 +43,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
         began = time.monotonic()
         assert failure(uri) == f"{uri}: timed out; a tracking server was expected"
         assert time.monotonic() - began < 30
-    assert failure(uri) == f"{uri}: [Errno 111] Connection refused; a tracking server was expected"
+    assert failure(uri) == f"{uri}: [Errno {errno.ECONNREFUSED}] Connection refused; a tracking server was expected"
 
 
 def test_a_server_that_speaks_otherwise() -> None:

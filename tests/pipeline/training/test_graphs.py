@@ -122,8 +122,10 @@ def assert_replayed(model, given, learning, capturer):
     return hidden
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
-@pytest.mark.parametrize("r_drop", [0.0, 5.0])
+@pytest.mark.parametrize(
+    ("r_drop", "precision"),
+    [(0.0, "fp32"), (5.0, "fp32"), (0.0, "bf16"), pytest.param(5.0, "bf16", marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_a_replay_gives_the_losses_and_gradients_of_the_network(name, r_drop, precision):
     learning, given = samples.learning(r_drop=r_drop, precision=precision), batches()

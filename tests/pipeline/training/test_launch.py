@@ -51,6 +51,7 @@ def test_where_one_is_killed_all_end(tmp_path, prepared):
     ]
 
 
+@pytest.mark.slow
 def test_where_one_is_killed_on_another_machine_all_end(tmp_path, prepared):
     """Two launchers, here on one machine."""
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)

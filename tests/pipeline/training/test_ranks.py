@@ -51,7 +51,9 @@ def without_speed(rows):
     return [{name: value for name, value in row.items() if name not in ("tokens_per_second", "time")} for row in rows]
 
 
-@pytest.mark.parametrize("processes", ["2", "4", pytest.param("8", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "processes", [pytest.param("2", marks=pytest.mark.slow), "4", pytest.param("8", marks=pytest.mark.slow)]
+)
 def test_any_power_of_two_of_processes_trains_the_same_model(tmp_path, prepared, alone, processes):
     """Whether each has work or, as here the last four of eight, none."""
     shutil.copytree(prepared, tmp_path, dirs_exist_ok=True)
@@ -237,10 +239,11 @@ def test_what_is_lost_is_one_line():
         raise torch.OutOfMemoryError
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "meeting",
     [
-        pytest.param({"PET_MASTER_ADDR": "localhost", "PET_MASTER_PORT": "{}"}, marks=pytest.mark.slow, id="static"),
+        pytest.param({"PET_MASTER_ADDR": "localhost", "PET_MASTER_PORT": "{}"}, id="static"),
         pytest.param(
             {"PET_RDZV_BACKEND": "c10d", "PET_RDZV_ENDPOINT": "localhost:{}", "PET_RDZV_ID": "test"}, id="c10d"
         ),
