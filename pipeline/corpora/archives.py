@@ -56,21 +56,13 @@ class Unreadable(files.DataError):
 
 
 def archive_kind(address: str) -> str:
-    """How the file of an address or path is packed, by its ending: tar, zip, gz or plain."""
-    name = path_of(address)
+    """How the file of an address or path is packed, by its ending: tar, zip, gz, plain, or unsupported."""
+    name = (urlsplit(address).path if address.startswith(("http://", "https://")) else address).lower()
     if name.endswith((".tgz", ".tar.gz")):
         return "tar"
+    if name.endswith(UNSUPPORTED):
+        return "unsupported"
     return name.rpartition(".")[2] if name.endswith((".zip", ".gz")) else "plain"
-
-
-def is_unsupported(address: str) -> bool:
-    """Whether the file of an address or path is packed, by its ending, in a way that is not unpacked here."""
-    return path_of(address).endswith(UNSUPPORTED)
-
-
-def path_of(address: str) -> str:
-    """The path of an address, or a path as it is, in lower case."""
-    return (urlsplit(address).path if address.startswith(("http://", "https://")) else address).lower()
 
 
 @contextmanager

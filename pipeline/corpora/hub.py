@@ -103,7 +103,7 @@ def fetch(builder: Any, dataset: str, store: fetching.Store) -> None:
     """Fetch the files that the store lacks and make one table of all; if some are damaged, delete what was fetched."""
     import datasets
     import huggingface_hub
-    import pyarrow  # type: ignore[import-untyped]
+    import pyarrow  # type: ignore[import-untyped]  # it brings no types
 
     try:
         builder.download_and_prepare()
@@ -144,19 +144,24 @@ def explanation(source: str, wanted: str, error: Exception) -> files.DataError:
     import datasets
 
     said = terminal.one_line(str(error), SHOWN_CHARACTERS) or type(error).__name__
-    if isinstance(error, (ConnectionError, *datasets.utils.file_utils.CONNECTION_ERRORS_TO_RETRY)):
+    no_connection = ConnectionError, *datasets.utils.file_utils.CONNECTION_ERRORS_TO_RETRY
+    if any(isinstance(cause, no_connection) for cause in causes(error)):
         expected = "a connection, or a mirror (CORPUS_MIRROR)"
         return files.DataError(f"{source}: the hub could not be asked, got {said}; expected {expected}")
     return files.DataError(f"{source}: cannot be read, got {said}; expected a data set with {wanted}")
 
 
-def full_disk(error: BaseException | None) -> OSError | None:
+def full_disk(error: BaseException) -> OSError | None:
     """The error of a full disk, if an error is one or was caused by one."""
+    full = errno.ENOSPC, errno.EDQUOT
+    return next((cause for cause in causes(error) if isinstance(cause, OSError) and cause.errno in full), None)
+
+
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, what caused it, what caused that, and so on."""
     while error is not None:
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return error
+        yield error
         error = error.__cause__ or error.__context__
-    return None
 
 
 def cached(store: fetching.Store) -> Path:

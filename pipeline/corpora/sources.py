@@ -63,9 +63,9 @@ class Address(Section):
     @model_validator(mode="after")
     def check_member(self) -> Self:
         """An archive needs a member; any other file has none, and is plain or .gz."""
-        if archives.is_unsupported(self.address):
-            raise ValueError(f"must be plain, .gz, .zip, .tgz or .tar.gz, got {self.address}")
         kind = archives.archive_kind(self.address)
+        if kind == "unsupported":
+            raise ValueError(f"must be plain, .gz, .zip, .tgz or .tar.gz, got {self.address}")
         if kind in ("zip", "tar") and self.member is None:
             raise ValueError(f"must name the member of the archive to read, got only {self.address}")
         if kind not in ("zip", "tar") and self.member is not None:
@@ -122,7 +122,7 @@ class Local(Parallel):
     def check_packing(self) -> Self:
         """No archives with members: a user can unpack them."""
         for path in (self.source, self.target, self.table):
-            if path and (archives.archive_kind(path) in ("zip", "tar") or archives.is_unsupported(path)):
+            if path and archives.archive_kind(path) not in ("plain", "gz"):
                 raise ValueError(f"must be plain or .gz files, got {path!r}; unpack {PurePosixPath(path).name} first")
         return self
 

@@ -54,7 +54,7 @@ class Translator:
 
     config: Config  # of a packaged system, and so are the settings of the search
     decoding: Decoding
-    precision: Precision  # of its products on a CPU; a GPU computes in fp32
+    precision: Precision  # of its products
     vocabulary_digest: str  # of what was loaded from files
     training_pairs: Path  # that a memory uses; a folder that need not be there
     members: Sequence["Translator"] = ()  # of an ensemble
@@ -158,7 +158,7 @@ class Translator:
         net = build()
         net.load_state_dict(read)
         where, words = device.prepared(), SeenWords.load(vocabulary)
-        if precision == "bf16" and not device.has_bf16(where):
+        if where.type != "cpu" or not device.has_bf16(where):  # a GPU translates in fp32
             precision = "fp32"
         if precision == "bf16":
             interface.prepack_in_bf16(net)
