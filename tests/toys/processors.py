@@ -7,4 +7,3 @@ needs_bf16_products = pytest.mark.skipif(
     not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
     reason="oneDNN has no products in bf16 for this processor",
 )
-BF16 = pytest.param(torch.bfloat16, marks=needs_bf16_products)

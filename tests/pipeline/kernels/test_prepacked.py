@@ -5,7 +5,7 @@ import torch
 from torch.nn import functional as F
 
 from pipeline.kernels.prepacked import can_prepack, prepacked_linear
-from tests.toys.processors import BF16, needs_bf16_products
+from tests.toys.processors import needs_bf16_products
 
 pytestmark = pytest.mark.skipif(not can_prepack(torch.empty(1, 1)), reason="torch is built without oneDNN")
 
@@ -27,7 +27,7 @@ def test_kernel_and_twin_agree(with_bias, dtype, tolerance):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("dtype", [torch.float32, BF16])
+@pytest.mark.parametrize("dtype", [torch.float32, pytest.param(torch.bfloat16, marks=needs_bf16_products)])
 def test_a_row_is_the_same_in_any_company(set_threads, dtype):
     set_threads(1)  # as a search does for each of its batches
     x, weight, bias = torch.randn(700, 256), torch.randn(2000, 256), torch.randn(2000)

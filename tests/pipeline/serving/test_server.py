@@ -262,12 +262,15 @@ def test_a_full_queue_says_when_to_come_again(tmp_path):
 def test_a_signal_finishes_what_is_under_way_and_ends_with_0(tmp_path, number):
     with servers.stand_in(tmp_path / "log") as server, ThreadPoolExecutor(3) as pool:
         worker = server.worker
-        single = pool.submit(server.post, "/translate", {"q": "SLEEP0.5 a", **PAIR})
+        single = pool.submit(server.post, "/translate", {"q": "SLEEP1 a", **PAIR})
         stream = pool.submit(server.post, "/translate/stream", {"q": "a b\nSLEEP0.5 c\nd e", **PAIR})
         time.sleep(0.3)
         server.process.send_signal(number)
         servers.wait_for(lambda: not accepts(server))
-        assert single.result().json()["translatedText"] == "a SLEEP0.5"
+        assert not single.done()
+        with pytest.raises(requests.ConnectionError):
+            server.get("/health")
+        assert single.result().json()["translatedText"] == "a SLEEP1"
         assert json.loads(stream.result().text.splitlines()[-1])["translatedText"] == "b a\nc SLEEP0.5\ne d"
         assert server.process.wait(20) == 0
         servers.wait_for(lambda: not psutil.pid_exists(worker))
