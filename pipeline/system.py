@@ -120,7 +120,12 @@ class System(NamedTuple):
     @property
     def log(self) -> Path:
         """Local logs of the stages that track."""
-        return Path("work/logs", self.id)
+        return logs_folder(self.id)
+
+
+def logs_folder(name: str) -> Path:
+    """Local logs of what has this id."""
+    return Path("work/logs", name)
 
 
 def corpus_file(corpus: str) -> Path:

@@ -33,7 +33,7 @@ def guarding(where: str, root: str) -> Iterator[None]:
         return original(pattern, base_path, *args, **more)
 
     def metadata(original: Callable[..., Any], *args: Any, **more: Any) -> Any:
-        # In `storage_folder` it only notes missing files, below a folder that it names by the commit before we see it.
+        # In `storage_folder` it only notes which files are missing, below a folder named by the unchecked commit.
         found = original(*args, **(more | {"storage_folder": None}))
         for name in found[1:3]:  # ETag and commit
             check_name(where, name)

@@ -17,7 +17,8 @@ from pipeline.models import interface
 class Beam:
     """The prefixes under way, W for each of the B sentences not yet done, the best first.
 
-    A slot without a prefix (if the vocabulary is smaller than the beam) has log P of minus infinity.
+    With `keep_rows` there are all sentences, and the prefixes of those that are done count for nothing. A slot without
+    a prefix (if the vocabulary is smaller than the beam) has log P of minus infinity.
     """
 
     state: interface.DecoderState  # of B * W hypotheses, sentence by sentence
@@ -27,6 +28,7 @@ class Beam:
     max_lengths: Tensor  # (B,)
     best_scores: Tensor  # (B, n_best) of the finished hypotheses, falling; minus infinity if there are fewer
     num_finished: Tensor  # (B,)
+    under_way: Tensor  # (B,) whether a sentence is not yet done
 
     @property
     def length(self) -> int:
@@ -40,6 +42,7 @@ class Settings(NamedTuple):
     beam_size: int
     alpha: float  # of the length penalty
     max_finished: float  # hypotheses after which a sentence is done
+    keep_rows: bool  # of a sentence that is done, until all are
 
 
 class Candidates(NamedTuple):
@@ -61,6 +64,7 @@ def decode(
     n_best: int = 1,
     max_finished: float = math.inf,
     unknown: bool = False,
+    keep_rows: bool = False,
 ) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, the best first, `beam_size` of them at most; UNK only with `unknown`.
 
@@ -73,6 +77,9 @@ def decode(
     `n_best`. A sentence with `max_finished` finished hypotheses is done too, even if a better one might follow. Of
     equal scores the higher-ranked prefix comes first, then the lower piece. The caller has put the model into `eval()`.
 
+    With `keep_rows` the rows of a sentence stay until all sentences are done. So the size of what a step computes
+    depends on B, S, the beam size and the number of the step alone.
+
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
     Source: Wu et al. 2016, section 7 for the score. fairseq takes 2 * beam_size candidates too, but stops at
         beam_size finished hypotheses (here `max_finished`); sockeye's finished hypotheses stay in the beam.
@@ -81,9 +88,9 @@ def decode(
     finished: list[list[Hypothesis]] = [[] if limit > 0 else [Hypothesis([], 0.0)] for limit in limits.tolist()]
     if not bool((limits > 0).any()):
         return finished
-    settings, never = Settings(beam_size, alpha, max_finished), forbidden(unknown=unknown)
+    settings, never = Settings(beam_size, alpha, max_finished, keep_rows), forbidden(unknown=unknown)
     with interface.prepacking(model):
-        beam = empty_prefixes(model, source, limits, n_best)
+        beam = empty_prefixes(model, source, limits, n_best, keep_rows=keep_rows)
         while len(beam.sentence):
             tokens = beam.pieces[:, :, -1] if beam.length else torch.full_like(beam.sentence, ids.BOS)
             hidden, beam.state = model.step(beam.state, tokens.flatten())
@@ -91,9 +98,12 @@ def decode(
     return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in finished]
 
 
-def empty_prefixes(model: interface.Model, source: Tensor, max_lengths: Tensor, n_best: int) -> Beam:
-    """One empty prefix for each sentence that may have any piece."""
-    sentence = (max_lengths > 0).nonzero().flatten()
+def empty_prefixes(
+    model: interface.Model, source: Tensor, max_lengths: Tensor, n_best: int, *, keep_rows: bool = False
+) -> Beam:
+    """One empty prefix for each sentence that may have any piece; with `keep_rows` the others have rows too."""
+    under_way = max_lengths > 0
+    sentence = (under_way | keep_rows).nonzero().flatten()
     rows, device = len(sentence), source.device
     return Beam(
         state=model.start(source[sentence]),
@@ -103,13 +113,14 @@ def empty_prefixes(model: interface.Model, source: Tensor, max_lengths: Tensor, 
         max_lengths=max_lengths[sentence],
         best_scores=torch.full((rows, n_best), -math.inf, dtype=torch.float64, device=device),
         num_finished=torch.zeros(rows, dtype=torch.int64, device=device),
+        under_way=under_way[sentence],
     )
 
 
 def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[list[Hypothesis]]) -> Beam:
     """The prefixes one piece longer; hypotheses that end are added to `finished`, sentences that are done drop out."""
     pieces, parents, log_p = found
-    beam_size, alpha, max_finished = settings
+    beam_size, alpha, max_finished, keep_rows = settings
     length, width = beam.length + 1, beam.log_p.shape[1]
     is_last_step = beam.max_lengths == length
     ends = pieces[:, :, -1] == ids.EOS
@@ -118,7 +129,7 @@ def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[li
 
     is_finished = ends & (torch.arange(ends.shape[1], device=ends.device) < beam_size)
     is_finished |= torch.zeros_like(ends).scatter(1, going_on, ~ends.gather(1, going_on)) & is_last_step[:, None]
-    is_finished &= log_p > -math.inf
+    is_finished &= (log_p > -math.inf) & beam.under_way[:, None]
     scores = log_p / length_penalty(torch.tensor(length, device=ends.device), alpha)
     collect(finished, beam.sentence, is_finished, pieces, scores)
 
@@ -127,7 +138,8 @@ def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[li
     num_finished = beam.num_finished + is_finished.sum(dim=1)
     log_p, parents = log_p.gather(1, going_on), parents.gather(1, going_on)
     may_improve = log_p[:, 0] / length_penalty(beam.max_lengths, alpha) > best_scores[:, -1]
-    alive = ~is_last_step & (num_finished < max_finished) & may_improve
+    under_way = beam.under_way & ~is_last_step & (num_finished < max_finished) & may_improve
+    alive = under_way.any().expand_as(under_way) if keep_rows else under_way
     rows = parents + width * torch.arange(len(parents), device=parents.device)[:, None]
     return Beam(
         state=beam.state.select(rows[alive].flatten(), None if bool(alive.all()) else alive.nonzero().flatten()),
@@ -137,6 +149,7 @@ def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[li
         max_lengths=beam.max_lengths[alive],
         best_scores=best_scores[alive],
         num_finished=num_finished[alive],
+        under_way=under_way[alive],
     )
 
 

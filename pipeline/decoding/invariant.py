@@ -6,6 +6,10 @@ positions, and only those that are then equally long share a batch, so how far a
 alone. Every batch has one thread, and the sums of a product for a row do not depend on the other rows: oneDNN's
 prepacked products are such (`kernels/prepacked.py`), and recurrent models get them from `products.py`. Attention has
 one product for each sentence.
+
+A GPU chooses its kernels by the number of rows. There every batch of one length is filled up to the same number of
+sources, which keep their rows to the end. So each step has the same kernels, which do the same in each row. Random and
+diverse translations are made of each source alone.
 """
 
 import math
@@ -36,6 +40,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 MULTIPLE = 16  # positions: more padding, but larger batches, than with 8
+GPU_SOURCES = 64  # searched together on a GPU, for which one takes as long
 
 
 class InvariantSearch:
@@ -46,8 +51,8 @@ class InvariantSearch:
     ) -> None:
         self.decoding, self.device, self.unknown = decoding, device, unknown
         self.threads = threads if device.type == "cpu" else 1
-        self.together = device.type == "cpu"  # on a GPU each source is searched alone
-        self.has_others = self.together and has_other_products(model)
+        self.on_gpu = device.type != "cpu"
+        self.has_others = not self.on_gpu and has_other_products(model)
         self.networks: queue.SimpleQueue[Model] = queue.SimpleQueue()
         for _ in range(self.threads):
             self.networks.put(share_weights(model))
@@ -86,10 +91,17 @@ class InvariantSearch:
         def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
             given = [sources[index] for index in batch]
             return n_best_batch(
-                self.local.model, given, self.decoding, self.device, number, unknown=self.unknown, multiple=MULTIPLE
+                self.local.model,
+                given,
+                self.decoding,
+                self.device,
+                number,
+                unknown=self.unknown,
+                multiple=MULTIPLE,
+                keep_rows=self.on_gpu,
             )
 
-        found = self.by_batch(search_batch, [len(source) for source in sources])
+        found = self.by_batch(search_batch, [len(source) for source in sources], gpu_sources=GPU_SOURCES)
         return [found.get(index, [Hypothesis([], 0.0)]) for index in range(len(sources))]
 
     def sample(
@@ -135,13 +147,13 @@ class InvariantSearch:
         return [found.get(index, [Hypothesis([], 0.0)] * number) for index in range(len(sources))]
 
     def by_batch(
-        self, function: Callable[[list[int]], list[R]], lengths: Sequence[int], *, rows: int = 1
+        self, function: Callable[[list[int]], list[R]], lengths: Sequence[int], *, rows: int = 1, gpu_sources: int = 1
     ) -> dict[int, R]:
         """What `function` gives for the sources of each batch, by the index of the source; the threads share them.
 
-        It computes so many `rows` of each source.
+        It computes so many `rows` of each source. On a GPU a batch has up to `gpu_sources`, the last one repeated.
         """
-        todo = list(self.batches(lengths, rows))
+        todo = list(self.batches(lengths, rows, gpu_sources))
         pairs = zip(todo, self.pool.map(partial(self.computed, function), todo), strict=True)
         return {index: one for batch, found in pairs for index, one in zip(batch, found, strict=True)}
 
@@ -164,16 +176,20 @@ class InvariantSearch:
 
         return self.pool.submit(self.computed, search, terms).result()
 
-    def batches(self, lengths: Sequence[int], rows: int = 1) -> Iterator[list[int]]:
-        """Indices of sources that are padded alike, the longest first, in batches within the budget for all threads."""
+    def batches(self, lengths: Sequence[int], rows: int = 1, gpu_sources: int = 1) -> Iterator[list[int]]:
+        """Indices of sources that are padded alike, the longest first, in batches within the budget for all threads.
+
+        On a GPU all batches of a length are equally large.
+        """
         by_length: dict[int, list[int]] = defaultdict(list)
         for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
             if lengths[index]:
                 by_length[math.ceil((lengths[index] + 1) / MULTIPLE) * MULTIPLE].append(index)  # with EOS
         for length, indices in sorted(by_length.items(), reverse=True):
-            most = self.decoding.tokens_per_batch // (length * rows) if self.together else 1
-            size = max(1, min(most, math.ceil(len(indices) / self.threads)))
-            yield from (indices[begin : begin + size] for begin in range(0, len(indices), size))
+            wanted = gpu_sources if self.on_gpu else math.ceil(len(indices) / self.threads)
+            size = max(1, min(self.decoding.tokens_per_batch // (length * rows), wanted))
+            filled = [*indices, *[indices[-1]] * (-len(indices) % size)] if self.on_gpu else indices
+            yield from (filled[begin : begin + size] for begin in range(0, len(filled), size))
 
 
 def has_other_products(model: Model) -> bool:

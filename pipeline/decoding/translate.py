@@ -96,16 +96,17 @@ def n_best_batch(
     *,
     unknown: bool = False,
     multiple: int = 1,
+    keep_rows: bool = False,
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source of a batch, padded to a multiple of positions.
 
-    A beam of 1 chooses by log P alone, as greedy search does.
+    For `keep_rows` see `beam.decode`. A beam of 1 chooses by log P alone, as greedy search does.
     """
     source = pad(sources, after=(ids.EOS,), multiple=multiple).to(device)
     max_lengths = [decoding.max_length(len(one)) for one in sources]
     size, alpha, temperature = decoding.beam_size, decoding.length_penalty, decoding.mbr_temperature
     if size == 1:
-        greedily = beam.decode(model, source, max_lengths, beam_size=1, alpha=0.0, unknown=unknown)
+        greedily = beam.decode(model, source, max_lengths, beam_size=1, alpha=0.0, unknown=unknown, keep_rows=keep_rows)
         return [[penalised(best, limit, alpha)] for [best, *_], limit in zip(greedily, max_lengths, strict=True)]
     finished = beam.decode(
         model,
@@ -116,6 +117,7 @@ def n_best_batch(
         n_best=number if temperature is None else size,
         max_finished=decoding.max_finished,
         unknown=unknown,
+        keep_rows=keep_rows,
     )
     if temperature is not None:
         finished = [by_expected_bleu(hypotheses, temperature) for hypotheses in finished]

@@ -7,6 +7,7 @@ from pipeline import ids
 from pipeline.decoding import beam, greedy
 from pipeline.decoding.search import mask_pieces
 from pipeline.models import transformer_postnorm, transformer_prenorm
+from tests.toys import networks
 
 SOURCES = [[5, 4, 6], [4], [], [6, 6, 5, 4, 7], [7, 5]]
 
@@ -149,6 +150,25 @@ def test_rows_of_done_sentences_are_not_computed(scripted, padded):
     assert model.rows == [3, 4, 2]
 
 
+@pytest.mark.parametrize("settings", [{}, {"n_best": 3}, {"max_finished": 2}], ids=str)
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_rows_that_are_kept_change_nothing_but_their_number(name, settings, padded, monkeypatch):
+    """Each step then has as many rows as the first with all beams, whichever sentences there are."""
+    model, limits = networks.build(name), [5, 12, 0, 20, 3]
+    source = padded([[4, 5, 6], [7] * 9, [8], [9, 4] * 7, [5]])
+    rows, step = [], type(model).step
+    monkeypatch.setattr(
+        type(model), "step", lambda net, state, tokens: rows.append(len(tokens)) or step(net, state, tokens)
+    )
+    usual = beam.decode(model, source, limits, beam_size=3, alpha=0.6, **settings)
+    steps = len(rows)
+    kept = beam.decode(model, source, limits, beam_size=3, alpha=0.6, keep_rows=True, **settings)
+    assert rows[:steps] != rows[steps:] == [5] + [15] * (steps - 1)
+    for ours, theirs in zip(kept, usual, strict=True):
+        assert [one.ids for one in ours] == [one.ids for one in theirs]
+        assert [one.score for one in ours] == pytest.approx([one.score for one in theirs], abs=1e-5)
+
+
 def test_at_maximum_length_prefixes_are_finished_as_they_stand(scripted, padded):
     model = scripted({(): {4: 0.7, 5: 0.3}, (4,): {6: 0.9, ids.EOS: 0.1}, (5,): {6: 0.9, ids.EOS: 0.1}})
     [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=3, alpha=0.0)
@@ -183,6 +203,7 @@ def test_candidates_are_ranked_as_all_together_would_be(drawn):
         max_lengths=torch.full((sentences,), 9),
         best_scores=torch.full((sentences, 1), -math.inf),
         num_finished=torch.zeros(sentences, dtype=torch.int64),
+        under_way=torch.ones(sentences, dtype=torch.bool),
     )
     pieces, parents, log_p = beam.candidates(under_way, drawn(vocabulary), scores, count)
     flat = (mask_pieces(scores.clone()).log_softmax(1).view(sentences, width, -1) + before[:, :, None]).flatten(1)
