@@ -8,7 +8,6 @@ from pathlib import Path
 
 from pipeline.files import sha256
 from pipeline.params import Section
-from pipeline.system import logs_folder
 
 # These change no result.
 TRACKED = ("database", "deadline", "location", "notes", "recorded", "registry", "runs", "server", "store", "views")
@@ -41,7 +40,7 @@ def states_folder(system: str, fingerprint: str) -> Path:
 
 def training_log(system: str, fingerprint: str) -> Path:
     """The local log of the training of a system with this fingerprint: of each update and validation, a line."""
-    return logs_folder(system) / f"train-{fingerprint[:16]}.jsonl"
+    return Path("work/logs", system, f"train-{fingerprint[:16]}.jsonl")
 
 
 def code() -> list[tuple[str, Path]]:

@@ -120,12 +120,7 @@ class System(NamedTuple):
     @property
     def log(self) -> Path:
         """Local logs of the stages that track."""
-        return logs_folder(self.id)
-
-
-def logs_folder(name: str) -> Path:
-    """Local logs of what has this id."""
-    return Path("work/logs", name)
+        return Path("work/logs", self.id)
 
 
 def corpus_file(corpus: str) -> Path:

@@ -1,5 +1,7 @@
 """Translate and score the test parts with two systems together: -> data/decode/<name>/ and metrics/<name>.json."""
 
+from pathlib import Path
+
 from pipeline import cli, files, summaries
 from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
@@ -7,7 +9,6 @@ from pipeline.decoding.translator import Translator
 from pipeline.ensembles import Pair, decoded_folder, metrics_file
 from pipeline.evaluation.scores import Scoring, corpus_scores
 from pipeline.params import Reader
-from pipeline.system import logs_folder
 from pipeline.tracking import runs
 
 READS = ("ensembles.pairs.{name}", "decode", "corpora/{corpus}.yaml:decode", "score")
@@ -31,7 +32,7 @@ def main(name: str) -> None:
         files.write_json(folder / "ensemble.json", about)
     files.write_json(metrics_file(name), scores)
     fingerprint = summaries.read(first.training_summary, summaries.TrainingSummary)["fingerprint"]
-    log = logs_folder(name) / "ensemble.jsonl"
+    log = Path("work/logs", name, "ensemble.jsonl")
     with runs.scoring_run(first.id, stage="ensemble", fingerprint=fingerprint, log=log) as run:
         run.params({"ensemble": pair.model_dump(), "decode": decoding.model_dump(), "score": scoring.model_dump()})
         found = {f"{name}/{part}/{metric}": value for part, by in scores.items() for metric, value in by.items()}

@@ -38,7 +38,7 @@ BELOW = {  # each module or package of `pipeline` -> what else of `pipeline` it 
     "training_display": {"progress", "system"},
     "system": {"params"},
     "device": set(),
-    "fingerprint": {"system", "params", "files"},
+    "fingerprint": {"params", "files"},
     "tracking": {"decoding.translator", "system", "params", "files", "terminal"},
     "phrasebook": {"params", "files", "seeding"},
     "corpora": {"phrasebook", "params", "files", "seeding", "progress", "terminal"},

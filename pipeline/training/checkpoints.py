@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,7 +81,7 @@ class Checkpoints:
         if ranks.is_main and device.type == "cpu" and metadata["threads"] != self.num_threads:
             warn(
                 f"{self.folder}: trained by {metadata['threads']} threads so far, by {self.num_threads} from now on; "
-                "results will differ by rounding from those of either number; training.<corpus>.threads sets it"
+                "results will differ by rounding from those of either number (training.<corpus>.threads fixes it)"
             )
         model.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith("optimizer/")})
         load_optimizer(optimizer, model, tensors)
@@ -91,32 +91,29 @@ class Checkpoints:
     def read_newest(self) -> bytes | None:
         """The newest state file that is intact, as are all the weights it refers to; None if there is none.
 
-        A broken state is reported and removed.
+        A broken state is reported, and removed once another one takes its place.
 
         Raises: DataError if a state is intact, but weights are lost that it and the other one need: nothing is removed.
         """
-        broken: dict[Path, DataError] = {}
-        for path in (self.newest_path, self.previous_path):
-            if path.exists():
-                try:
-                    found = self.read_intact(path)
-                except DataError as error:
-                    broken[path] = error
-                else:
-                    self.drop(broken, "; using the checkpoint before it")
-                    return found
-        if lost := next((fault for fault in broken.values() if isinstance(fault, LostWeightsError)), None):
+        paths = [path for path in (self.newest_path, self.previous_path) if path.exists()]
+        faults: list[DataError] = []
+        for number, path in enumerate(paths, 1):
+            try:
+                found = self.read_intact(path)
+            except DataError as error:
+                faults.append(error)
+                if number < len(paths):
+                    warn(f"{error}; using the checkpoint before it")
+            else:
+                remove(paths[: number - 1])
+                return found
+        if lost := next((fault for fault in faults if isinstance(fault, LostWeightsError)), None):
             raise DataError(f"{lost}; restore this file, or remove {self.folder} to train from scratch")
-        if broken:
-            self.drop(broken)
+        if paths:
+            warn(str(faults[-1]))
             warn(f"{self.folder}: no checkpoint is intact; training starts from scratch")
+            remove(paths)
         return None
-
-    def drop(self, broken: Mapping[Path, DataError], instead: str = "") -> None:
-        """Report broken state files, and what takes their place, and remove them."""
-        for path, error in broken.items():
-            warn(f"{error}{instead}")
-            path.unlink()
 
     def read_intact(self, path: Path) -> bytes:
         """The bytes of a state file.
@@ -209,6 +206,12 @@ def broken_as(kind: type[DataError], path: Path) -> Iterator[None]:
         yield
     except (SafetensorError, ValueError, KeyError, FileNotFoundError) as error:
         raise kind(f"{path}: broken ({error})") from None
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files."""
+    for path in paths:
+        path.unlink()
 
 
 def warn(text: str) -> None:
