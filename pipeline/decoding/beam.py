@@ -9,7 +9,14 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.search import FORBIDDEN, Hypothesis, choose_pieces, forbidden, length_penalty
+from pipeline.decoding.search import (
+    FORBIDDEN,
+    Hypothesis,
+    choose_pieces,
+    forbidden,
+    length_penalty,
+    log_probabilities,
+)
 from pipeline.models import interface
 
 
@@ -118,7 +125,10 @@ def empty_prefixes(
 
 
 def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[list[Hypothesis]]) -> Beam:
-    """The prefixes one piece longer; hypotheses that end are added to `finished`, sentences that are done drop out."""
+    """The prefixes one piece longer; hypotheses that end are added to `finished`.
+
+    Sentences that are done drop out, with `keep_rows` all at once.
+    """
     pieces, parents, log_p = found
     beam_size, alpha, max_finished, keep_rows = settings
     length, width = beam.length + 1, beam.log_p.shape[1]
@@ -140,16 +150,18 @@ def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[li
     may_improve = log_p[:, 0] / length_penalty(beam.max_lengths, alpha) > best_scores[:, -1]
     under_way = beam.under_way & ~is_last_step & (num_finished < max_finished) & may_improve
     alive = under_way.any().expand_as(under_way) if keep_rows else under_way
+    everyone = bool(alive.all())
+    kept = slice(None) if everyone else alive
     rows = parents + width * torch.arange(len(parents), device=parents.device)[:, None]
     return Beam(
-        state=beam.state.select(rows[alive].flatten(), None if bool(alive.all()) else alive.nonzero().flatten()),
-        pieces=take(pieces, going_on)[alive],
-        log_p=log_p[alive],
-        sentence=beam.sentence[alive],
-        max_lengths=beam.max_lengths[alive],
-        best_scores=best_scores[alive],
-        num_finished=num_finished[alive],
-        under_way=under_way[alive],
+        state=beam.state.select(rows[kept].flatten(), None if everyone else alive.nonzero().flatten()),
+        pieces=take(pieces, going_on)[kept],
+        log_p=log_p[kept],
+        sentence=beam.sentence[kept],
+        max_lengths=beam.max_lengths[kept],
+        best_scores=best_scores[kept],
+        num_finished=num_finished[kept],
+        under_way=under_way[kept],
     )
 
 
@@ -165,7 +177,7 @@ def candidates(
     sentences, width = beam.log_p.shape
 
     def best_of_each(logits: Tensor, rows: slice) -> tuple[Tensor, Tensor]:
-        log_p = torch.log_softmax(logits, dim=1).add_(beam.log_p.flatten()[rows, None])
+        log_p = log_probabilities(logits).add_(beam.log_p.flatten()[rows, None])
         return stable_topk(log_p, min(count, logits.shape[1]))
 
     log_p, last = choose_pieces(model, hidden, best_of_each, never)

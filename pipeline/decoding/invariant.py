@@ -8,8 +8,8 @@ prepacked products are such (`kernels/prepacked.py`), and recurrent models get t
 one product for each sentence.
 
 A GPU chooses its kernels by the number of rows. There every batch of one length is filled up to the same number of
-sources, which keep their rows to the end. So each step has the same kernels, which do the same in each row. Random and
-diverse translations are made of each source alone.
+sources by copies of the last one, and all keep their rows to the end. So each step has the same kernels, which do the
+same in each row. Searches with a memory, random and diverse translations have each source alone.
 """
 
 import math
@@ -40,7 +40,8 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 MULTIPLE = 16  # positions: more padding, but larger batches, than with 8
-GPU_SOURCES = 64  # searched together on a GPU, for which one takes as long
+# Of a batch on a GPU, which searches one source hardly faster than so many: sources, positions and hypotheses at most.
+GPU_SOURCES, GPU_POSITIONS, GPU_HYPOTHESES = 64, 2048, 512
 
 
 class InvariantSearch:
@@ -98,10 +99,10 @@ class InvariantSearch:
                 number,
                 unknown=self.unknown,
                 multiple=MULTIPLE,
-                keep_rows=self.on_gpu,
+                fixed_size=self.gpu_size(padded(len(given[0]))) if self.on_gpu else None,
             )
 
-        found = self.by_batch(search_batch, [len(source) for source in sources], gpu_sources=GPU_SOURCES)
+        found = self.by_batch(search_batch, [len(source) for source in sources], together=True)
         return [found.get(index, [Hypothesis([], 0.0)]) for index in range(len(sources))]
 
     def sample(
@@ -147,13 +148,14 @@ class InvariantSearch:
         return [found.get(index, [Hypothesis([], 0.0)] * number) for index in range(len(sources))]
 
     def by_batch(
-        self, function: Callable[[list[int]], list[R]], lengths: Sequence[int], *, rows: int = 1, gpu_sources: int = 1
+        self, function: Callable[[list[int]], list[R]], lengths: Sequence[int], *, rows: int = 1, together: bool = False
     ) -> dict[int, R]:
         """What `function` gives for the sources of each batch, by the index of the source; the threads share them.
 
-        It computes so many `rows` of each source. On a GPU a batch has up to `gpu_sources`, the last one repeated.
+        It computes so many `rows` of each source. On a GPU each source is alone, unless `function` computes them
+        `together` in batches of `gpu_size`.
         """
-        todo = list(self.batches(lengths, rows, gpu_sources))
+        todo = list(self.batches(lengths, rows, together=together))
         pairs = zip(todo, self.pool.map(partial(self.computed, function), todo), strict=True)
         return {index: one for batch, found in pairs for index, one in zip(batch, found, strict=True)}
 
@@ -176,20 +178,33 @@ class InvariantSearch:
 
         return self.pool.submit(self.computed, search, terms).result()
 
-    def batches(self, lengths: Sequence[int], rows: int = 1, gpu_sources: int = 1) -> Iterator[list[int]]:
+    def batches(self, lengths: Sequence[int], rows: int = 1, *, together: bool = True) -> Iterator[list[int]]:
         """Indices of sources that are padded alike, the longest first, in batches within the budget for all threads.
 
-        On a GPU all batches of a length are equally large.
+        On a GPU a batch has at most `gpu_size` sources, if they are searched `together`, else one.
         """
         by_length: dict[int, list[int]] = defaultdict(list)
         for index in sorted(range(len(lengths)), key=lambda index: lengths[index]):
             if lengths[index]:
-                by_length[math.ceil((lengths[index] + 1) / MULTIPLE) * MULTIPLE].append(index)  # with EOS
+                by_length[padded(lengths[index])].append(index)
         for length, indices in sorted(by_length.items(), reverse=True):
-            wanted = gpu_sources if self.on_gpu else math.ceil(len(indices) / self.threads)
-            size = max(1, min(self.decoding.tokens_per_batch // (length * rows), wanted))
-            filled = [*indices, *[indices[-1]] * (-len(indices) % size)] if self.on_gpu else indices
-            yield from (filled[begin : begin + size] for begin in range(0, len(filled), size))
+            if self.on_gpu:
+                size = self.gpu_size(length) if together else 1
+            else:
+                most = self.decoding.tokens_per_batch // (length * rows)
+                size = max(1, min(most, math.ceil(len(indices) / self.threads)))
+            yield from (indices[begin : begin + size] for begin in range(0, len(indices), size))
+
+    def gpu_size(self, length: int) -> int:
+        """Sources that a batch on a GPU has, which are padded to this length: the same whatever there is to search."""
+        if self.decoding.memory_pairs:  # compares sentence by sentence
+            return 1
+        return max(1, min(GPU_SOURCES, GPU_POSITIONS // length, GPU_HYPOTHESES // self.decoding.beam_size))
+
+
+def padded(num_pieces: int) -> int:
+    """Positions of a source with its EOS and its padding."""
+    return math.ceil((num_pieces + 1) / MULTIPLE) * MULTIPLE
 
 
 def has_other_products(model: Model) -> bool:

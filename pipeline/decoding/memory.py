@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from pipeline import ids
 from pipeline.decoding.beam import stable_topk
 from pipeline.decoding.products import whole_vectors
+from pipeline.decoding.search import log_probabilities
 from pipeline.decoding.settings import Decoding
 from pipeline.encoding.occurrences import Occurrences, positions
 from pipeline.encoding.padding import pad
@@ -108,7 +109,7 @@ class WithMemory(nn.Module):
         """The logarithm of the mixed probability of every target piece: (N, D + V) -> (N, V)."""
         own, remembered = hidden.split((hidden.shape[1] - self.num_pieces, self.num_pieces), dim=1)
         network, weight = self.network, self.decoding.memory_weight
-        log_p = torch.log_softmax(network.logits(own).float(), dim=1).add_(math.log(1 - weight))
+        log_p = log_probabilities(network.logits(own).float()).add_(math.log(1 - weight))
         mixed = whole_vectors(torch.log, whole_vectors(torch.exp, log_p) + weight * remembered)
         return torch.where(remembered > 0, mixed, log_p)  # that of others never becomes log 0
 

@@ -96,18 +96,22 @@ def n_best_batch(
     *,
     unknown: bool = False,
     multiple: int = 1,
-    keep_rows: bool = False,
+    fixed_size: int | None = None,
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source of a batch, padded to a multiple of positions.
 
-    For `keep_rows` see `beam.decode`. A beam of 1 chooses by log P alone, as greedy search does.
+    A batch of a `fixed_size` is filled up to so many sources by others that may have no piece, and keeps all rows to
+    the end. A beam of 1 chooses by log P alone, as greedy search does.
     """
     source = pad(sources, after=(ids.EOS,), multiple=multiple).to(device)
-    max_lengths = [decoding.max_length(len(one)) for one in sources]
+    limits = [decoding.max_length(len(one)) for one in sources]
+    keep_rows, more = fixed_size is not None, (fixed_size or len(sources)) - len(sources)
+    source, max_lengths = torch.cat((source, source[-1:].expand(more, -1))), [*limits, *[0] * more]
     size, alpha, temperature = decoding.beam_size, decoding.length_penalty, decoding.mbr_temperature
     if size == 1:
         greedily = beam.decode(model, source, max_lengths, beam_size=1, alpha=0.0, unknown=unknown, keep_rows=keep_rows)
-        return [[penalised(best, limit, alpha)] for [best, *_], limit in zip(greedily, max_lengths, strict=True)]
+        bests = zip(greedily[: len(sources)], limits, strict=True)
+        return [[penalised(best, limit, alpha)] for [best, *_], limit in bests]
     finished = beam.decode(
         model,
         source,
@@ -118,7 +122,7 @@ def n_best_batch(
         max_finished=decoding.max_finished,
         unknown=unknown,
         keep_rows=keep_rows,
-    )
+    )[: len(sources)]
     if temperature is not None:
         finished = [by_expected_bleu(hypotheses, temperature) for hypotheses in finished]
     return [hypotheses[:number] for hypotheses in finished]
