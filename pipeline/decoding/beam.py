@@ -6,17 +6,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pipeline import ids
-from pipeline.decoding.search import (
-    FORBIDDEN,
-    Hypothesis,
-    choose_pieces,
-    forbidden,
-    length_penalty,
-    log_probabilities,
-)
+from pipeline.decoding.search import FORBIDDEN, Hypothesis, choose_pieces, forbidden, length_penalty
 from pipeline.models import interface
 
 
@@ -185,6 +178,25 @@ def candidates(
     best, index = stable_topk(log_p.view(sentences, -1), min(count, width * each))
     parents, last = index // each, last.view(sentences, -1).gather(1, index)
     return Candidates(torch.cat((take(beam.pieces, parents), last[:, :, None]), dim=2), parents, best)
+
+
+def log_probabilities(logits: Tensor) -> Tensor:
+    """`log_softmax` of each row, which does not depend on where the row stands.
+
+    A GPU sums a long row in an order that depends on the alignment of its first number. So rows are made longer until
+    each begins at a multiple of 16 bytes.
+
+    Shapes: (N, V) -> (N, V).
+    """
+    num_pieces = logits.shape[1]
+    if logits.device.type == "cpu" or num_pieces % 4 == 0:
+        return torch.log_softmax(logits, dim=1)
+    return torch.log_softmax(aligned(logits), dim=1)[:, :num_pieces]
+
+
+def aligned(logits: Tensor) -> Tensor:
+    """Logits with columns of minus infinity up to a multiple of 4: (N, V) -> (N, W)."""
+    return nn.functional.pad(logits, (0, -logits.shape[1] % 4), value=-math.inf)
 
 
 def stable_topk(values: Tensor, count: int) -> tuple[Tensor, Tensor]:

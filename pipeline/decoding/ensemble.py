@@ -8,7 +8,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from pipeline.decoding.search import log_probabilities
+from pipeline.decoding.beam import log_probabilities
 from pipeline.models import interface
 
 

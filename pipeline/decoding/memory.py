@@ -17,9 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from pipeline import ids
-from pipeline.decoding.beam import stable_topk
+from pipeline.decoding.beam import log_probabilities, stable_topk
 from pipeline.decoding.products import whole_vectors
-from pipeline.decoding.search import log_probabilities
 from pipeline.decoding.settings import Decoding
 from pipeline.encoding.occurrences import Occurrences, positions
 from pipeline.encoding.padding import pad

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from pipeline import ids
 from pipeline.files import DataError
@@ -53,25 +53,6 @@ def checked(logits: Tensor) -> Tensor:
             "weights: give no probabilities, got a logit that is no number; expected a training that converged"
         )
     return logits
-
-
-def log_probabilities(logits: Tensor) -> Tensor:
-    """`log_softmax` of each row, which does not depend on where the row stands.
-
-    A GPU sums a long row in an order that depends on the alignment of its first number. So rows are made longer until
-    each begins at a multiple of 16 bytes.
-
-    Shapes: (N, V) -> (N, V).
-    """
-    num_pieces = logits.shape[1]
-    if logits.device.type == "cpu" or num_pieces % 4 == 0:
-        return torch.log_softmax(logits, dim=1)
-    return torch.log_softmax(aligned(logits), dim=1)[:, :num_pieces]
-
-
-def aligned(logits: Tensor) -> Tensor:
-    """Logits with columns of minus infinity up to a multiple of 4: (N, V) -> (N, W)."""
-    return nn.functional.pad(logits, (0, -logits.shape[1] % 4), value=-math.inf)
 
 
 def forbidden(*, unknown: bool) -> tuple[int, ...]:

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from pipeline import ids
+from pipeline import device, ids
 from pipeline.decoding import beam, greedy
 from pipeline.decoding.search import mask_pieces
 from pipeline.models import transformer_postnorm, transformer_prenorm
@@ -214,6 +214,23 @@ def test_candidates_are_ranked_as_all_together_would_be(drawn):
     assert torch.equal(parents, expected[:, :count] // vocabulary)
     assert torch.equal(pieces[:, :, -1], expected[:, :count] % vocabulary)
     assert torch.equal(pieces[:, :, :-1], beam.take(under_way.pieces, parents))
+
+
+@pytest.mark.parametrize("num_pieces", [5, 8, 11])
+def test_rows_that_begin_alike_have_the_same_probabilities(num_pieces):
+    logits = torch.randn(3, num_pieces, generator=torch.Generator().manual_seed(1))
+    longer = beam.aligned(logits)
+    assert longer.shape[1] % 4 == 0
+    assert longer.shape[1] - num_pieces < 4
+    expected = torch.log_softmax(logits, dim=1)
+    torch.testing.assert_close(torch.log_softmax(longer, dim=1)[:, :num_pieces], expected)
+    assert torch.equal(beam.log_probabilities(logits), expected)
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_no_row_depends_on_its_place():
+    row = torch.randn(10_001, generator=torch.Generator().manual_seed(1)).to(device.prepared())
+    assert len(beam.log_probabilities(row.expand(8, -1).contiguous()).unique(dim=0)) == 1
 
 
 def test_stable_topk_takes_the_first_of_equals():

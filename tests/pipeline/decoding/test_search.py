@@ -3,15 +3,8 @@ import math
 import pytest
 import torch
 
-from pipeline import device, ids
-from pipeline.decoding.search import (
-    aligned,
-    choose_pieces,
-    forbidden,
-    length_penalty,
-    log_probabilities,
-    mask_pieces,
-)
+from pipeline import ids
+from pipeline.decoding.search import choose_pieces, forbidden, length_penalty, mask_pieces
 from pipeline.files import DataError
 
 
@@ -36,23 +29,6 @@ def test_padding_unknown_and_bos_are_never_mask_pieces():
         wide = given.to(dtype)
         assert mask_pieces(wide).data_ptr() == wide.data_ptr()
         assert torch.equal(wide, masked.to(dtype))
-
-
-@pytest.mark.parametrize("num_pieces", [5, 8, 11])
-def test_rows_that_begin_alike_have_the_same_probabilities(num_pieces):
-    logits = torch.randn(3, num_pieces, generator=torch.Generator().manual_seed(1))
-    longer = aligned(logits)
-    assert longer.shape[1] % 4 == 0
-    assert longer.shape[1] - num_pieces < 4
-    expected = torch.log_softmax(logits, dim=1)
-    torch.testing.assert_close(torch.log_softmax(longer, dim=1)[:, :num_pieces], expected)
-    assert torch.equal(log_probabilities(logits), expected)
-
-
-@pytest.mark.gpu
-def test_on_a_gpu_no_row_depends_on_its_place():
-    row = torch.randn(10_001, generator=torch.Generator().manual_seed(1)).to(device.prepared())
-    assert len(log_probabilities(row.expand(8, -1).contiguous()).unique(dim=0)) == 1
 
 
 @pytest.mark.parametrize("weights", [[[math.inf, 0.0], [0.0, 0.0]], [[math.nan, 0.0], [0.0, 0.0]]])
