@@ -200,9 +200,10 @@ def test_an_ablation_on_a_toy(encoded):
         ),
         (("toy-joint",), r"params\.yaml: models\.transformer_prenorm\.small: missing; expected what 'plain' changes"),
         (("toy",), "data/encode/toy: no such folder; expected what `dvc repro encode` builds"),
-        (
+        pytest.param(
             ("toy-joint", "--size", "tiny"),
             r"-m stages\.train toy joint .*: exit code 1 in .*data/encode/toy-joint/validation.*",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -270,7 +271,7 @@ def test_a_student_beside_its_teacher(tmp_path):
     assert [row[3] for row in rows[1:4]] == [row[3] for row in rows[4:]]
 
 
-@pytest.mark.parametrize("model", ["transformer_prenorm", "transformer_postnorm"])
+@pytest.mark.parametrize("model", ["transformer_prenorm", pytest.param("transformer_postnorm", marks=pytest.mark.slow)])
 def test_export_equality_on_a_toy(tmp_path, model):
     said = run(tmp_path, "export_equality.py", systems.lay_out(tmp_path, model))
     assert re.search(r"^\d+ log-probabilities of 6 lines differ by at most \d\.\de-0\d$", said, re.MULTILINE)

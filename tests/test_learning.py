@@ -8,6 +8,7 @@ from pipeline.commands.copy_task import read_arch, run
 from pipeline.models import interface
 
 MODELS = interface.names()
+QUICKEST = ("gru_attention", "transformer_prenorm")  # each of the others takes up to a minute
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +29,7 @@ def assert_learns(name, *, enough, reverse, batch_size, updates, length):
 
 
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "rnn_encdec" else name for name in MODELS]
+    "name", [name if name in QUICKEST else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
 )
 @pytest.mark.parametrize(
     "reverse", [pytest.param(False, marks=pytest.mark.slow, id="copy"), pytest.param(True, id="reverse")]
@@ -37,11 +38,8 @@ def test_five_digits_never_seen_come_out_exactly(name, reverse):
     assert_learns(name, enough=0.9, reverse=reverse, batch_size=80, updates=2000, length=5)
 
 
-QUICK = ("gru_attention", "bilstm_attention")  # each of the others takes up to a minute
-
-
 @pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
+    "name", [name if name == "gru_attention" else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
 )
 def test_one_sentence_an_update_is_enough(name):
     assert_learns(name, enough=0.9, reverse=False, batch_size=1, updates=8000, length=3)

@@ -41,10 +41,39 @@ def make(tmp_path_factory) -> Callable[[], Project]:
     return lambda: Project(dvc_project.copy(tmp_path_factory.mktemp("made") / "project"))
 
 
+# What a stage opens to read, one path a line, below work/opened/; the hook stands in a module that shapes no result.
+NOTES_WHAT_IT_OPENS = """
+
+def _note_what_is_opened() -> None:
+    command, root = sys.orig_argv, os.getcwd() + os.sep
+    if "-m" not in command or not command[command.index("-m") + 1].startswith("stages."):
+        return
+    stage, *axes = command[command.index("-m") + 1 :]
+    os.makedirs("work/opened", exist_ok=True)
+    name = "@".join([stage.removeprefix("stages."), "-".join(axes)]).rstrip("@")
+    notes = os.open(f"work/opened/{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def note(event: str, given: tuple) -> None:
+        if event not in ("open", "os.listdir", "os.scandir") or not isinstance(given[0], (str, os.PathLike)):
+            return
+        if event == "open" and not (given[1] or "r").startswith("r"):
+            return
+        path = os.path.abspath(os.fspath(given[0]))
+        if path.startswith(root):
+            os.write(notes, (path.removeprefix(root) + "\\n").encode())
+
+    sys.addaudithook(note)
+
+
+_note_what_is_opened()
+"""
+
+
 @pytest.fixture(scope="module")
 def built(make) -> Project:
-    """A copy in which everything has been built once; tests leave it as they found it."""
+    """A copy in which everything has been built once, by stages that note what they open; tests leave it as it is."""
     project = make()
+    project.edit("pipeline/cli.py", NOTES_WHAT_IT_OPENS)
     ran = project.repro()
     assert set(ran) == {*DATA, *of("train", "average", "decode", "score", "attend", "package"), "report"}
     assert len(ran) == len(set(ran))
@@ -88,32 +117,6 @@ def test_second_repro_does_nothing(built):
     assert (built.root / "dvc.lock").read_bytes() == before
 
 
-# What a stage opens to read, one path a line, below work/opened/; the hook stands in a module that shapes no result.
-NOTES_WHAT_IT_OPENS = """
-
-def _note_what_is_opened() -> None:
-    command, root = sys.orig_argv, os.getcwd() + os.sep
-    if "-m" not in command or not command[command.index("-m") + 1].startswith("stages."):
-        return
-    stage, *axes = command[command.index("-m") + 1 :]
-    os.makedirs("work/opened", exist_ok=True)
-    name = "@".join([stage.removeprefix("stages."), "-".join(axes)]).rstrip("@")
-    notes = os.open(f"work/opened/{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-
-    def note(event: str, given: tuple) -> None:
-        if event not in ("open", "os.listdir", "os.scandir") or not isinstance(given[0], (str, os.PathLike)):
-            return
-        if event == "open" and not (given[1] or "r").startswith("r"):
-            return
-        path = os.path.abspath(os.fspath(given[0]))
-        if path.startswith(root):
-            os.write(notes, (path.removeprefix(root) + "\\n").encode())
-
-    sys.addaudithook(note)
-
-
-_note_what_is_opened()
-"""
 DATA_FOLDERS = ("data/", "runs/", "metrics/", "models/", "my/")
 # It only comes first; it is for files of one's own; for a taught corpus; for words; it is opened by no Python.
 NOT_OPENED = ("data/check/params.txt", "data/local/toy.json", "data/targets/toy", "/languages.json", "/average")
@@ -124,33 +127,23 @@ def covered(path: str, listed: set[str]) -> bool:
     return any(path == one or path.startswith(f"{one}/") or one.startswith(f"{path}/") for one in listed)
 
 
-@pytest.fixture(scope="module")
-def noted(make) -> tuple[Project, str]:
-    """A copy built by `nmt repro`, whose stages note what they open, and what it said.
-
-    Each system is built by a `dvc repro` of its own.
-    """
+@pytest.mark.slow
+def test_several_systems_at_once_leave_the_same_bytes(built, make):
+    """Each system is built by a `dvc repro` of its own."""
     project = make()
-    project.edit("pipeline/cli.py", NOTES_WHAT_IT_OPENS)
     command = [sys.executable, "-m", "pipeline.commands.nmt", "repro", "--jobs", "2"]
-    said = subprocess.run(command, cwd=project.root, env=environment(), capture_output=True, text=True, timeout=SECONDS)
-    assert said.returncode == 0, said.stdout + said.stderr
-    return project, said.stdout
-
-
-def test_several_systems_at_once_leave_the_same_bytes(built, noted):
-    project, said = noted
+    done = subprocess.run(command, cwd=project.root, env=environment(), capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stdout + done.stderr
     assert project.lock() == built.lock()
     for stage in ("train", "average", "decode", "score", "attend", "package"):
         for system in BOTH:
-            assert re.search(rf"^{stage} +{system.split('-')[2]}-tiny ", said, re.MULTILINE), said
+            assert re.search(rf"^{stage} +{system.split('-')[2]}-tiny ", done.stdout, re.MULTILINE), done.stdout
 
 
-def test_what_a_stage_opens_is_among_its_deps(noted):
+def test_what_a_stage_opens_is_among_its_deps(built):
     """And what it names as a dep, it opens, but for `NOT_OPENED`."""
-    project, _ = noted
-    for stage, about in project.lock().items():
-        notes = project.root / "work/opened" / stage
+    for stage, about in built.lock().items():
+        notes = built.root / "work/opened" / stage
         opened = {path for path in notes.read_text(encoding="utf-8").split("\n") if path.startswith(DATA_FOLDERS)}
         deps, outs = ({one["path"] for one in about.get(kind, ())} for kind in ("deps", "outs"))
         unknown = {path for path in opened if not covered(path, deps | outs) and "/." not in path}
@@ -292,6 +285,7 @@ def test_two_systems_translate_together(copy):
     assert (copy.root / "report/index.html").read_bytes() == report
 
 
+@pytest.mark.slow
 def test_a_corpus_with_a_teacher(copy):
     """The teacher, the translations and what is encoded follow one another; without it all is as it was.
 

@@ -8,8 +8,9 @@ prepacked products are such (`kernels/prepacked.py`), and recurrent models get t
 one product for each sentence.
 
 A GPU chooses its kernels by the number of rows. There every batch of one length is filled up to the same number of
-sources by copies of the last one, and all keep their rows to the end. So each step has the same kernels, which do the
-same in each row. Searches with a memory, random and diverse translations have each source alone.
+sources by copies of the last one, which may write no piece, and all keep their rows to the end. So each step has the
+same kernels, which do the same in each row. Searches with a memory, random and diverse translations have each source
+alone.
 """
 
 import math
@@ -40,7 +41,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 MULTIPLE = 16  # positions: more padding, but larger batches, than with 8
-# Of a batch on a GPU, which searches one source hardly faster than so many: sources, positions and hypotheses at most.
+# Of a batch of several sources on a GPU, at most. A whole one took an H200 0.95 to 1.5 times as long as one source.
 GPU_SOURCES, GPU_POSITIONS, GPU_HYPOTHESES = 64, 2048, 512
 
 

@@ -100,8 +100,8 @@ def n_best_batch(
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source of a batch, padded to a multiple of positions.
 
-    A batch of a `fixed_size` is filled up to so many sources by others that may have no piece, and keeps all rows to
-    the end. A beam of 1 chooses by log P alone, as greedy search does.
+    A batch of a `fixed_size` is filled up to so many sources by copies of the last one that may write no piece, and
+    keeps all rows to the end. A beam of 1 chooses by log P alone, as greedy search does.
     """
     source = pad(sources, after=(ids.EOS,), multiple=multiple).to(device)
     limits = [decoding.max_length(len(one)) for one in sources]

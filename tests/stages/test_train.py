@@ -171,7 +171,7 @@ def out_of_patience(tmp_path_factory, prepared):
     return root, finish(root)
 
 
-@pytest.mark.parametrize("ended", ["uninterrupted", "out_of_patience"])
+@pytest.mark.parametrize("ended", ["uninterrupted", pytest.param("out_of_patience", marks=pytest.mark.slow)])
 def test_what_dvc_was_killed_over_is_there_again_at_once(tmp_path, ended, request):
     """DVC had not noted the outputs of a training that was over, and has removed them."""
     root, _ = request.getfixturevalue(ended)

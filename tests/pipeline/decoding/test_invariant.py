@@ -36,10 +36,12 @@ def test_results_depend_on_no_other_source(name, threads):
 
 REAL = {
     "transformer_modern": {"width": 256, "feed_forward": 704},
+    "transformer_prenorm": {"width": 256, "feed_forward": 1024},
     "transformer_postnorm": {"width": 512, "heads": 8, "feed_forward": 2048},
     "rnnsearch": {"embedding": 256, "width": 256, "alignment": 256, "maxout": 256, "reset_gate": "after"},
     "gru_attention": {"embedding": 256, "encoder_width": 256, "width": 256},
     "bilstm_attention": {"embedding": 256, "encoder_width": 128, "width": 256},
+    "rnn_encdec": {"embedding": 256, "width": 256},
 }
 
 
@@ -49,7 +51,8 @@ REAL = {
 def test_a_gpu_searches_alike_at_real_sizes(members, beam_size):
     """It takes other kernels for large matrices, and for long rows whose length is no multiple of 4."""
     where, draw, size = device.prepared(), random.Random(1), 10_001
-    model = Ensemble(networks.build(name, source_size=size, target_size=size, **REAL[name]) for name in members)
+    built = [networks.build(name, source_size=size, target_size=size, **REAL[name]) for name in members]
+    model = Ensemble(built) if len(built) > 1 else built[0]
     sources = [draw.choices(range(4, size), k=1 + 3 * number % 47) for number in range(150)]
     order = draw.sample(range(len(sources)), 40)
     with InvariantSearch(model.to(where), DECODING.changed(beam_size=beam_size), where, unknown=False) as searcher:

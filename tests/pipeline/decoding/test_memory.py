@@ -86,10 +86,7 @@ def test_both_are_mixed(name):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if name in ("rnnsearch", "transformer_prenorm") else pytest.param(name, marks=pytest.mark.slow)
-        for name in networks.NAMES
-    ],
+    [name if name == "rnnsearch" else pytest.param(name, marks=pytest.mark.slow) for name in networks.NAMES],
 )
 @pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_results_depend_on_no_other_source(name, threads, monkeypatch):

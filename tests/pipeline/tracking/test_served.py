@@ -103,6 +103,7 @@ def test_same_bytes_are_registered_once(project: Path) -> None:
     assert len(versions()) == 1
 
 
+@pytest.mark.slow
 def test_a_moved_project_serves_its_own_copy(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From a fresh interpreter, since MLflow keeps a store's file open, by the code that is in the model."""
     folder = tmp_path / "moved"

@@ -52,7 +52,7 @@ def without_speed(rows):
 
 
 @pytest.mark.parametrize(
-    "processes", [pytest.param("2", marks=pytest.mark.slow), "4", pytest.param("8", marks=pytest.mark.slow)]
+    "processes", ["2", pytest.param("4", marks=pytest.mark.slow), pytest.param("8", marks=pytest.mark.slow)]
 )
 def test_any_power_of_two_of_processes_trains_the_same_model(tmp_path, prepared, alone, processes):
     """Whether each has work or, as here the last four of eight, none."""
