@@ -152,7 +152,7 @@ class Translator:
         sizes = package.section(found.Arch, arch, "arch", origin, expected)
         pieces = Vocabulary.load(vocabulary)
         build = partial(found.Model, sizes, source_size=pieces.source_size, target_size=pieces.target_size)
-        with torch.device("meta"):  # without memory: a hostile package may ask for any size
+        with weights.shapes_alone():  # a hostile package may ask for any size
             shapes = build()
         read = weights.read(path, shapes, expected)
         net = build()

@@ -1,5 +1,7 @@
 """The weights of another network, broken or not finite ones are refused, each by its text."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +73,26 @@ def test_broken_files_are_named(save, net, data):
     with pytest.raises(DataError) as caught:
         weights.read(PATH, net, EXPECTED)
     assert str(caught.value) == f"{path}: no such file; expected {EXPECTED}"
+
+
+BUILDS = """
+import sys
+from pipeline import weights
+from tests.toys import networks
+
+with weights.shapes_alone():
+    found = {name: networks.build(name) for name in networks.NAMES}
+assert not {"torch._dynamo", "sympy"} & sys.modules.keys()
+for name, net in found.items():
+    usual = networks.build(name)
+    for kind in ("named_parameters", "named_buffers"):
+        shapes = {key: (value.shape, value.dtype) for key, value in getattr(net, kind)()}
+        assert shapes == {key: (value.shape, value.dtype) for key, value in getattr(usual, kind)()}
+        assert all(value.is_meta for _, value in getattr(net, kind)())
+"""
+
+
+def test_shapes_need_no_compiler(project_root):
+    """torch's takes more than a second to import, which each `nmt translate` would wait for."""
+    done = subprocess.run([sys.executable, "-c", BUILDS], cwd=project_root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
