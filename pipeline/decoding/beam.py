@@ -142,12 +142,11 @@ def advance(beam: Beam, found: Candidates, settings: Settings, finished: list[li
     log_p, parents = log_p.gather(1, going_on), parents.gather(1, going_on)
     may_improve = log_p[:, 0] / length_penalty(beam.max_lengths, alpha) > best_scores[:, -1]
     under_way = beam.under_way & ~is_last_step & (num_finished < max_finished) & may_improve
-    alive = under_way.any().expand_as(under_way) if keep_rows else under_way
-    everyone = bool(alive.all())
-    kept = slice(None) if everyone else alive
+    everyone = bool(under_way.any() if keep_rows else under_way.all())
+    kept = slice(None) if everyone else under_way
     rows = parents + width * torch.arange(len(parents), device=parents.device)[:, None]
     return Beam(
-        state=beam.state.select(rows[kept].flatten(), None if everyone else alive.nonzero().flatten()),
+        state=beam.state.select(rows[kept].flatten(), None if everyone else under_way.nonzero().flatten()),
         pieces=take(pieces, going_on)[kept],
         log_p=log_p[kept],
         sentence=beam.sentence[kept],

@@ -8,9 +8,8 @@ prepacked products are such (`kernels/prepacked.py`), and recurrent models get t
 one product for each sentence.
 
 A GPU chooses its kernels by the number of rows. There every batch of one length is filled up to the same number of
-sources by copies of the last one, which may write no piece, and all keep their rows to the end. So each step has the
-same kernels, which do the same in each row. Searches with a memory, random and diverse translations have each source
-alone.
+sources by empty ones, and all keep their rows to the end. So each step has the same kernels, which do the same in each
+row. Searches with a memory, random and diverse translations have each source alone.
 """
 
 import math
@@ -179,7 +178,7 @@ class InvariantSearch:
 
         return self.pool.submit(self.computed, search, terms).result()
 
-    def batches(self, lengths: Sequence[int], rows: int = 1, *, together: bool = True) -> Iterator[list[int]]:
+    def batches(self, lengths: Sequence[int], rows: int = 1, *, together: bool = False) -> Iterator[list[int]]:
         """Indices of sources that are padded alike, the longest first, in batches within the budget for all threads.
 
         On a GPU a batch has at most `gpu_size` sources, if they are searched `together`, else one.

@@ -100,13 +100,13 @@ def n_best_batch(
 ) -> list[list[Hypothesis]]:
     """The `number` best translations of each source of a batch, padded to a multiple of positions.
 
-    A batch of a `fixed_size` is filled up to so many sources by copies of the last one that may write no piece, and
-    keeps all rows to the end. A beam of 1 chooses by log P alone, as greedy search does.
+    A batch of a `fixed_size` is filled up to so many sources by empty ones, for which nothing is written, and keeps all
+    rows to the end. A beam of 1 chooses by log P alone, as greedy search does.
     """
-    source = pad(sources, after=(ids.EOS,), multiple=multiple).to(device)
+    keep_rows, num_empty = fixed_size is not None, (fixed_size or len(sources)) - len(sources)
+    source = pad([*sources, *[()] * num_empty], after=(ids.EOS,), multiple=multiple).to(device)
     limits = [decoding.max_length(len(one)) for one in sources]
-    keep_rows, more = fixed_size is not None, (fixed_size or len(sources)) - len(sources)
-    source, max_lengths = torch.cat((source, source[-1:].expand(more, -1))), [*limits, *[0] * more]
+    max_lengths = [*limits, *[0] * num_empty]
     size, alpha, temperature = decoding.beam_size, decoding.length_penalty, decoding.mbr_temperature
     if size == 1:
         greedily = beam.decode(model, source, max_lengths, beam_size=1, alpha=0.0, unknown=unknown, keep_rows=keep_rows)

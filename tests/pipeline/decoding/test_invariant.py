@@ -78,7 +78,7 @@ def test_what_a_gpu_computes_depends_on_the_length_alone(name, beam_size, temper
     )
     with searcher:
         found = searcher.search(sources, 2)
-        assert max(len(batch) for batch in searcher.batches([len(source) for source in sources])) > 30
+        assert max(len(batch) for batch in searcher.batches([len(source) for source in sources], together=True)) > 30
         rows.clear()
         for index in (0, 7):
             [alone] = searcher.search([sources[index]], 2)
@@ -94,8 +94,8 @@ def test_the_size_of_a_batch_on_a_gpu():
     searcher = InvariantSearch(networks.build("rnnsearch"), DECODING, torch.device("cuda"), unknown=False)
     assert [searcher.gpu_size(length) for length in (16, 32, 48, 4096)] == [64, 64, 42, 1]
     lengths = [3, 0, 19, *[5] * 70]
-    assert [len(batch) for batch in searcher.batches(lengths)] == [1, 64, 7]
-    assert [len(batch) for batch in searcher.batches(lengths, together=False)] == [1] * 72
+    assert [len(batch) for batch in searcher.batches(lengths, together=True)] == [1, 64, 7]
+    assert [len(batch) for batch in searcher.batches(lengths)] == [1] * 72
     searcher.decoding = DECODING.changed(beam_size=50)
     assert searcher.gpu_size(16) == 10
     searcher.decoding = DECODING.changed(memory_pairs=8)

@@ -4,6 +4,7 @@ On a CPU the functions run again in place of a graph.
 """
 
 import gc
+import itertools
 import weakref
 from functools import partial
 
@@ -29,6 +30,7 @@ TRANSFORMERS = [name for name in networks.NAMES if name.startswith("transformer"
 BUDGET, UPDATES = 600, 12
 RATES = ("dropout", "attention_dropout", "feed_forward_dropout")
 WIDE = {"width": 128, "heads": 2}
+QUICK_IN_BF16 = ("transformer_modern", 0.0, "bf16")
 CPU = torch.device("cpu")
 
 
@@ -125,14 +127,8 @@ def assert_replayed(model, given, learning, capturer):
 @pytest.mark.parametrize(
     ("name", "r_drop", "precision"),
     [
-        *((name, r_drop, "fp32") for name in TRANSFORMERS for r_drop in (0.0, 5.0)),
-        ("transformer_modern", 0.0, "bf16"),
-        *(
-            pytest.param(name, r_drop, "bf16", marks=pytest.mark.slow)
-            for name in TRANSFORMERS
-            for r_drop in (0.0, 5.0)
-            if (name, r_drop) != ("transformer_modern", 0.0)
-        ),
+        one if one[2] == "fp32" or one == QUICK_IN_BF16 else pytest.param(*one, marks=pytest.mark.slow)
+        for one in itertools.product(TRANSFORMERS, (0.0, 5.0), ("fp32", "bf16"))
     ],
 )
 def test_a_replay_gives_the_losses_and_gradients_of_the_network(name, r_drop, precision):
