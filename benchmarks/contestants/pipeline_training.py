@@ -51,7 +51,7 @@ with process_group() as ranks:
             tokens, real, computed, began = 0, 0, 0, clock()
         if given.save and number > updates - averaged * every and (updates - number) % every == 0:
             saved.append(Path(given.save, f"update_{number}.safetensors"))
-            checkpoint_file.write(saved[-1], model.state_dict(), {})
+            checkpoint_file.write(saved[-1], {name: value.cpu() for name, value in model.state_dict().items()}, {})
     if ranks.is_main:
         answer(tokens, clock() - began, 1 - real / computed)
     if given.save:

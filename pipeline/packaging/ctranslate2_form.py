@@ -176,5 +176,5 @@ def fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
 
 
 def array(weight: Tensor) -> Any:
-    """A weight as CTranslate2 takes it: numpy's, in fp32."""
-    return weight.detach().to("cpu", torch.float32).numpy()
+    """A copy of a weight as CTranslate2 takes it: numpy's, in fp32. (It quantizes in place.)"""
+    return weight.detach().to("cpu", torch.float32, copy=True).numpy()

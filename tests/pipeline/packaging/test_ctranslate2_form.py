@@ -96,6 +96,15 @@ def test_int8_is_smaller_and_runs(tmp_path, name):
     assert sizes["float16"] < 0.6 * sizes["float32"]
 
 
+@pytest.mark.parametrize("quantization", ["float32", "int16", "int8"])
+def test_the_model_stays_as_it_was(tmp_path, quantization):
+    """CTranslate2 multiplies what it is given in place before it rounds."""
+    model = networks.build("transformer_prenorm")
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    export(model, tmp_path, quantization)
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
 def test_tied_matrices_are_stored_once(tmp_path):
     """Fifty times as many pieces as the rest of the network has rows."""
     side = Side([*SPECIAL, *map(str, range(1996))])
