@@ -25,6 +25,7 @@ PLACEHOLDERS = {
     "<version>": "2.13.0",
     "<package>": "torch",
     "<path>": "README.md",
+    "<project>": ".",
     "<folder>": "docs",
     "<experiment>": "main",
     "<name>": "main",

@@ -80,7 +80,7 @@ class Edited:
     def systems(self) -> list[str]:
         """The ids of its systems."""
         document = YAML(typ="safe").load(self.root / "params.yaml")
-        return [str(getattr(one, "id", one)) for one in catalogue.Build.model_validate(document["build"]).systems()]
+        return [str(getattr(one, "id", one)) for one in catalogue.Build.model_validate(document["build"]).all_systems()]
 
 
 @pytest.fixture(autouse=True)
@@ -175,6 +175,8 @@ def check_python(command: Command, words: list[str], folder: Edited) -> None:
         assert importlib.util.find_spec(words[1]), f"no module {words[1]}"
         if words[1].startswith("stages.") and words[2:]:
             folder.resolve(f"{words[1].removeprefix('stages.')}@{'-'.join(words[2:])}")
+    elif words[0] == "-c":
+        compile(words[1], "<document>", "exec")
     else:
         check_benchmark(words[0].removeprefix("benchmarks/"), words[1:])
 

@@ -16,7 +16,11 @@ from pipeline import files
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
-CODE = "pipeline/**/*.py", "stages/*.py", "benchmarks/contestants/*.py"  # what trains and translates
+# What trains, translates and scores.
+CODE = (
+    *("pipeline/**/*.py", "stages/*.py", "benchmarks/contestants/*.py", "benchmarks/choose_on_validation.py"),
+    "corpora/*.yaml",
+)
 
 
 class Notes:

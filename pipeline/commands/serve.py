@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from pipeline import cores
+from pipeline.decoding.settings import MOST_BEAM
 from pipeline.files import DataError, read_json
 from pipeline.packaging.package import CONFIG
 from pipeline.serving import security, server
@@ -54,6 +55,9 @@ def serve(
     ] = None,
     per_client: Annotated[int, typer.Option(min=1, help="Requests of one client at once.")] = 100,
     glossary: Annotated[Path | None, typer.Option(help="Fixed translations: a term, a tab, its translation.")] = None,
+    beam: Annotated[
+        int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of those of the packaged systems.")
+    ] = None,
 ) -> None:
     """Serve packaged systems over HTTP: LibreTranslate's API, DeepL's /v2/translate, and a page at /.
 
@@ -86,6 +90,7 @@ def serve(
         threads=threads or max(1, cores.count() // workers),
         workers=workers,
         glossary=glossary,
+        beam_size=beam,
         limits=limits,
     )
     server.run(options)

@@ -4,6 +4,7 @@ Before each piece its hidden vector is compared with those at all places in thes
 gains probability. Nothing is trained.
 """
 
+import copy
 import math
 import threading
 from collections import OrderedDict
@@ -135,6 +136,12 @@ class Pairs:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
+
+    def forgotten(self) -> Self:
+        """The same pairs, of whose hidden vectors none is kept."""
+        found = copy.copy(self)
+        found.kept, found.num_kept, found.lock = OrderedDict(), 0, threading.Lock()
+        return found
 
     def nearest(self, source: np.ndarray, number: int) -> list[tuple[int, ...]]:
         """The `number` pairs most like each source, the most alike first; of equals the first in the corpus.

@@ -1,7 +1,9 @@
 """A built system, ready to translate text: its network, its vocabulary, the words that training saw."""
 
 import copy
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -27,6 +29,8 @@ from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
 SPACE = "▁"  # the piece that begins every line, even before an unknown word
+# A search takes all threads, and for that time changes torch's number of threads, which is that of the process.
+ONE_SEARCH = threading.Lock()
 
 
 class SourceLine(NamedTuple):
@@ -59,6 +63,7 @@ class Translator:
     training_pairs: Path  # that a memory uses; a folder that need not be there
     members: Sequence["Translator"] = ()  # of an ensemble
     pairs: Pairs | None = None  # opened at first use
+    mixed_pairs: Pairs | None = None  # of searches that mix lengths, whose products may round otherwise
 
     def __init__(
         self,
@@ -229,18 +234,22 @@ class Translator:
         with self.searcher(decoding) as searcher:
             return searcher.diverse([source.ids for source in sources], number, strength)
 
-    def network(self, decoding: Decoding) -> Any:
+    def network(self, decoding: Decoding, *, mixed: bool = False) -> Any:
         """The network that searches by these settings: with a memory of training pairs, if they ask for one.
+
+        With `mixed` it is for searches in which the results depend on what else is in a batch, in their last bits.
 
         Raises: DataError if there are no training pairs, or broken ones.
         """
         if not decoding.memory_pairs:
             return self.model
         if self.members:
-            return Ensemble(member.network(decoding) for member in self.members).eval()
-        if self.pairs is None:
+            return Ensemble(member.network(decoding, mixed=mixed) for member in self.members).eval()
+        if self.pairs is None or self.mixed_pairs is None:
             self.pairs = self.open_pairs()
-        return WithMemory(self.model, self.pairs, decoding, self.vocabulary.target_size).eval()
+            self.mixed_pairs = self.pairs.forgotten()
+        pairs = self.mixed_pairs if mixed else self.pairs
+        return WithMemory(self.model, pairs, decoding, self.vocabulary.target_size).eval()
 
     def open_pairs(self) -> Pairs:
         """The training pairs, for a memory.
@@ -256,20 +265,24 @@ class Translator:
             raise files.DataError(f"{folder}: no pair of 1 to {self.max_pieces} pieces; expected the training pairs")
         return pairs
 
-    def searcher(self, decoding: Decoding) -> InvariantSearch:
+    @contextmanager
+    def searcher(self, decoding: Decoding) -> Iterator[InvariantSearch]:
         """A search in which no source changes what another gives, on all threads, up to `MAX_SEARCHES`."""
-        unknown, threads = self.vocabulary.whole_words, min(torch.get_num_threads(), MAX_SEARCHES)
-        return InvariantSearch(self.network(decoding), decoding, self.where, unknown=unknown, threads=threads)
+        unknown, network = self.vocabulary.whole_words, self.network(decoding)
+        with ONE_SEARCH:
+            threads = min(torch.get_num_threads(), MAX_SEARCHES)
+            with InvariantSearch(network, decoding, self.where, unknown=unknown, threads=threads) as found:
+                yield found
 
     def translate(self, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool) -> list[str]:
         """The best translation of each line, read whole; with `unknown` it may hold unknown words.
 
         `what` is the label of the progress bar.
         """
-        sources = self.vocabulary.encode_source(lines)
-        return self.vocabulary.decode_target(
-            translate(self.network(decoding), sources, decoding, self.where, what, unknown=unknown)
-        )
+        sources, network = self.vocabulary.encode_source(lines), self.network(decoding, mixed=True)
+        with ONE_SEARCH:
+            found = translate(network, sources, decoding, self.where, what, unknown=unknown)
+        return self.vocabulary.decode_target(found)
 
     def text(self, pieces: Sequence[int]) -> str:
         """The line that target pieces spell."""

@@ -44,6 +44,7 @@ class Options:
     threads: int = 1
     workers: int = 1
     glossary: Path | None = None
+    beam_size: int | None = None  # another one than that of the packages
     splitting: Splitting = "sentences"
     limits: Limits = field(default_factory=Limits)
     command: tuple[str, ...] = (sys.executable, "-P", "-m", worker.__name__)
@@ -56,6 +57,7 @@ class Options:
             "engine": self.engine,
             "threads": self.threads,
             "glossary": str(self.glossary) if self.glossary else None,
+            "beam_size": self.beam_size,
         }
 
 

@@ -29,7 +29,7 @@ BATCH = 32  # equally long lines at once in int8
 class CTranslate2Engine(LineEngine):
     """Translates with CTranslate2, on the CPU."""
 
-    def __init__(self, folder: Path, compute_type: str, threads: int) -> None:
+    def __init__(self, folder: Path, compute_type: str, threads: int, beam_size: int | None) -> None:
         self.folder, form, config = folder, folder / package.CTRANSLATE2, package.read(folder)
         if not form.is_dir():
             raise DataError(f"{folder}: no form for CTranslate2, got {config.model}; expected a Transformer, or torch")
@@ -38,7 +38,8 @@ class CTranslate2Engine(LineEngine):
         if decoding.memory_pairs:
             logger.warning("%s: CTranslate2 has no memory of training pairs; expect lower scores", config.system)
         vocabulary = Vocabulary.load(folder / package.VOCABULARY)
-        super().__init__(config, decoding, vocabulary, min(config.max_source_pieces, package.POSITIONS - 1))
+        max_pieces = min(config.max_source_pieces, package.POSITIONS - 1)
+        super().__init__(config, decoding, vocabulary, max_pieces, beam_size)
         self.source_tokens, self.target_tokens = (read_tokens(form, side) for side in ("source", "target"))
         self.target_ids = {token: number for number, token in enumerate(self.target_tokens)}
         unknown = [] if vocabulary.whole_words else [ids.UNK]
@@ -116,7 +117,7 @@ class CTranslate2Engine(LineEngine):
         """The torch engine of the same folder, loaded at first need: CTranslate2 has neither attention nor terms."""
         from pipeline.serving.torch_engine import TorchEngine
 
-        return TorchEngine(self.folder, threads=1)
+        return TorchEngine(self.folder, threads=1, beam_size=self.decoding.beam_size)
 
 
 def read_tokens(form: Path, side: str) -> list[str]:

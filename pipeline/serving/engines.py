@@ -64,10 +64,13 @@ class LineEngine(ABC):
 
     glossary: Glossary | None = None
 
-    def __init__(self, config: Config, decoding: Decoding, vocabulary: Vocabulary, max_pieces: int) -> None:
+    def __init__(
+        self, config: Config, decoding: Decoding, vocabulary: Vocabulary, max_pieces: int, beam_size: int | None
+    ) -> None:
         self.system = config.system
         self.source_language, self.target_language = config.source_language, config.target_language
-        self.decoding, self.vocabulary, self.max_pieces = decoding, vocabulary, max_pieces
+        self.decoding = decoding if beam_size is None else decoding.changed(beam_size=beam_size)
+        self.vocabulary, self.max_pieces = vocabulary, max_pieces
 
     @abstractmethod
     def search(self, sources: Sequence[Sequence[int]], number: int) -> list[list[Found]]:
@@ -146,8 +149,12 @@ class LineEngine(ABC):
         return self.attention_of(part.ids, output)
 
 
-def load(folder: Path, kind: Kind, threads: int, glossary: Path | None = None) -> LineEngine:
+def load(
+    folder: Path, kind: Kind, threads: int, glossary: Path | None = None, beam_size: int | None = None
+) -> LineEngine:
     """The engine that translates with the packaged system in `folder` in so many threads, and with a glossary's terms.
+
+    `beam_size` is another one than that of the package.
 
     Raises: DataError if the folder is not whole, has no form for this kind of engine, or cannot spell the glossary.
     """
@@ -157,10 +164,10 @@ def load(folder: Path, kind: Kind, threads: int, glossary: Path | None = None) -
     if kind == "torch":
         from pipeline.serving.torch_engine import TorchEngine  # here, since torch takes seconds to import
 
-        engine = TorchEngine(folder, threads)
+        engine = TorchEngine(folder, threads, beam_size)
     else:
         from pipeline.serving.ctranslate2_engine import CTranslate2Engine
 
-        engine = CTranslate2Engine(folder, "int8" if kind == "ctranslate2-int8" else "float32", threads)
+        engine = CTranslate2Engine(folder, "int8" if kind == "ctranslate2-int8" else "float32", threads, beam_size)
     engine.glossary = Glossary.load(glossary, engine.vocabulary) if glossary else None
     return engine

@@ -14,11 +14,13 @@ from pipeline.serving.glossary import continuing
 class TorchEngine(LineEngine):
     """Translates with this project's own search, on a GPU if there is one."""
 
-    def __init__(self, folder: Path, threads: int) -> None:
+    def __init__(self, folder: Path, threads: int, beam_size: int | None) -> None:
         self.translator = translator = Translator.load(folder)
-        super().__init__(translator.config, translator.decoding, translator.vocabulary, translator.max_pieces)
+        super().__init__(
+            translator.config, translator.decoding, translator.vocabulary, translator.max_pieces, beam_size
+        )
         self.searcher = InvariantSearch(
-            translator.network(translator.decoding),
+            translator.network(self.decoding),
             self.decoding,
             translator.where,
             unknown=translator.vocabulary.whole_words,

@@ -1,8 +1,8 @@
 """A process that holds the models: a line of JSON in, a line of JSON out. Nothing is pickled.
 
-Given, first: {"folders": [...], "engine": ..., "threads": ..., "glossary": ...}. Said: {"systems": [...]}, or {"error":
-...} and the end. Then, for each batch: {"id", "kind", "system", "number", "lines"} -> {"id", "results"} or {"id",
-"error"}. It ends with its standard input.
+Given, first: {"folders": [...], "engine": ..., "threads": ..., "glossary": ..., "beam_size": ...}. Said: {"systems":
+[...]}, or {"error": ...} and the end. Then, for each batch: {"id", "kind", "system", "number", "lines"} -> {"id",
+"results"} or {"id", "error"}. It ends with its standard input.
 """
 
 import json
@@ -33,7 +33,7 @@ def load(given: dict[str, Any]) -> list[tuple[str, Any]]:
         kind: engines.Kind = given["engine"] if (folder / CTRANSLATE2).is_dir() else "torch"
         if kind != given["engine"]:
             print(f"{folder}: torch, since CTranslate2 runs Transformers only", file=sys.stderr)
-        found.append((kind, engines.load(folder, kind, given["threads"], glossary)))
+        found.append((kind, engines.load(folder, kind, given["threads"], glossary, given["beam_size"])))
     check_different("--model", [engine.system for _, engine in found])
     return found
 

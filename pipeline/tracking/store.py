@@ -201,12 +201,16 @@ class Store:
             logged = self.client.create_logged_model(
                 self.experiment_id, packaged.config["system"], self.run_id, tags=packaged.tags, model_type="translation"
             )
-            with tempfile.TemporaryDirectory() as scratch:
-                made = Path(scratch, "model")
-                with self.deadline.own_work():
-                    registry.save(packaged, made, Model(run_id=self.run_id, model_id=logged.model_id))
-                log = partial(self.client.log_model_artifact, logged.model_id)
-                self._send(made, Path(), str(logged.artifact_location), log)
+            try:
+                with tempfile.TemporaryDirectory() as scratch:
+                    made = Path(scratch, "model")
+                    with self.deadline.own_work():
+                        registry.save(packaged, made, Model(run_id=self.run_id, model_id=logged.model_id))
+                    log = partial(self.client.log_model_artifact, logged.model_id)
+                    self._send(made, Path(), str(logged.artifact_location), log)
+            except BaseException:
+                self.client.finalize_logged_model(logged.model_id, "FAILED")
+                raise
             self.client.finalize_logged_model(logged.model_id, "READY")
             self.client.log_outputs(self.run_id, [LoggedModelOutput(logged.model_id, 0)])
             registry.register(self.client, packaged, logged.model_id, self.run_id, experiment_tag())

@@ -235,11 +235,12 @@ def test_what_the_command_line_chooses(here, run, folders, monkeypatch):
     given = options(
         *(monkeypatch, run, *model, "--max-characters", "7", "--queue", "8", "--timeout", "9", "--rate", "10"),
         *("--per-client", "11", "--cors", "https://a.example", "--workers", "2", "--threads", "3", "--log-text"),
+        *("--beam", "4"),
     )
     limits = given.limits
     assert (limits.characters, limits.queue, limits.timeout_seconds, limits.requests_per_minute) == (7, 8, 9.0, 10)
     assert (limits.at_once, given.origins, given.workers, given.threads) == (11, ("https://a.example",), 2, 3)
-    assert given.log_text
+    assert (given.log_text, given.beam_size, plain.beam_size) == (True, 4, None)
 
 
 def test_the_best_on_validation_is_the_default(here, run, monkeypatch):

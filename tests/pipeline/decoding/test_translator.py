@@ -1,6 +1,8 @@
 import json
 import math
 import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from pipeline import device, files, ids
+from pipeline.decoding.invariant import InvariantSearch
 from pipeline.decoding.translate import translate
 from pipeline.decoding.translator import SourceLine, Translator, nested
 from pipeline.files import DataError
@@ -68,6 +71,39 @@ def test_a_memory_is_of_the_training_pairs(project, translator):
     assert translator.search(sources, decoding.changed(memory_weight=0.0))[0][0].ids == plain[0][0].ids
     alike = Translator.ensemble([translator, Translator.built(System.parse(systems.SYSTEM))]).search(sources, decoding)
     assert [[one.ids for one in some] for some in alike] == [[one.ids for one in some] for some in found]
+
+
+def test_a_memory_of_searches_that_mix_lengths_is_another(project, translator):
+    """Its hidden vectors may be rounded otherwise; what depends on a line alone reads none of them."""
+    decoding, sources = DECODING.changed(memory_pairs=4), translator.read(LINES)
+    assert len(translator.translate(LINES, decoding, "toy", unknown=False)) == len(LINES)
+    assert (len(translator.mixed_pairs.kept) > 0, len(translator.pairs.kept)) == (True, 0)
+    found = translator.search(sources, decoding)
+    assert found == Translator.built(System.parse(systems.SYSTEM)).search(sources, decoding)
+    mixed, alone = translator.mixed_pairs.kept[0][0].hidden, translator.pairs.kept[0][0].hidden
+    assert mixed.data_ptr() != alone.data_ptr()
+
+
+def test_searches_of_several_threads_wait_for_each_other(project, translator, monkeypatch):
+    """Each takes all of torch's threads, whose number it changes meanwhile."""
+    under_way, most, search = [], [], InvariantSearch.search
+
+    def watched(*given):
+        under_way.append(given)
+        time.sleep(0.05)
+        most.append(len(under_way))
+        try:
+            return search(*given)
+        finally:
+            under_way.pop()
+
+    monkeypatch.setattr(InvariantSearch, "search", watched)
+    sources, threads = translator.read(LINES), torch.get_num_threads()
+    alone = translator.search(sources, DECODING)
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: translator.search(sources, DECODING), range(8))) == [alone] * 8
+        assert set(pool.map(lambda _: torch.get_num_threads(), range(8))) == {threads}
+    assert set(most) == {1}
 
 
 def test_without_training_pairs_there_is_no_memory(project, translator):

@@ -10,12 +10,15 @@ from pipeline.serving import app, page
 
 
 def test_what_a_worker_is_told():
-    options = app.Options(folders=[Path("models/one")], engine="ctranslate2", threads=3, glossary=Path("terms.tsv"))
+    options = app.Options(
+        folders=[Path("models/one")], engine="ctranslate2", threads=3, glossary=Path("terms.tsv"), beam_size=2
+    )
     assert options.given == {
         "folders": ["models/one"],
         "engine": "ctranslate2",
         "threads": 3,
         "glossary": "terms.tsv",
+        "beam_size": 2,
     }
 
 

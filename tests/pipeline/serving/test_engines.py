@@ -61,6 +61,16 @@ def test_no_more_than_the_beam_holds(folders):
 
 
 @pytest.mark.parametrize(("model", "kind"), KINDS)
+def test_another_beam_size_takes_the_place_of_the_packaged_one(folders, model, kind):
+    packaged, greedy, same = (engines.load(folders[model], kind, 1, beam_size=size) for size in (None, 1, 3))
+    assert (packaged.decoding.beam_size, greedy.decoding) == (3, packaged.decoding.changed(beam_size=1))
+    lines = LINES[:20]
+    assert same.translate(lines, 3) == packaged.translate(lines, 3)
+    assert all(len(answers) == 1 for answers in greedy.translate(lines, 3))
+    assert greedy.translate(lines, 1) != packaged.translate(lines, 1)
+
+
+@pytest.mark.parametrize(("model", "kind"), KINDS)
 def test_attention_belongs_to_the_translation(folders, model, kind):
     engine = engines.load(folders[model], kind, 1)
     record = engine.attention("le chat noir")

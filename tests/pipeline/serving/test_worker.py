@@ -44,7 +44,7 @@ def test_a_failure_is_an_answer(capfd):
 
 def test_two_packages_of_one_system_are_refused(monkeypatch):
     monkeypatch.setattr(engines, "load", lambda folder, *_: SimpleNamespace(system=folder.name))
-    given = {"engine": "torch", "threads": 1, "glossary": None}
+    given = {"engine": "torch", "threads": 1, "glossary": None, "beam_size": None}
     assert [kind for kind, _ in worker.load({**given, "folders": ["x/a", "x/b"]})] == ["torch", "torch"]
     with pytest.raises(DataError) as caught:
         worker.load({**given, "folders": ["x/a", "x/b", "y/a"]})

@@ -18,7 +18,7 @@ from tests.toys import stand_in
 
 SYSTEM = next(iter(stand_in.SYSTEMS))
 TASK = Task("translate", SYSTEM)
-GIVEN = {"folders": [SYSTEM], "engine": "torch", "threads": 1, "glossary": None}
+GIVEN = {"folders": [SYSTEM], "engine": "torch", "threads": 1, "glossary": None, "beam_size": None}
 
 
 def with_workers(test, *, command=stand_in.COMMAND, given=GIVEN, number=1, batch_seconds=20.0):

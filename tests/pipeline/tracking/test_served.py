@@ -103,6 +103,26 @@ def test_same_bytes_are_registered_once(project: Path) -> None:
     assert len(versions()) == 1
 
 
+def test_a_model_that_could_not_be_sent_is_marked(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the stage goes on."""
+    from mlflow import MlflowClient
+
+    def fails(*_: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(registry, "is_registered", lambda *_: False)
+    monkeypatch.setattr(registry, "save", fails)
+    monkeypatch.setattr(runs, "deadline", Deadline())
+    with runs.system_run(systems.SYSTEM, stage="package", fingerprint="0") as run:
+        run.model(Path("models", systems.SYSTEM), registry.About(Path("data/split/toy"), 200))
+    (version,) = versions()
+    client = MlflowClient()
+    experiment = client.get_run(version.run_id).info.experiment_id
+    logged = client.search_logged_models([experiment])
+    assert sorted(one.status.name for one in logged) == ["FAILED", "READY"]
+    client.delete_logged_model(next(one.model_id for one in logged if one.status.name == "FAILED"))
+
+
 @pytest.mark.slow
 def test_a_moved_project_serves_its_own_copy(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From a fresh interpreter, since MLflow keeps a store's file open, by the code that is in the model."""
