@@ -174,6 +174,7 @@ def main(
         trainer.model(recipe)
     question = {"encoded": encoded, "size": size, "threads": threads, "side by side": side_by_side, "trial": trial}
     question |= {"data": digest_of_files(Path("data/encode", encoded), "**/*")}
+    question |= {"corpus": digest_of_files(Path("corpora"), f"{encoded.partition('-')[0]}.yaml")}
     noted = Notes(folder / "notes.json" if folder else None, question)
     print(f"{describe()}; {encoded}, {size}, {minutes:g} minutes each, {side_by_side} at a time, {threads} threads\n")
     end_at_sigterm()

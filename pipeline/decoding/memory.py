@@ -137,8 +137,8 @@ class Pairs:
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self
 
-    def forgotten(self) -> Self:
-        """The same pairs, of whose hidden vectors none is kept."""
+    def without_cache(self) -> Self:
+        """A copy with an empty cache of hidden vectors."""
         found = copy.copy(self)
         found.kept, found.num_kept, found.lock = OrderedDict(), 0, threading.Lock()
         return found

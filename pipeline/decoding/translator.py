@@ -63,7 +63,7 @@ class Translator:
     training_pairs: Path  # that a memory uses; a folder that need not be there
     members: Sequence["Translator"] = ()  # of an ensemble
     pairs: Pairs | None = None  # opened at first use
-    mixed_pairs: Pairs | None = None  # of searches that mix lengths, whose products may round otherwise
+    mixed_pairs: Pairs | None = None  # the same, for batches that mix lengths: their products may round otherwise
 
     def __init__(
         self,
@@ -237,7 +237,7 @@ class Translator:
     def network(self, decoding: Decoding, *, mixed: bool = False) -> Any:
         """The network that searches by these settings: with a memory of training pairs, if they ask for one.
 
-        With `mixed` it is for searches in which the results depend on what else is in a batch, in their last bits.
+        `mixed`: for batches that mix lengths, whose results depend on the batch, in their last bits.
 
         Raises: DataError if there are no training pairs, or broken ones.
         """
@@ -247,7 +247,7 @@ class Translator:
             return Ensemble(member.network(decoding, mixed=mixed) for member in self.members).eval()
         if self.pairs is None or self.mixed_pairs is None:
             self.pairs = self.open_pairs()
-            self.mixed_pairs = self.pairs.forgotten()
+            self.mixed_pairs = self.pairs.without_cache()
         pairs = self.mixed_pairs if mixed else self.pairs
         return WithMemory(self.model, pairs, decoding, self.vocabulary.target_size).eval()
 
@@ -268,9 +268,9 @@ class Translator:
     @contextmanager
     def searcher(self, decoding: Decoding) -> Iterator[InvariantSearch]:
         """A search in which no source changes what another gives, on all threads, up to `MAX_SEARCHES`."""
-        unknown, network = self.vocabulary.whole_words, self.network(decoding)
+        unknown = self.vocabulary.whole_words
         with ONE_SEARCH:
-            threads = min(torch.get_num_threads(), MAX_SEARCHES)
+            network, threads = self.network(decoding), min(torch.get_num_threads(), MAX_SEARCHES)
             with InvariantSearch(network, decoding, self.where, unknown=unknown, threads=threads) as found:
                 yield found
 
@@ -279,8 +279,9 @@ class Translator:
 
         `what` is the label of the progress bar.
         """
-        sources, network = self.vocabulary.encode_source(lines), self.network(decoding, mixed=True)
+        sources = self.vocabulary.encode_source(lines)
         with ONE_SEARCH:
+            network = self.network(decoding, mixed=True)
             found = translate(network, sources, decoding, self.where, what, unknown=unknown)
         return self.vocabulary.decode_target(found)
 

@@ -44,7 +44,7 @@ class Options:
     threads: int = 1
     workers: int = 1
     glossary: Path | None = None
-    beam_size: int | None = None  # another one than that of the packages
+    beam_size: int | None = None  # replaces that of the packages
     splitting: Splitting = "sentences"
     limits: Limits = field(default_factory=Limits)
     command: tuple[str, ...] = (sys.executable, "-P", "-m", worker.__name__)

@@ -154,7 +154,7 @@ def load(
 ) -> LineEngine:
     """The engine that translates with the packaged system in `folder` in so many threads, and with a glossary's terms.
 
-    `beam_size` is another one than that of the package.
+    `beam_size` replaces the package's.
 
     Raises: DataError if the folder is not whole, has no form for this kind of engine, or cannot spell the glossary.
     """

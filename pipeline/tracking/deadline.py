@@ -38,10 +38,12 @@ class Deadline:
         """A block that asks no server for anything and always ends."""
         with self._lock:
             self._allowed = OWN_SECONDS
-        yield
-        with self._lock:
-            self._left = max(self._left, min(ANSWER_SECONDS, WAIT_SECONDS))
-            self._allowed = self._waited = 0.0
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._left = max(self._left, min(ANSWER_SECONDS, WAIT_SECONDS))
+                self._allowed = self._waited = 0.0
 
     def expect(self, num_bytes: int) -> None:
         """Allow the time that sending this many bytes takes."""

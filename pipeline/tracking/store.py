@@ -209,7 +209,8 @@ class Store:
                     log = partial(self.client.log_model_artifact, logged.model_id)
                     self._send(made, Path(), str(logged.artifact_location), log)
             except BaseException:
-                self.client.finalize_logged_model(logged.model_id, "FAILED")
+                with contextlib.suppress(Exception):  # the first error says more
+                    self.client.finalize_logged_model(logged.model_id, "FAILED")
                 raise
             self.client.finalize_logged_model(logged.model_id, "READY")
             self.client.log_outputs(self.run_id, [LoggedModelOutput(logged.model_id, 0)])

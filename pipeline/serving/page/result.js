@@ -309,7 +309,7 @@ export class Result {
       const best = this.words.map((word) => word.text);
       shown = different.length
         ? [element("ol", {}, ...different.map((text) => this.wording(text, best)))]
-        : [element("p", { class: "hint" }, "The system knows no other wording.")];
+        : [element("p", { class: "hint" }, "This search found no other wording.")];
     } catch (error) {
       shown = [failed(error)];
     }

@@ -84,7 +84,7 @@ def test_a_memory_of_searches_that_mix_lengths_is_another(project, translator):
     assert mixed.data_ptr() != alone.data_ptr()
 
 
-def test_searches_of_several_threads_wait_for_each_other(project, translator, monkeypatch):
+def test_searches_of_several_threads_wait_for_each_other(project, translator, monkeypatch, set_threads):
     """Each takes all of torch's threads, whose number it changes meanwhile."""
     under_way, most, search = [], [], InvariantSearch.search
 
@@ -98,11 +98,13 @@ def test_searches_of_several_threads_wait_for_each_other(project, translator, mo
             under_way.pop()
 
     monkeypatch.setattr(InvariantSearch, "search", watched)
-    sources, threads = translator.read(LINES), torch.get_num_threads()
+    set_threads(3)
+    sources = translator.read(LINES)
     alone = translator.search(sources, DECODING)
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda _: translator.search(sources, DECODING), range(8))) == [alone] * 8
-        assert set(pool.map(lambda _: torch.get_num_threads(), range(8))) == {threads}
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(lambda _: torch.get_num_threads(), range(8))) == {3}
     assert set(most) == {1}
 
 

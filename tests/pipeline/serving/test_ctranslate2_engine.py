@@ -28,6 +28,16 @@ def test_its_numbers_are_those_of_torch_for_the_same_translation(folders):
     assert compared >= 4
 
 
+def test_greedily_its_numbers_are_those_of_torch(folders):
+    """CTranslate2 has another search for a beam of 1; what torch does for it has the same beam."""
+    ours, theirs = (engines.load(folders["transformer_prenorm"], kind, 1, None, 1) for kind in ("torch", "ctranslate2"))
+    for source in ours.vocabulary.encode_source(["le chat noir", "une pomme rouge", "dort", "la maison"]):
+        [[known]], [[found]] = ours.search([source], 1), theirs.search([source], 1)
+        assert (found.ids, found.length) == (known.ids, known.length)
+        assert found.log_p == pytest.approx(known.log_p, abs=1e-3)
+    assert theirs.torch_engine.decoding == ours.decoding
+
+
 def test_with_a_temperature_it_ranks_by_expected_bleu(folders):
     engine = engines.load(folders["transformer_prenorm"], "ctranslate2", 1)
     [source] = engine.vocabulary.encode_source(["le chat noir"])

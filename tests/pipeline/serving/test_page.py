@@ -547,7 +547,7 @@ def test_a_server_that_loads_its_models_is_asked_again(visit):
             "translate",
             {"json": {"translatedText": ANSWER, "alternatives": [], "confidence": None}},
             "Alternatives",
-            "The system knows no other wording.",
+            "This search found no other wording.",
         ),
         ("translate", {"json": {"translatedText": ANSWER, "confidence": None}}, "Attention", None),
         (

@@ -4,6 +4,7 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -43,9 +44,11 @@ def test_a_failure_is_an_answer(capfd):
 
 
 def test_two_packages_of_one_system_are_refused(monkeypatch):
-    monkeypatch.setattr(engines, "load", lambda folder, *_: SimpleNamespace(system=folder.name))
-    given = {"engine": "torch", "threads": 1, "glossary": None, "beam_size": None}
+    loaded = []
+    monkeypatch.setattr(engines, "load", lambda folder, *how: loaded.append(how) or SimpleNamespace(system=folder.name))
+    given = {"engine": "torch", "threads": 1, "glossary": "terms.tsv", "beam_size": 2}
     assert [kind for kind, _ in worker.load({**given, "folders": ["x/a", "x/b"]})] == ["torch", "torch"]
+    assert loaded == [("torch", 1, Path("terms.tsv"), 2)] * 2
     with pytest.raises(DataError) as caught:
         worker.load({**given, "folders": ["x/a", "x/b", "y/a"]})
     assert str(caught.value) == "--model: must be different systems, got a 2 times; expected each once"

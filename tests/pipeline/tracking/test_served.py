@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.tracking import registry, runs
+from pipeline.tracking import registry, runs, store
 from pipeline.tracking.deadline import Deadline
 from tests.toys import packages, systems
 
@@ -103,24 +103,28 @@ def test_same_bytes_are_registered_once(project: Path) -> None:
     assert len(versions()) == 1
 
 
-def test_a_model_that_could_not_be_sent_is_marked(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And the stage goes on."""
+@pytest.mark.parametrize("what", ["save", "_send"])
+def test_a_model_that_could_not_be_sent_is_marked(
+    project: Path, what: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The stage goes on, and says why there is none."""
     from mlflow import MlflowClient
 
     def fails(*_: object) -> None:
         raise OSError("no space left")
 
+    client = MlflowClient()
+    experiment = client.get_run(versions()[0].run_id).info.experiment_id
     monkeypatch.setattr(registry, "is_registered", lambda *_: False)
-    monkeypatch.setattr(registry, "save", fails)
+    monkeypatch.setattr(registry if what == "save" else store.Store, what, fails)
     monkeypatch.setattr(runs, "deadline", Deadline())
     with runs.system_run(systems.SYSTEM, stage="package", fingerprint="0") as run:
         run.model(Path("models", systems.SYSTEM), registry.About(Path("data/split/toy"), 200))
-    (version,) = versions()
-    client = MlflowClient()
-    experiment = client.get_run(version.run_id).info.experiment_id
-    logged = client.search_logged_models([experiment])
-    assert sorted(one.status.name for one in logged) == ["FAILED", "READY"]
-    client.delete_logged_model(next(one.model_id for one in logged if one.status.name == "FAILED"))
+    failed = [one for one in client.search_logged_models([experiment]) if one.status.name != "READY"]
+    for one in failed:
+        client.delete_logged_model(one.model_id)
+    assert [one.status.name for one in failed] == ["FAILED"]
+    assert capsys.readouterr().err == "tracking: OSError: no space left; the stage goes on without it\n"
 
 
 @pytest.mark.slow
