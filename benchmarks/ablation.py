@@ -32,6 +32,8 @@ from contestants.stage import ROOT, environment, link, log
 from contestants.turn import end_at_sigterm
 from ruamel.yaml import YAML
 
+from pipeline.system import corpus_file
+
 PLAIN, CHECKPOINTS = "plain", 20  # a training's checkpoints, the last of which are averaged
 ROUNDS, UNTIMED = 4, 50  # of short trainings, and their updates before those that are timed
 SCHEDULE = {"kind": "linear", "peak_rate": 2e-3, "warmup": 400}
@@ -173,8 +175,10 @@ def main(
     for recipe in names:
         trainer.model(recipe)
     question = {"encoded": encoded, "size": size, "threads": threads, "side by side": side_by_side, "trial": trial}
-    question |= {"data": digest_of_files(Path("data/encode", encoded), "**/*")}
-    question |= {"corpus": digest_of_files(Path("corpora"), f"{encoded.partition('-')[0]}.yaml")}
+    question |= {
+        "data": digest_of_files(Path("data/encode", encoded), "**/*"),
+        "corpus": digest_of_files(Path(), str(corpus_file(trainer.corpus))),
+    }
     noted = Notes(folder / "notes.json" if folder else None, question)
     print(f"{describe()}; {encoded}, {size}, {minutes:g} minutes each, {side_by_side} at a time, {threads} threads\n")
     end_at_sigterm()
