@@ -1,4 +1,4 @@
-"""Download one corpus, or write it by its grammar: corpora/<corpus>.yaml -> data/download/<corpus>/.
+"""Download one corpus, or unpack the bundled one: corpora/<corpus>.yaml -> data/download/<corpus>/.
 
 Fetched files are kept in work/downloads/ and fetched once. `CORPUS_MIRROR` (a folder or an http address) is asked
 first. The stage `local` watches a user's own files (`kind: local`).

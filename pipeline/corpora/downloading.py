@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import files, progress
-from pipeline.corpora import archives, hub, parts, readers, sacrebleu_sets, sources
+from pipeline.corpora import archives, hub, parts, phrasebook, readers, sacrebleu_sets, sources
 from pipeline.corpora.fetching import Store
-from pipeline.phrasebook import sentences
 
 CHUNK_PAIRS = 1000  # written between two updates of the progress bar
 
@@ -71,19 +70,12 @@ def opened(source: sources.Source, download: sources.Download, store: Store) -> 
     languages = (download.source_language, download.target_language)
     if isinstance(source, sources.Phrasebook):
         name = f"phrasebook {source.part}"
-        yield phrasebook_pairs(source, languages), (name, name), []
+        yield phrasebook.pairs(source.part, source.num_pairs, languages), (name, name), []
     elif isinstance(source, sources.Hub):
         yield hub_pairs(source, languages, store)
     else:
         with text_pairs(source, languages, store) as found:
             yield found
-
-
-def phrasebook_pairs(source: sources.Phrasebook, languages: tuple[str, str]) -> Iterator[readers.Pair]:
-    """The pairs that the grammar writes, in the corpus's direction."""
-    for french, english in sentences.pairs(source.part, source.num_pairs, source.seed):
-        pair = (french.encode(), english.encode())
-        yield pair if languages == ("fr", "en") else pair[::-1]
 
 
 def hub_pairs(source: sources.Hub, languages: tuple[str, str], store: Store) -> Opened:

@@ -45,12 +45,11 @@ def checked_dataset(dataset: str) -> str:
 
 
 class Phrasebook(Section):
-    """The bundled grammar writes the pairs; French and English, either direction."""
+    """The first pairs of a part of the bundled corpus; French and English, either direction."""
 
     kind: Literal["phrasebook"]
     part: Literal["train", "validation", "test", "compositional"]
     num_pairs: Annotated[int, Field(ge=1)]
-    seed: Annotated[int, Field(ge=0)]
 
 
 class Address(Section):
@@ -184,7 +183,7 @@ class Download(Section):
 
     @model_validator(mode="after")
     def check_languages(self) -> Self:
-        """The languages must be those of the bundled grammar or of the test sets."""
+        """The languages must be those of the bundled corpus or of the test sets."""
         pair = (self.source_language, self.target_language)
         for name, source in self.parts.items():
             if isinstance(source, Phrasebook) and set(pair) != {"fr", "en"}:

@@ -17,7 +17,6 @@ from pipeline.corpora import downloading, sacrebleu_sets
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download
 from pipeline.files import DataError
-from pipeline.phrasebook import sentences
 from tests.server import Server, serving
 
 FRENCH, ENGLISH = b"un\ndeux\n", b"one\ntwo\n"
@@ -235,16 +234,6 @@ def test_a_made_test_set_that_does_not_fit_is_made_again(tmp_path: Path, monkeyp
     with pytest.raises(DataError, match=r"the two files must be parallel$"):
         part(tmp_path, {"kind": "sacrebleu", "name": "wmt14/full"}, "test")
     assert not folder.exists()
-
-
-def test_the_phrasebook_writes_either_direction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentences, "pairs", lambda part, num_pairs, seed: [(f"é {part}", f"e {num_pairs} {seed}")])
-    source = {"kind": "phrasebook", "part": "validation", "num_pairs": 5, "seed": 7}
-    assert part(tmp_path, source) == {"pairs": 1, "files": []}
-    assert written(tmp_path) == ("é validation\n".encode(), b"e 5 7\n")
-    section = {"source_language": "en", "target_language": "fr", "parts": {"train": source}}
-    downloading.write_part("train", Download.model_validate(section), Store(tmp_path), tmp_path / "out")
-    assert written(tmp_path) == (b"e 5 7\n", "é validation\n".encode())
 
 
 @pytest.mark.parametrize(

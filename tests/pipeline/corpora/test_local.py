@@ -8,7 +8,7 @@ from pipeline.corpora import local
 from pipeline.corpora.sources import Download
 from pipeline.files import DataError
 
-PHRASEBOOK = {"kind": "phrasebook", "part": "train", "num_pairs": 4, "seed": 1}
+PHRASEBOOK = {"kind": "phrasebook", "part": "train", "num_pairs": 4}
 TABLE = {"kind": "local", "table": "my/sets/test.tsv", "source_column": 1, "target_column": 2}
 
 

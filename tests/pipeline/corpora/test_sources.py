@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 from pipeline.corpora import sources
 from pipeline.corpora.sources import Download
 
-PHRASES = {"kind": "phrasebook", "part": "train", "num_pairs": 3, "seed": 1}
+PHRASES = {"kind": "phrasebook", "part": "train", "num_pairs": 3}
 GZ = {"address": "https://a.org/x.gz"}
 ZIP = {"address": "https://a.org/x.zip", "member": "x"}
 HUB = {"kind": "hub", "dataset": "a/b", "revision": "main", "split": "train"}
