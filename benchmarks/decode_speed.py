@@ -1,15 +1,11 @@
-"""How many sentences a second are translated, beside the peers with the very same weights, in turn on one machine.
+"""How many sentences a second are translated, beside CTranslate2 with the very same weights, in turn on one machine.
 
-    python benchmarks/decode_speed.py multi30k_de_en-bpe_8k-transformer_prenorm-small --peers ../peers/bin/python
+    python benchmarks/decode_speed.py multi30k_de_en-bpe_8k-transformer_prenorm-small-1
 
-`dvc repro` must have built the system, a Transformer whose matrices are all tied. `--peers` is the Python of an
-environment with what benchmarks/peers.txt lists. Every contestant is tried once with each batch size; its
-best one then counts. All search in fp32, and this project also in bf16 where the processor has instructions for it, as
-it does with what was trained in bf16; CTranslate2 in int8 is shown for comparison, and eole joins where the system is
-pre-norm. Each scores and stops as it does by itself, so translations may differ: BLEU says how much. This project's
-search goes on while a better translation may follow, and with `patience: 1` until as many translations are finished as
-the beam has places; Hugging Face goes on after that until its own estimate says so; eole stops once the likeliest of a
-step ends.
+`dvc repro` must have built the system, a Transformer whose matrices are all tied. Each contestant is tried once with
+each batch size; its best one then counts. All search in fp32, this project also in bf16 where the processor has
+instructions for it, and CTranslate2 also in int8. Each scores and stops as it does by itself, so translations may
+differ: BLEU says how much.
 """
 
 import statistics
@@ -21,8 +17,7 @@ from typing import Annotated, Any
 import torch
 import typer
 from contestants.machine import describe
-from contestants.pipeline_network import BF16
-from contestants.turn import HERE, OURS, run
+from contestants.turn import OURS, run, script
 from safetensors.torch import save_file
 
 from pipeline import device, files
@@ -31,13 +26,11 @@ from pipeline.corpora import parts
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu
-from pipeline.layers.positions import sinusoids
 from pipeline.layers.residual import PreNorm
 from pipeline.packaging import ctranslate2_form
 from pipeline.system import System
 
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
-POSITIONS = 5000  # as many as eole has
 
 
 def main(
@@ -48,7 +41,6 @@ def main(
     ],
     system: Annotated[str, typer.Argument(help="Id of a built system.")] = SYSTEM,
     part: Annotated[str, typer.Argument(help="Part of its corpus.")] = "test",
-    peers: Annotated[Path | None, typer.Option(help="Python of the environment that has the peers.")] = None,
     sentences: Annotated[int, typer.Option(help="How many lines of the part.")] = 1000,
     rounds: Annotated[int, typer.Option(min=1, help="How often each has its turn with its best batch size.")] = 3,
     threads: Annotated[int, typer.Option(help="Threads of each.")] = torch.get_num_threads(),
@@ -65,12 +57,12 @@ def main(
     with tempfile.TemporaryDirectory() as name:
         given = write(translator, Path(name), sources, decoding) | {"threads": threads}
         for beam_size in beam:
-            contestants = field(peers, given["norm"], beam_size)
+            commands = contestants()
             asked = given | {"beam_size": beam_size}
-            best = {one: quickest(command, asked, batch) for one, command in contestants.items()}
-            found: dict[str, list[dict[str, Any]]] = {one: [] for one in contestants}
+            best = {one: quickest(command, asked, batch) for one, command in commands.items()}
+            found: dict[str, list[dict[str, Any]]] = {one: [] for one in commands}
             for _ in range(rounds):
-                for one, command in contestants.items():
+                for one, command in commands.items():
                     found[one].append(run(command, asked | {"tokens_per_batch": best[one]}, threads))
             for one, runs in found.items():
                 print(row(beam_size, one, runs, found[OURS], best[one], translator, references), flush=True)
@@ -81,13 +73,13 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
     model = translator.model
     layer = model.encoder[0]
     if model.embeddings.tied != "all" or len(model.encoder) != len(model.decoder) or not model.positions:
-        sys.exit("expected sinusoids, tied_embeddings: all and stacks of one height, which every peer can run")
+        sys.exit("expected sinusoids, tied_embeddings: all and stacks of one height")
     weights = {name: value.contiguous() for name, value in model.state_dict().items()}
-    save_file(weights | {"sinusoids": sinusoids(POSITIONS, model.width)}, folder / "weights.safetensors")
+    save_file(weights, folder / "weights.safetensors")
     for quantization in ("float32", "int8"):
         path = folder / quantization
         path.mkdir()
-        ctranslate2_form.save(model, translator.vocabulary, path, quantization=quantization, positions=POSITIONS)
+        ctranslate2_form.save(model, translator.vocabulary, path, quantization=quantization)
     return {
         "folder": str(folder),
         "sources": sources,
@@ -101,19 +93,14 @@ def write(translator: Translator, folder: Path, sources: list[list[int]], decodi
     }
 
 
-def field(peers: Path | None, norm: str, beam_size: int) -> dict[str, list[str]]:
-    """The command of each contestant, but for the job."""
-    found = {OURS: [sys.executable, str(HERE / f"{OURS}_decoding.py")]}
+def contestants() -> dict[str, list[str]]:
+    """The command of each, but for the job."""
+    commands = {OURS: script("pipeline_decoding")}
     if device.has_bf16(torch.device("cpu")):
-        found[f"{OURS}, {BF16}"] = [*found[OURS], BF16]
-    if beam_size > 1:
-        found[f"{OURS}, patience 1"] = [*found[OURS], "1"]
+        commands[f"{OURS}, bf16"] = script("pipeline_decoding", "bf16")
     for quantization in ("float32", "int8"):
-        found[f"ctranslate2 {quantization}"] = [sys.executable, str(HERE / "ctranslate2_decoding.py"), quantization]
-    if peers:
-        for name in ("hugging_face", *(["eole"] if norm == "pre" else [])):
-            found[name] = [str(peers.absolute()), str(HERE / f"{name}_decoding.py")]
-    return found
+        commands[f"ctranslate2 {quantization}"] = script("ctranslate2_decoding", quantization)
+    return commands
 
 
 def quickest(command: list[str], given: dict[str, Any], batch: list[int]) -> int:

@@ -7,7 +7,6 @@
 """
 
 import statistics
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,12 +14,12 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from contestants.machine import FASTER, describe
-from contestants.shapes import training_job
-from contestants.turn import HERE, OURS, run
+from contestants.job import training_job
+from contestants.machine import describe
+from contestants.turn import HERE, OURS, run, script
 from decode_speed import SYSTEM, write
 
-from pipeline import files
+from pipeline import device, files
 from pipeline.commands import project
 from pipeline.corpora import parts
 from pipeline.decoding.translator import Translator
@@ -54,11 +53,11 @@ def main(
     print("| :--- | :--- | ---: | ---: | :--- |")
     data = System.parse(system).encoded
     with tempfile.TemporaryDirectory() as folder:
-        for task, kernels, script, given in (
+        for task, kernels, kind, given in (
             *trainings(data, size, positions=positions, updates=updates, warm_up=warm_up),
             *searches(System.parse(system), part, Path(folder), sentences, batch, threads),
         ):
-            commands = {name: command(name, script) for name in (AS_IS, *kernels)}
+            commands = {name: command(name, kind) for name in (AS_IS, *kernels)}
             seconds: dict[str, list[float]] = {name: [] for name in commands}
             for seed in range(1, rounds + 1):
                 for name, words in commands.items():
@@ -71,7 +70,7 @@ def main(
 def trainings(data: Path, size: str, **lengths: int) -> Iterator[tuple[str, tuple[str, ...], str, dict[str, Any]]]:
     """Each training, those in bf16 only where they are quick: its name, the kernels it uses, the script, the job."""
     for name, (changed, kernels) in TRAINING.items():
-        if changed["precision"] in ("fp32", FASTER):
+        if changed["precision"] == "fp32" or device.has_bf16(device.best()):
             yield f"training, {name}", kernels, "training", training_job(data, size, **changed, **lengths)
 
 
@@ -91,9 +90,9 @@ def searches(
         )
 
 
-def command(kernel: str, script: str) -> list[str]:
+def command(kernel: str, task: str) -> list[str]:
     """How a contestant is started without a kernel."""
-    return [sys.executable, str(HERE / "without.py"), kernel, str(HERE / f"{OURS}_{script}.py")]
+    return script("without", kernel, str(HERE / f"{OURS}_{task}.py"))
 
 
 def row(task: str, name: str, taken: list[float], as_is: list[float]) -> str:

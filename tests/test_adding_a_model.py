@@ -53,7 +53,7 @@ def test_its_section_and_its_tests_hold(project):
 
 
 def test_its_commands_are_commands(project):
-    """Those that name the new model, which tests/test_documents.py does not know."""
+    """Those that name the new model, of the page."""
     commands = [
         shlex.split(line, comments=True)
         for line in re.search(r"## Build it\n\n```text\n(.*?)```", PAGE, re.S)[1].splitlines()

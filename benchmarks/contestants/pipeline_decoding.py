@@ -1,26 +1,26 @@
-"""This project's own search, exact or with a patience, in fp32 or in bf16."""
+"""This project's own search in fp32 or, with the word bf16 before the job, with products in bf16."""
 
 import sys
 from pathlib import Path
 
 import torch
-from contestants.pipeline_network import BF16, network, section
-from contestants.translation import Job, race
+from contestants.network import network
+from contestants.translation import SEARCH, Job, race
 from safetensors.torch import load_file
 
 from pipeline import device
+from pipeline.decoding.settings import WITHOUT_MEMORY, Decoding
 from pipeline.decoding.translate import translate
 from pipeline.models import interface
 
-given = Job.read()
-torch.set_num_threads(given.threads)
-model = network(given, dropout=0.0)
-weights = load_file(Path(given.folder, "weights.safetensors"))
-del weights["sinusoids"]
-model.load_state_dict(weights)
+job = Job.read()
+torch.set_num_threads(job.threads)
+model = network(job, dropout=0.0)
+model.load_state_dict(load_file(Path(job.folder, "weights.safetensors")))
 where = device.prepared()
 model.eval().to(where)
-if BF16 in sys.argv:
+if "bf16" in sys.argv:
     interface.prepack_in_bf16(model)
-decoding = section(given)
-race(given, lambda sources: translate(model, sources, decoding, where))
+plain = {"patience": None, "mbr_temperature": None, **WITHOUT_MEMORY}
+decoding = Decoding.model_validate({**plain, **{name: getattr(job, name) for name in SEARCH}})
+race(job, lambda sources: translate(model, sources, decoding, where))

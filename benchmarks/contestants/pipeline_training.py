@@ -1,59 +1,81 @@
 """This project's training loop, without validation and checkpoints; torchrun may start several of it."""
 
+import time
 from pathlib import Path
 
-from contestants.job import Job, answer, clock
-from contestants.pipeline_network import network
-from contestants.pipeline_sections import sections
-from safetensors.torch import save_file
+import torch
+from contestants.job import LEARNING_RATE, MAX_LENGTH, POOL_PAIRS, Job, answer
+from contestants.network import network
 
 from pipeline import device
-from pipeline.averaging import Averaging, average_checkpoints
 from pipeline.encoding.batching import START, BatchSampler, load_batches
+from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
-from pipeline.layers.positions import sinusoids
-from pipeline.training import checkpoint_file, lsi
+from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import process_group
 
-given = Job.read()
-updates = given.warm_up + given.updates
-training, learning = sections(given)
+job = Job.read()
+updates = job.warm_up + job.updates
+training = Training(
+    updates=updates,
+    tokens_per_update=1 if job.parts == 1 else job.positions,  # 1: every micro-batch is an update
+    tokens_per_batch=job.positions // job.parts,
+    pool_pairs=POOL_PAIRS,
+    max_length=MAX_LENGTH,
+    validation_interval=1,
+    validation_sentences=0,
+    patience=0,
+    checkpoint_interval=1,
+    last_checkpoints=1,
+    best_checkpoints=0,
+    exact=job.exact,
+    cuda_graphs=False,
+    threads=0,
+    seed=job.seed,
+)
+learning = Learning.model_validate(
+    {
+        "batches": {"kind": "tokens"},
+        "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
+        "schedule": {"kind": "linear", "peak_rate": LEARNING_RATE, "warmup": 1},
+        "label_smoothing": 0.1,
+        "smoothing_spread": "all",
+        "r_drop": 0.0,
+        "lsi_pairs": 0,
+        "clip": 1.0,
+        "precision": job.precision,
+    }
+)
 device.bound_memory()
-device.be_deterministic(given.seed)
+device.be_deterministic(job.seed)
 where = device.prepared()
-model = network(given, given.dropout).to(where)
-encoded = Encoded.open(Path(given.data))
-if given.lsi_pairs:
-    lsi.start(model.embedding_matrices, encoded, most_pairs=given.lsi_pairs, seed=given.seed)
+model = network(job, job.dropout).to(where)
+encoded = Encoded.open(Path(job.data))
 sampler = BatchSampler(encoded, training, learning.batches)
 with process_group() as ranks:
-    ranks.be_exact(given.exact)
+    ranks.be_exact(job.exact)
+    batches = load_batches(sampler, encoded, START, updates, ranks.shard)
     steps = train(
         model,
         learning.optimizer.build(model),
-        prefetched(load_batches(sampler, encoded, START, updates, ranks.shard), pinned=where.type == "cuda"),
+        prefetched(batches, pinned=where.type == "cuda"),
         learning,
-        width=given.width,
+        width=job.width,
         updates=updates,
-        seed=given.seed,
+        seed=job.seed,
         ranks=ranks,
     )
-    tokens = real = computed = 0
-    began = clock()
-    averaged = Averaging.load("average.small").checkpoints if given.average else 1
-    every = max(1, updates // 10 // averaged)  # so that they span the last tenth
-    saved: list[Path] = []
+    tokens = real = positions = 0
+    began = time.perf_counter()
     for number, step in enumerate(steps, 1):
-        tokens, real, computed = tokens + step.tokens, real + step.num_real_positions, computed + step.num_positions
-        if number == given.warm_up:
-            tokens, real, computed, began = 0, 0, 0, clock()
-        if given.save and number > updates - averaged * every and (updates - number) % every == 0:
-            saved.append(Path(given.save, f"update_{number}.safetensors"))
-            checkpoint_file.write(saved[-1], {name: value.cpu() for name, value in model.state_dict().items()}, {})
+        tokens, real, positions = tokens + step.tokens, real + step.num_real_positions, positions + step.num_positions
+        if number == job.warm_up:
+            if where.type == "cuda":
+                torch.cuda.synchronize()
+            tokens, real, positions, began = 0, 0, 0, time.perf_counter()
+    if where.type == "cuda":
+        torch.cuda.synchronize()
     if ranks.is_main:
-        answer(tokens, clock() - began, 1 - real / computed)
-    if given.save:
-        weights = average_checkpoints(saved)
-        save_file(weights | {"sinusoids": sinusoids(1, given.width)}, Path(given.save, "weights.safetensors"))
+        answer(tokens, time.perf_counter() - began, 1 - real / positions)
