@@ -1,4 +1,4 @@
-"""Typed, frozen sections of params.yaml and corpora/*.yaml; reading one names all its faults at once."""
+"""Typed, frozen sections of params.yaml, configs/ and corpora/; reading one names all its faults at once."""
 
 import difflib
 import re
@@ -18,7 +18,6 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 S = TypeVar("S", bound="Section")
 
 PATH = Path("params.yaml")
-DEFAULT = "default"  # of `training` and of each model: the values that a corpus or a size may replace
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
 LARGEST = 2**31 - 1  # whole number: a larger one was mistyped, and many libraries fail on it
@@ -36,7 +35,7 @@ class ParamsError(ValueError):
 class Section(BaseModel):
     """A section of `params.yaml` or `corpora/<corpus>.yaml`: every key known, typed, unchangeable and without default.
 
-    Every value is written in the files; sections called `default` there are ordinary sections.
+    Every value is written in the files.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
@@ -124,7 +123,7 @@ class Node(NamedTuple):
 
     @classmethod
     def read(cls, place: str) -> "Node":
-        """The node at a place: `training.default` of params.yaml, `x.yaml:clean`, or a whole file, `x.yaml:`.
+        """The node at a place: `training` of params.yaml, `x.yaml:clean`, or a whole file, `x.yaml:`.
 
         Raises: ParamsError if there is nothing.
         """
@@ -150,10 +149,10 @@ def joined(nodes: Sequence[Node]) -> Any:
     return whole
 
 
-def partial(kind: type[Section], required: Container[str] = ()) -> type[Section]:
-    """A class with the keys and types of `kind`, in which all but the `required` keys may be left out."""
+def partial(kind: type[Section]) -> type[Section]:
+    """A class with the keys and types of `kind`, each of which may be left out."""
     keys: dict[str, Any] = {
-        name: (field.annotation, field if name in required else FieldInfo.merge_field_infos(field, default=None))
+        name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
         for name, field in kind.model_fields.items()
     }
     return create_model(f"Partial{kind.__name__}", __base__=Section, __doc__=kind.__doc__, **keys)

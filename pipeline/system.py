@@ -1,4 +1,4 @@
-"""A system: one corpus, vocabulary, model and size, and maybe a seed. Its id, its paths, and which are chosen."""
+"""A system: one corpus, vocabulary, model, size and seed. Its id, its paths, and which are chosen."""
 
 import itertools
 import re
@@ -9,21 +9,20 @@ from pydantic import AfterValidator, Field, PositiveInt, StringConstraints
 
 from pipeline.params import NAME, Section
 
-# The section of `build` that lists the names of each axis.
-AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size"}
-SEED = "_seed"  # at the end of a stage's name: the same script, for a further seed
+# The section of `build` that lists the values of each axis.
+AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size", "seeds": "seed"}
 
 T = TypeVar("T", str, int)
 
 
 class System(NamedTuple):
-    """One combination of the four lists of `build`, trained with the seed of `training` or with a further one."""
+    """One combination of the five lists of `build`."""
 
     corpus: str
     vocabulary: str
     model: str
     size: str
-    seed: str = ""  # one of `build.more_seeds`; empty: that of `training`
+    seed: int  # of the weights, the order of the data and dropout
 
     @classmethod
     def parse(cls, text: str) -> "System":
@@ -31,26 +30,26 @@ class System(NamedTuple):
 
         Raises: ValueError if the text is not an id.
         """
-        *names, last = text.split("-")
-        seed = [last] if len(names) == len(AXES) and re.fullmatch("[1-9][0-9]*", last) else []
-        names += [] if seed else [last]
-        if len(names) != len(AXES) or not all(re.fullmatch(NAME, name) for name in names):
-            raise ValueError(f"must be <{'>-<'.join(AXES.values())}>[-<seed>], got {text!r}")
-        return cls(*names, *seed)
+        *names, seed = text.split("-")
+        named = len(names) == len(AXES) - 1 and all(re.fullmatch(NAME, name) for name in names)
+        if not named or not re.fullmatch("[1-9][0-9]*", seed):
+            raise ValueError(f"must be <{'>-<'.join(AXES.values())}>, got {text!r}")
+        corpus, vocabulary, model, size = names
+        return cls(corpus, vocabulary, model, size, int(seed))
 
     @property
     def id(self) -> str:
         """Its name everywhere: in DVC's stages, in the folders, in MLflow and in the report."""
-        return "-".join(filter(None, self))
+        return "-".join(map(str, self))
 
     @property
     def axes(self) -> dict[str, str]:
-        """Its four names, by what each is the name of."""
-        return dict(zip(AXES.values(), self, strict=False))
+        """The name of its value on each axis."""
+        return dict(zip(AXES.values(), map(str, self), strict=True))
 
     def stage(self, name: str) -> str:
-        """What DVC calls the stage of this system that runs the script `name`."""
-        return f"{name}{SEED if self.seed else ''}@{self.id}"
+        """What DVC calls the stage `name` of this system."""
+        return f"{name}@{self.id}"
 
     @property
     def split(self) -> Path:
@@ -128,19 +127,14 @@ def corpus_file(corpus: str) -> Path:
     return Path("corpora", f"{corpus}.yaml")
 
 
+def config_file(model: str) -> Path:
+    """The file of the sizes of a model."""
+    return Path("configs", f"{model}.yaml")
+
+
 def split_folder(corpus: str) -> Path:
     """Sentences of all parts of a corpus."""
     return Path("data/split", corpus)
-
-
-def targets_folder(corpus: str) -> Path:
-    """Which target sentences a corpus is trained on: its own, those of a teacher if it has one, or both."""
-    return Path("data/targets", corpus)
-
-
-def distilled_folder(corpus: str) -> Path:
-    """A teacher's translations of the training part of a corpus."""
-    return targets_folder(corpus) / "distilled"
 
 
 def vocabulary_folder(corpus: str, vocabulary: str) -> Path:
@@ -165,47 +159,15 @@ Names = Annotated[list[Name], Field(min_length=1), AfterValidator(each_once)]
 
 
 class Build(Section):
-    """Section `build`: `dvc repro` builds every combination of the four lists of names, once more with each seed."""
+    """Section `build`: `dvc repro` builds every combination of the five lists."""
 
     corpora: Names
     vocabularies: Names
     models: Names
     sizes: Names
-    more_seeds: Annotated[list[PositiveInt], AfterValidator(each_once)]
+    seeds: Annotated[list[PositiveInt], Field(min_length=1), AfterValidator(each_once)]
 
     def systems(self) -> list[System]:
-        """Every combination of names, in the order of the lists, with the seed of `training`."""
-        lists = self.corpora, self.vocabularies, self.models, self.sizes
-        return [System(*names) for names in itertools.product(*lists)]
-
-    def more_systems(self) -> list[System]:
-        """The same with every further seed, all of one seed together."""
-        return [system._replace(seed=str(seed)) for seed in self.more_seeds for system in self.systems()]
-
-    def all_systems(self) -> list[System]:
-        """Every training: with the seed of `training`, then with each further one."""
-        return self.systems() + self.more_systems()
-
-
-class Teacher(Section):
-    """A system whose translations other systems are trained on."""
-
-    corpus: Name  # another one of `build.corpora`
-    vocabulary: Name  # one of `build.vocabularies`
-    model: Name  # one of `build.models`
-    size: Name  # one of `build.sizes`
-
-    @property
-    def system(self) -> System:
-        """The system."""
-        return System(self.corpus, self.vocabulary, self.model, self.size)
-
-
-class Distillation(Section):
-    """Section `distill`: corpora whose training part gets its target sentences from a teacher.
-
-    Source: Kim and Rush 2016, sequence-level knowledge distillation.
-    """
-
-    teachers: dict[Name, Teacher]
-    keep_references: Annotated[list[Name], AfterValidator(each_once)]  # taught corpora that learn from both
+        """Every combination, in the order of the lists, all of one seed together."""
+        names = itertools.product(self.corpora, self.vocabularies, self.models, self.sizes)
+        return [System(*name, seed) for seed, name in itertools.product(self.seeds, list(names))]

@@ -30,7 +30,7 @@ class TrainingDisplay:
     """The progress of one training of `updates` updates."""
 
     def __init__(self, system: System, updates: int, history: Iterable[Mapping[str, float]]) -> None:
-        self.name, self.updates = "-".join(filter(None, (system.model, system.size, system.seed))), updates
+        self.name, self.updates = f"{system.model}-{system.size}-{system.seed}", updates
         self.recent: deque[tuple[float, int, float]] = deque(maxlen=RECENT)  # loss, tokens, seconds
         self.bleu: float | None = None
         for row in history:

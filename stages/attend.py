@@ -15,10 +15,10 @@ from pipeline.terminal import printable
 READS = ("attend",)
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
+def main(name: str) -> None:
     """Write a list of sentences for every test part, each with its pieces, translation and attention weights."""
     attending = Reader(READS)(Attending, "attend")
-    system = System(corpus, vocabulary, model, size)
+    system = System.parse(name)
     split = system.split
     translator = Translator.built(system)
     with files.new_folder(system.attended) as folder:

@@ -1,9 +1,6 @@
 """Average the last checkpoints of one system: runs/<system>/train/ -> runs/<system>/average/."""
 
 import shutil
-from typing import Annotated
-
-import typer
 
 from pipeline import cli, files, summaries
 from pipeline.averaging import Averaging, average_checkpoints
@@ -13,13 +10,13 @@ from pipeline.system import System
 from pipeline.tracking import runs
 from pipeline.training import checkpoint_file
 
-READS = ("average.{size}",)
+READS = ("average", "corpora/{corpus}.yaml:average")
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[str, typer.Argument()] = "") -> None:
-    """Average the last checkpoints: as many as `average.<size>` says, or all if there are fewer."""
-    system = System(corpus, vocabulary, model, size, seed)
-    number = Reader(READS, size=size)(Averaging, *READS).checkpoints
+def main(name: str) -> None:
+    """Average the last checkpoints: as many as section `average` says, or all if there are fewer."""
+    system = System.parse(name)
+    number = Reader(READS, corpus=system.corpus)(Averaging, *READS).checkpoints
     checkpoints = system.trained / "checkpoints"
     names = summaries.read(checkpoints / "checkpoints.json", summaries.CheckpointList)["last"][-number:]
     fingerprint = summaries.read(system.training_summary, summaries.TrainingSummary)["fingerprint"]

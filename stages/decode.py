@@ -1,9 +1,6 @@
 """Translate the test parts with one system: runs/<system>/average/ -> data/decode/<system>/."""
 
 from itertools import compress
-from typing import Annotated
-
-import typer
 
 from pipeline import cli, files
 from pipeline.corpora import parts
@@ -15,14 +12,14 @@ from pipeline.system import System
 READS = ("decode", "corpora/{corpus}.yaml:decode")
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[str, typer.Argument()] = "") -> None:
+def main(name: str) -> None:
     """Write a translation of every line of every test part, and the settings of the search.
 
     With a vocabulary of whole words, a translation may contain UNK. Pairs without unknown words are then translated a
     second time, into known words only; `without_unknown` has these lines alone.
     """
-    decoding = Reader(READS, corpus=corpus)(Decoding, *READS)
-    system = System(corpus, vocabulary, model, size, seed)
+    system = System.parse(name)
+    decoding = Reader(READS, corpus=system.corpus)(Decoding, *READS)
     translator = Translator.built(system)
     pieces = translator.vocabulary
     with files.new_folder(system.decoded) as folder:

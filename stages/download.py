@@ -1,14 +1,14 @@
 """Download one corpus, or unpack the bundled one: corpora/<corpus>.yaml -> data/download/<corpus>/.
 
 Fetched files are kept in work/downloads/ and fetched once. `CORPUS_MIRROR` (a folder or an http address) is asked
-first. The stage `local` watches a user's own files (`kind: local`).
+first. A user's own files (`kind: local`) lie in my/, which DVC watches.
 """
 
 import os
 from pathlib import Path
 
 from pipeline import cli, files
-from pipeline.corpora import downloading
+from pipeline.corpora import downloading, local
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download
 from pipeline.params import Reader
@@ -23,6 +23,7 @@ READS = (
 def main(corpus: str) -> None:
     """Write every part of `corpus` as parallel text, and download.json, which records its sources."""
     download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
+    local.link_into_experiment()
     store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     with files.new_folder(Path("data/download", corpus)) as out:
         parts = {name: downloading.write_part(name, download, store, out) for name in download.parts}

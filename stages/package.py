@@ -14,10 +14,10 @@ from pipeline.tracking.registry import About
 READS = ("corpora/{corpus}.yaml:licence",)
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str) -> None:
+def main(name: str) -> None:
     """Write a folder that translates anywhere: `nmt translate --model models/<system>`."""
-    licence = Reader(READS, corpus=corpus).top(card.Licence, "corpora/{corpus}.yaml").licence
-    system = System(corpus, vocabulary, model, size)
+    system = System.parse(name)
+    licence = Reader(READS, corpus=system.corpus).top(card.Licence, "corpora/{corpus}.yaml").licence
     translator = Translator.built(system)
     training = summaries.read(system.training_summary, summaries.TrainingForPackage)
     config = read_config(system, licence, translator, training)

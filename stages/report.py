@@ -8,17 +8,16 @@ import rich
 
 from pipeline import cli, files, summaries
 from pipeline.corpora import parts
-from pipeline.ensembles import Ensembles, Pair, metrics_file
 from pipeline.evaluation import analysis, attended, pages, plots, significance, tables
 from pipeline.evaluation.pages import Report
-from pipeline.evaluation.results import CorpusResults, EnsembleResults, SystemResults, built, read_rows
+from pipeline.evaluation.results import CorpusResults, SystemResults, built, read_rows
 from pipeline.evaluation.scores import Scoring
 from pipeline.evaluation.words import tokenizer
 from pipeline.params import Reader
 from pipeline.system import Build, System, encoded_folder, split_folder
 from pipeline.tracking import runs
 
-READS = ("build", "ensembles", "report", "score")
+READS = ("build", "report", "score")
 # Columns of numbers in the tables that the report reads.
 CURVES = ("update", "train_loss", "validation_loss")
 TRAIN_LOSS = ("update", "train_loss")
@@ -29,9 +28,8 @@ def main() -> None:
     """Write the page of the chosen systems, and print their scores."""
     read = Reader(READS)
     build, report, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
-    pairs = read(Ensembles, "ensembles").pairs
     corpora = [
-        compared(analysed(read_corpus(name, build, pairs, scoring), report, scoring), scoring) for name in build.corpora
+        compared(analysed(read_corpus(name, build, scoring), report, scoring), scoring) for name in build.corpora
     ]
     out = Path("report")
     with files.new_folder(out) as folder:
@@ -81,7 +79,7 @@ def analysed(corpus: CorpusResults, report: Report, scoring: Scoring) -> CorpusR
     return replace(corpus, words=words, analyses=analyses)
 
 
-def read_corpus(name: str, build: Build, pairs: Mapping[str, Pair], scoring: Scoring) -> CorpusResults:
+def read_corpus(name: str, build: Build, scoring: Scoring) -> CorpusResults:
     """A corpus, its systems and all that the page shows of them.
 
     Raises: DataError if a file is missing, with the command that builds it.
@@ -98,25 +96,20 @@ def read_corpus(name: str, build: Build, pairs: Mapping[str, Pair], scoring: Sco
         splitting=splitting,
         tokens={vocabulary: read_counts(name, vocabulary) for vocabulary in build.vocabularies},
         texts={part: list(parts.read(built(split, f"split@{name}"), part)) for part in tests},
-        systems=[read_system(system, scored, build) for system in build.systems() if system.corpus == name],
+        systems=[read_system(system, scored, build) for system in first_seed(build) if system.corpus == name],
         comparisons={},
         words={},
         analyses={},
-        ensembles=[read_ensemble(one, pair, scored) for one, pair in pairs.items() if pair.corpus == name],
+        ensembles=[],
     )
     for system in corpus.systems:
         check_parallel(system, corpus)
     return corpus
 
 
-def read_ensemble(name: str, pair: Pair, tests: Mapping[str, Sequence[str]]) -> EnsembleResults:
-    """Two systems that translated together, with their scores of each test part, by these metrics.
-
-    Raises: DataError if a file is missing, with the command that builds it.
-    """
-    keys = [f"{part}.{metric}" for part, metrics in tests.items() for metric in metrics]
-    scores = summaries.read(built(metrics_file(name), f"ensemble@{name}"), summaries.Scores, *keys)
-    return EnsembleResults(name, [system.id for system in pair.systems], {part: scores[part] for part in tests})
+def first_seed(build: Build) -> list[System]:
+    """Every system once, with the first seed."""
+    return build.model_copy(update={"seeds": build.seeds[:1]}).systems()
 
 
 def read_counts(corpus: str, vocabulary: str) -> dict[str, dict[str, int]]:
@@ -150,9 +143,9 @@ def read_system(system: System, tests: Mapping[str, Sequence[str]], build: Build
     details = summaries.read(built(system.scored / "scores.json", score), summaries.Details, *keys)
     signatures = {part: {metric: found["signature"] for metric, found in details[part].items()} for part in tests}
     averaged = built(system.averaged / "average.json", system.stage("average"))
-    further = [other for other in build.more_systems() if other._replace(seed="") == system]
+    further = [system._replace(seed=seed) for seed in build.seeds[1:]]
     return SystemResults(
-        **system.axes,
+        **{axis: name for axis, name in system.axes.items() if axis != "seed"},
         curves=read_rows(built(system.trained / "curves.csv", train), CURVES),
         train_loss=read_rows(built(system.trained / "train_loss.csv", train), TRAIN_LOSS),
         training=summaries.read(built(system.training_summary, train), summaries.TrainingForReport),

@@ -6,9 +6,7 @@ were computed.
 
 from itertools import compress
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from pipeline import cli, files, summaries
 from pipeline.corpora import parts
@@ -21,10 +19,10 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 READS = ("score",)
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[str, typer.Argument()] = "") -> None:
+def main(name: str) -> None:
     """Score every test part as a whole, by the length of the source, and without the unknown words of a word list."""
     scoring = Reader(READS)(Scoring, "score")
-    system = System(corpus, vocabulary, model, size, seed)
+    system = System.parse(name)
     split, decoded, out = system.split, system.decoded, system.scored
     pieces = Vocabulary.load(system.vocabulary_folder)
     searched = summaries.read(decoded / "decode.json", summaries.DecodeSettings)
@@ -55,7 +53,7 @@ def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[st
         log_scores(run, system, scores, training)
         for part, columns in texts.items():
             data = parts.paths(split, part)
-            run.dataset(f"{corpus} {part}", data, {"pairs": len(columns["source"])}, split)
+            run.dataset(f"{system.corpus} {part}", data, {"pairs": len(columns["source"])}, split)
             run.table(part, columns)
         for path in decoded, out:
             run.artifact(path, path.parent.name)

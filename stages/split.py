@@ -1,7 +1,6 @@
 """Carve missing parts, drop leaks from training: data/clean/<corpus>/ -> data/split/<corpus>/ and its .json.
 
-data/targets/<corpus>/corpus.json says that the corpus has target sentences of its own; the stage `distill` may put
-others beside it. metrics/<corpus>.json has a few of the counts, which `dvc metrics show` and `dvc exp show` put into
+metrics/<corpus>.json has a few of the counts, which `dvc metrics show` and `dvc exp show` put into
 columns.
 """
 
@@ -14,7 +13,6 @@ from pipeline.corpora import parts
 from pipeline.corpora.parts import TRAIN, VALIDATION, Pair
 from pipeline.params import Reader
 from pipeline.preparation import contamination, splits
-from pipeline.system import targets_folder
 
 READS = ("split", "corpora/{corpus}.yaml:split")
 
@@ -28,7 +26,6 @@ def main(corpus: str) -> None:
     with files.new_folder(Path("data/split", corpus)) as folder:
         counts = split(clean, folder, splitting, about["pairs"], corpus)
         files.write_json(folder / "languages.json", {key: about[key] for key in ("source_language", "target_language")})
-    files.write_json(targets_folder(corpus) / "corpus.json", {"pairs": counts["pairs"][TRAIN]})
     files.write_json(Path("data/split", f"{corpus}.json"), counts)
     files.write_json(Path("metrics", f"{corpus}.json"), headline(counts))
 

@@ -1,9 +1,6 @@
 """Train one system: data/encode/<corpus>-<vocabulary>/ -> runs/<system>/train/."""
 
 import signal
-from typing import Annotated
-
-import typer
 
 from pipeline import cli
 from pipeline.encoding.batching import load_batches
@@ -16,15 +13,20 @@ from pipeline.training.prefetch import prefetched
 from pipeline.training.ranks import Ranks, process_group
 from pipeline.training_display import TrainingDisplay
 
-READS = ("training.default", "training.{corpus}", "models.{model}.default", "models.{model}.{size}")
+READS = (
+    "training",
+    "corpora/{corpus}.yaml:training",
+    "configs/{model}.yaml:shared",
+    "configs/{model}.yaml:{size}",
+)
 
 
-def main(corpus: str, vocabulary: str, model: str, size: str, seed: Annotated[str, typer.Argument()] = "") -> None:
-    """Train `model` of `size` on `corpus`, resuming from the newest checkpoint of the very same training, if any."""
+def main(name: str) -> None:
+    """Train the system called `name`, resuming from the newest checkpoint of the very same training, if any."""
     checkpoint_minutes()  # report a wrong value before any work
-    system = System(corpus, vocabulary, model, size, seed)
+    system = System.parse(name)
     if launch.is_due():
-        launch.launch("stages.train", system.id.split("-"))
+        launch.launch("stages.train", [system.id])
         return
     with process_group() as ranks:
         run_training(setup.read_config(READS, system), ranks)
@@ -35,7 +37,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     console.quiet = not ranks.is_main
     system, training, learning = config.system, config.training, config.learning
     ranks.be_exact(training.exact)
-    device = setup.prepare_device(training)
+    device = setup.prepare_device(training, system.seed)
     fingerprint = setup.checked_fingerprint(config, device, ranks)
     vocabulary, encoded, validator = setup.open_data(config)
     sampler = setup.open_sampler(config, encoded, device)
@@ -49,7 +51,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     last_update = state.update if state.is_out_of_patience(training.patience) else training.updates
     batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
     batches = prefetched(batches, pinned=device.type == "cuda")
-    width, seed = config.arch.width, training.seed
+    width, seed = config.arch.width, system.seed
     steps = train(net, optimizer, batches, learning, width=width, updates=training.updates, seed=seed, ranks=ranks)
     display = TrainingDisplay(system, training.updates, state.history)
     tokens, total_seconds = 0, 0.0

@@ -11,8 +11,9 @@ from pipeline.vocabularies.vocabulary import Kind
 READS = ("vocabularies.{vocabulary}",)
 
 
-def main(corpus: str, vocabulary: str) -> None:
-    """Train `vocabulary` on the training part of `corpus` only."""
+def main(name: str) -> None:
+    """Train a vocabulary on the training part of a corpus only: `<corpus>-<vocabulary>`."""
+    corpus, _, vocabulary = name.partition("-")
     read, where = Reader(READS, vocabulary=vocabulary), READS[0].format(vocabulary=vocabulary)
     split, kind = split_folder(corpus), read(Kind, READS[0]).kind
     texts = parts.paths(split, parts.TRAIN)

@@ -11,8 +11,6 @@ import pytest
 from dvc.repo import Repo
 from ruamel.yaml import YAML
 
-from pipeline.system import SEED
-
 ROOT = Path(__file__).parents[1]
 # Modules that show and track: they change no output, so no stage depends on them.
 NEUTRAL = ("cli", "events", "progress", "terminal", "training_display", "tracking")
@@ -103,7 +101,7 @@ def axes(stage: str, item: str) -> dict[str, str]:
 
 
 def script(stage: str) -> Path:
-    return ROOT / f"stages/{stage.removesuffix(SEED)}.py"
+    return ROOT / f"stages/{stage}.py"
 
 
 @pytest.mark.parametrize("stage", STAGES)

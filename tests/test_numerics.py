@@ -53,7 +53,6 @@ TRAINING = Training(
     threads=0,
     exact=True,
     cuda_graphs=False,
-    seed=SEED,
 )
 
 
@@ -72,7 +71,7 @@ def measure(model: str) -> dict[str, Any]:
     torch.manual_seed(SEED)
     network = module.Model(module.Arch.model_validate(arch), source_size=SIZE, target_size=SIZE)
     part = sentences()
-    batches = load_batches(BatchSampler(part, TRAINING, LEARNING.batches), part, START, UPDATES)
+    batches = load_batches(BatchSampler(part, TRAINING, LEARNING.batches, seed=SEED), part, START, UPDATES)
     optimizer = LEARNING.optimizer.build(network)
     steps = train(network, optimizer, batches, LEARNING, width=arch["width"], updates=UPDATES, seed=SEED, ranks=Ranks())
     losses = [step.loss for step in steps]

@@ -10,8 +10,9 @@ from pipeline.commands.naming import matching, shortest
 from pipeline.decoding.translate import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
-from pipeline.params import DEFAULT, PATH, nearest, read_yaml
-from pipeline.system import AXES, Build, System, corpus_file
+from pipeline.models import interface
+from pipeline.params import PATH, nearest, read_yaml
+from pipeline.system import AXES, Build, System, config_file, corpus_file
 
 
 def search_path() -> str:
@@ -80,7 +81,7 @@ def is_built(system: System) -> bool:
 def built() -> list[str]:
     """The ids of all systems that can translate, even those that `build` no longer chooses."""
     found = []
-    for path in sorted(Path("runs").glob("*-*-*-*")):
+    for path in sorted(Path("runs").glob("*-*-*-*-*")):
         with contextlib.suppress(ValueError):
             if is_built(System.parse(path.name)):
                 found.append(path.name)
@@ -95,9 +96,10 @@ def check_known(system: System) -> None:
     from pipeline import catalogue  # every stage's sections: most of a second, which a system that is there spares
 
     whole = read_yaml(PATH)
-    sizes = set(mapping(mapping(whole, "models"), system.model)) - {DEFAULT}
-    known = [catalogue.corpus_names(), mapping(whole, "vocabularies"), mapping(whole, "models"), sizes]
-    for (axis, name), names in zip(system.axes.items(), known, strict=True):
+    config = config_file(system.model)
+    sizes = catalogue.sizes_of(read_yaml(config)) if config.exists() else []
+    known = [catalogue.corpus_names(), mapping(whole, "vocabularies"), interface.names(), sizes]
+    for (axis, name), names in zip(system.axes.items(), known, strict=False):
         if name not in names:
             hint = f"; built are {', '.join(built())}" if built() else ""
             raise DataError(
@@ -117,10 +119,8 @@ def recipe(system: System) -> str:
     missing = [
         f"{section}: {name}"
         for section, name in zip(AXES, system.axes.values(), strict=True)
-        if name not in getattr(build, section)
+        if name not in map(str, getattr(build, section))
     ]
-    if system.seed and int(system.seed) not in build.more_seeds:
-        missing.append(f"more_seeds: {system.seed}")
     return f"name {', '.join(missing)} in `build` of {PATH}, then {command}" if missing else command
 
 

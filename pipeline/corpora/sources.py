@@ -110,7 +110,7 @@ class Files(Parallel):
 
 
 class Local(Parallel):
-    """The user's own files, plain or .gz, by path from the project's root; in `my/` (stages/local.py)."""
+    """The user's own files, plain or .gz, by path from the project's root; in `my/`."""
 
     kind: Literal["local"]
     source: Text | None = None

@@ -1,7 +1,7 @@
 """Section `decode`, which every search reads; without torch, so that other engines can read it too."""
 
 import math
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, PositiveInt
 
@@ -24,11 +24,11 @@ class Decoding(Section):
 
     beam_size: Annotated[int, Field(gt=0, le=MOST_BEAM)]  # prefixes under way for each sentence; 1 is greedy search
     length_penalty: UpTo10  # scores are log P / ((5 + pieces) / 6)^length_penalty; 0 compares by log P alone
-    patience: Positive | None  # ends a sentence at patience * beam_size finished translations; null: the exact search
-    mbr_temperature: Positive | None  # softens scores to weights for minimum Bayes risk; null: the best score wins
-    memory_pairs: Annotated[int, Field(ge=0, le=MOST_PAIRS)]  # training pairs remembered for each sentence; 0: none
-    memory_weight: Annotated[float, Field(ge=0, lt=1)]  # share of them in each probability
-    memory_temperature: Annotated[float, Field(ge=1e-6, allow_inf_nan=False)]  # softens how much nearer places count
+    patience: UpTo1000  # ends a sentence at patience * beam_size finished translations; 0: the exact search
+    mbr_temperature: ClassVar[None] = None
+    memory_pairs: ClassVar[int] = 0
+    memory_weight: ClassVar[float] = 0.0
+    memory_temperature: ClassVar[float] = 1.0
     max_length_factor: UpTo1000  # pieces that a translation may have for each piece of its source
     max_length_offset: Annotated[int, Field(ge=0, le=1_000_000)]  # pieces that it may have besides
     tokens_per_batch: PositiveInt  # sentences * longest source of a batch, EOS included; bounds memory
@@ -39,7 +39,7 @@ class Decoding(Section):
 
         Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what fairseq does.
         """
-        return math.inf if self.patience is None else max(1, math.ceil(round(self.patience * self.beam_size, DIGITS)))
+        return math.inf if not self.patience else max(1, math.ceil(round(self.patience * self.beam_size, DIGITS)))
 
     def max_length(self, source_length: int) -> int:
         """Pieces that the translation of a source may have, EOS counted; a fraction is dropped."""

@@ -91,6 +91,7 @@ class BatchSampler:
         training: Training,
         batches: TokenBatches | SentenceBatches,
         *,
+        seed: int,
         bucketed: bool = False,
     ) -> None:
         self.source = encoded.source.lengths + 1  # EOS
@@ -98,7 +99,7 @@ class BatchSampler:
         longest = np.maximum(self.source, self.target)
         shortest = np.minimum(self.source, self.target)
         self.usable: Indices = np.flatnonzero((shortest > 1) & (longest <= training.max_length))
-        self.training, self.batches, self.bucketed = training, batches, bucketed
+        self.training, self.batches, self.seed, self.bucketed = training, batches, seed, bucketed
         if not len(self.usable):
             raise DataError(
                 f"no training pair has 1 to {training.max_length - 1} pieces on both sides, got {len(longest)} pairs; "
@@ -136,13 +137,13 @@ class BatchSampler:
 
     def micro_batches(self, epoch: int) -> list[Indices]:
         """The epoch's micro-batches in shuffled order, for updates of `tokens_per_update`."""
-        random = generator(self.training.seed, "batches", epoch)
+        random = generator(self.seed, "batches", epoch)
         batches = [batch for pool in self.pools(self.training.pool_pairs, random) for batch in self.cut(pool)]
         return [batches[index] for index in random.permutation(len(batches))]
 
     def updates_of_sentences(self, epoch: int, batches: SentenceBatches) -> list[list[Indices]]:
         """The epoch's updates of `sentences_per_update` pairs of similar length; one holds the remainder."""
-        random = generator(self.training.seed, "batches", epoch)
+        random = generator(self.seed, "batches", epoch)
         size = batches.sentences_per_update
         updates = [
             self.cut(pool[begin : begin + size])

@@ -39,7 +39,6 @@ class Training(Section):
     threads: Annotated[int, Field(ge=0, le=1024)]
     exact: bool
     cuda_graphs: bool
-    seed: int
 
     @model_validator(mode="after")
     def validate_at_checkpoints(self) -> Self:

@@ -1,8 +1,10 @@
 """The encoder-decoder without attention: all that the decoder knows of the source is the encoder's last state."""
 
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from pipeline.layers.cells import ResetGate, gru_cell, initialise
@@ -19,14 +21,14 @@ class Arch(RecurrentArch):
 
     `context_layer`: whether the context is a layer on top of the encoder's last state, or that state itself.
     `start_layer`: whether the decoder's first state is a layer on top of the context, or the context itself.
-    `maxout`: its units; with null the output projection reads all of [s_t; E y_{t-1}; c].
+    `maxout`: its units; with 0 the output projection reads all of [s_t; E y_{t-1}; c].
     `reverse_source`: read the source's last word first (Sutskever et al. 2014), but still its EOS last.
     """
 
     width: Width
     context_layer: bool
     start_layer: bool
-    maxout: Width | None
+    maxout: Annotated[int, Field(ge=0, le=2**16)]
     reset_gate: ResetGate
     reverse_source: bool
 

@@ -100,7 +100,7 @@ def usage(config: Config, facts: Facts) -> Iterator[str]:
     if facts.has_ctranslate2:
         yield f"`{CTRANSLATE2}/` holds the same model for CTranslate2, in fp32; it is quantised when it is loaded."
         yield ""
-    if config.decoding["memory_pairs"]:
+    if config.decoding.get("memory_pairs"):
         yield f"`{MEMORY}/` holds the training pairs themselves, as ids; their licence applies. The scores are with it:"
         yield "CTranslate2, which has no memory, scores less."
         yield ""

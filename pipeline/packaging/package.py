@@ -70,7 +70,7 @@ class Checksums(RootModel[dict[str, Entry]]):
 def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path, seen_words: Path, pairs: Path) -> None:
     """Copy what translation needs into `folder`, beside config.json; the training pairs only for a memory."""
     files.copy_file(weights, folder / WEIGHTS)
-    whole = {VOCABULARY: vocabulary, MEMORY: pairs} if config.decoding["memory_pairs"] else {VOCABULARY: vocabulary}
+    whole = {VOCABULARY: vocabulary, MEMORY: pairs} if config.decoding.get("memory_pairs") else {VOCABULARY: vocabulary}
     for name, source in whole.items():
         (folder / name).mkdir()
         for path in sorted(source.iterdir()):

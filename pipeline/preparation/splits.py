@@ -15,16 +15,8 @@ Share = Annotated[float, Field(ge=0, lt=1)]
 Policy = Literal["drop", "report", "fail"]  # for training pairs that share a sentence with a held-out part
 
 
-class Decontamination(Section):
-    """Section `split`: what to do with training pairs that share a sentence with a held-out part."""
-
-    leakage: Policy  # if the sentences are the same
-    near_leakage: Policy  # if they differ only in punctuation or accents, or one is a sentence of the other
-    seed: Annotated[int, Field(ge=0)]
-
-
-class Splitting(Decontamination):
-    """`split` of params.yaml and of the corpus. Shares are of the clean training pairs; 0 if the corpus has the part.
+class Splitting(Section):
+    """Section `split`. Shares are of the clean training pairs; 0 if the corpus has the part.
 
     `carve_by: source` keeps pairs of equal source together. `line` draws each line by itself, as tutorials do; a
     sentence that occurs twice may then be in training and in a held-out part.
@@ -33,6 +25,9 @@ class Splitting(Decontamination):
     carve_by: Literal["source", "line"]
     validation_share: Share
     test_share: Share
+    leakage: Policy  # training pairs that share a sentence with a held-out part
+    near_leakage: Policy  # the same if they differ in punctuation or accents, or one is a sentence of the other
+    seed: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
     def leaves_some(self) -> Self:

@@ -1,8 +1,8 @@
-"""How a model learns: batches, optimizer, schedule, loss and precision, keys of `models.<model>.<size>`."""
+"""How a model learns: batches, optimizer, schedule, loss and precision, keys of configs/<model>.yaml."""
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat
+from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from pipeline.encoding.budget import Batches
 from pipeline.params import Section
@@ -14,7 +14,7 @@ from pipeline.training.schedules import Schedule
 class Learning(Section):
     """How a model learns.
 
-    `clip` is the maximum norm of the gradient of the mean loss per token; null turns clipping off.
+    `clip` is the maximum norm of the gradient of the mean loss per token; 0 turns clipping off.
 
     `r_drop` is the weight of the divergence between two passes of each sentence, which differ in dropout (R-Drop, see
     `r_drop_loss`). With 0 there is one pass; two take about twice the time and memory.
@@ -32,5 +32,5 @@ class Learning(Section):
     smoothing_spread: Spread
     r_drop: NonNegativeFloat
     lsi_pairs: NonNegativeInt
-    clip: PositiveFloat | None
+    clip: NonNegativeFloat
     precision: Literal["auto", "fp32", "bf16"]

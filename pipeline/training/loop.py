@@ -88,7 +88,7 @@ def train(
         rate = learning.schedule.rate(update, width=width, updates=updates)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        max_norm = math.inf if learning.clip is None else learning.clip
+        max_norm = learning.clip or math.inf
         loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(weights, max_norm))).tolist()  # one sync
         if not math.isfinite(loss + norm):  # the same on every rank
             parts = ranks.all_gather([(losses[index].item(), batch) for index, batch in micro_batches.items()])

@@ -43,28 +43,22 @@ class Config(NamedTuple):
 
 
 def read_config(reads: tuple[str, ...], system: System) -> Config:
-    """The training of a system, from the sections `reads`: two of `training`, then two of the model."""
+    """The training of a system, from the sections `reads`: two of `training`, then two of the model's file."""
     read, module = Reader(reads, **system.axes), interface.find(system.model)
-    training = read(Training, *reads[:2])
     return Config(
         system,
-        training=seeded(training, system),
+        training=read(Training, *reads[:2]),
         arch=read.own(module.Arch, *reads[2:]),
         learning=read.own(Learning, *reads[2:]),
         model=module.Model,
     )
 
 
-def seeded(training: Training, system: System) -> Training:
-    """The section as it stands, or with the system's own seed."""
-    return training.changed(seed=int(system.seed)) if system.seed else training
-
-
-def prepare_device(training: Training) -> torch.device:
+def prepare_device(training: Training, seed: int) -> torch.device:
     """The device to train on, with torch set up and seeded for reproducible results."""
     bound_memory()
     use_threads(training.threads)
-    be_deterministic(seed_for(training.seed, "weights"))
+    be_deterministic(seed_for(seed, "weights"))
     return prepared()
 
 
@@ -96,7 +90,8 @@ def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
 
 def open_sampler(config: Config, encoded: Encoded, device: torch.device) -> BatchSampler:
     """What cuts the pairs into batches; of few shapes where a GPU replays them."""
-    return BatchSampler(encoded, config.training, config.learning.batches, bucketed=has_graphs(config, device))
+    training, learning, graphs_ = config.training, config.learning, has_graphs(config, device)
+    return BatchSampler(encoded, training, learning.batches, seed=config.system.seed, bucketed=graphs_)
 
 
 def build_model(config: Config, vocabulary: Vocabulary, device: torch.device) -> Any:
@@ -115,7 +110,7 @@ def has_graphs(config: Config, device: torch.device) -> bool:
 def start_weights(net: Any, config: Config, encoded: Encoded, ranks: Ranks) -> None:
     """Give every rank the same weights to start from, in place."""
     if config.learning.lsi_pairs and ranks.is_main:
-        most_pairs, seed = config.learning.lsi_pairs, config.training.seed
+        most_pairs, seed = config.learning.lsi_pairs, config.system.seed
         lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=seed)
     ranks.broadcast_weights(net.state_dict().values())
 

@@ -84,10 +84,11 @@ def copy(root: Path) -> Path:
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
     found = subprocess.run(listed, cwd=ROOT, env=environment(), capture_output=True, text=True, check=True)
     for name in filter(None, found.stdout.split("\0")):
-        if not name.startswith(("dvc.lock", "metrics/", "corpora/")) and (ROOT / name).is_file():
+        if not name.startswith(("dvc.lock", "metrics/", "corpora/", "configs/")) and (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, root / name)
     shutil.copyfile(ROOT / "tests/toys/params.yaml", root / "params.yaml")
-    shutil.copytree(ROOT / "tests/toys/corpora", root / "corpora")
+    for folder in ("corpora", "configs"):
+        shutil.copytree(ROOT / "tests/toys" / folder, root / folder)
     subprocess.run(["git", "init", "--quiet"], cwd=root, env=environment(), check=True)
     return root

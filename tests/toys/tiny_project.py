@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 
-from pipeline.system import SEED
-
 ROOT = Path(__file__).parents[2]
-AXES = {"corpus": "toy", "vocabulary": "bpe", "model": "transformer_prenorm", "size": "tiny"}
+AXES = {"corpus": "toy", "vocabulary": "bpe", "model": "transformer_prenorm", "size": "toy", "seed": "1"}
 SYSTEM = "-".join(AXES.values())
 
 
@@ -43,18 +41,15 @@ class Built(NamedTuple):
 def stages() -> dict[str, Stage]:
     """The stages of dvc.yaml in their order, for one system with one seed, whose corpus has no teacher."""
     written = YAML(typ="safe").load(ROOT / "dvc.yaml")["stages"]
-    return {
-        name: stage(name, about)
-        for name, about in written.items()
-        if "foreach" not in about and not name.endswith(SEED)
-    }
+    return {name: stage(name, about) for name, about in written.items()}
 
 
 def stage(name: str, about: dict[str, Any]) -> Stage:
     """A stage whose matrix items are filled in."""
     outs = [path for kind in ("outs", "metrics", "plots") for path in paths(about.get(kind, []))]
     inputs = [path for path in paths(about["deps"]) if path.startswith(("data", "runs", "metrics"))]
-    return Stage(name, [AXES[axis] for axis in about.get("matrix", ())], inputs, outs)
+    axes = [AXES[axis] for axis in about.get("matrix", ())]
+    return Stage(name, ["-".join(axes)] if axes else [], inputs, outs)
 
 
 def paths(entries: list[Any]) -> list[str]:
@@ -71,7 +66,8 @@ def lay_out(root: Path) -> None:
     params = yaml.load(ROOT / "tests/toys/params.yaml")
     params["build"]["models"] = [AXES["model"]]
     yaml.dump(params, root / "params.yaml")
-    shutil.copytree(ROOT / "tests/toys/corpora", root / "corpora", dirs_exist_ok=True)
+    for folder in ("corpora", "configs"):
+        shutil.copytree(ROOT / "tests/toys" / folder, root / folder, dirs_exist_ok=True)
 
 
 def environment() -> dict[str, str]:
