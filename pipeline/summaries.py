@@ -100,8 +100,6 @@ class CheckpointList(Summary):
 class TrainingSummary(Summary):
     """runs/<system>/train/training.json."""
 
-    fingerprint: Annotated[str, Field(pattern=r"^\w+$")]  # a part of a folder's name
-
 
 class TrainingForTranslator(TrainingSummary):
     """Keys of training.json that translating depends on."""

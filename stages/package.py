@@ -46,7 +46,7 @@ def main(name: str) -> None:
         files.write_lines(folder / package.CARD, card.text(config, facts).split("\n"))
         package.seal(folder)
     about = About(system.split, training["params"]["training.validation_sentences"])
-    with runs.system_run(system.id, stage="package", fingerprint=training["fingerprint"]) as run:
+    with runs.system_run(system.id, stage="package", fingerprint=files.sha256(system.training_summary)) as run:
         run.model(system.packaged, about)
 
 

@@ -39,7 +39,9 @@ def main() -> None:
     for corpus in corpora:
         rich.print(*tables.terminal(corpus), sep="\n")
         for system in corpus.systems:
-            with runs.system_run(system.id, stage="report", fingerprint=system.training["fingerprint"]) as run:
+            with runs.system_run(
+                system.id, stage="report", fingerprint=files.sha256(System.parse(system.id).training_summary)
+            ) as run:
                 for path in sorted(out.glob("index.*")) + sorted(out.glob("*.png")):  # without megabytes of plotly
                     run.artifact(path, "report")
                 run.artifact(out / "attention" / system.id, f"report/attention/{system.id}")

@@ -47,7 +47,7 @@ def main(name: str) -> None:
     files.write_json(system.metrics, loss | scores)
     params = {"score": scoring.model_dump(), "decode": searched}
     with runs.scoring_run(
-        system.id, stage="score", fingerprint=training["fingerprint"], log=system.log / "score.jsonl"
+        system.id, stage="score", fingerprint=files.sha256(system.training_summary), log=system.log / "score.jsonl"
     ) as run:
         run.params(params)
         log_scores(run, system, scores, training)

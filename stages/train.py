@@ -2,7 +2,7 @@
 
 import signal
 
-from pipeline import cli
+from pipeline import cli, files
 from pipeline.encoding.batching import load_batches
 from pipeline.progress import console
 from pipeline.system import System
@@ -38,12 +38,11 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     system, training, learning = config.system, config.training, config.learning
     ranks.be_exact(training.exact)
     device = setup.prepare_device(training, system.seed)
-    fingerprint = setup.checked_fingerprint(config, device, ranks)
+    checkpoints = setup.open_checkpoints(config, device, ranks)
     vocabulary, encoded, validator = setup.open_data(config)
     sampler = setup.open_sampler(config, encoded, device)
     net = setup.build_model(config, vocabulary, device)
     optimizer = learning.optimizer.build(net)
-    checkpoints = setup.open_checkpoints(config, fingerprint)
     state = checkpoints.resume(net, optimizer, ranks)
     if not state.update:
         setup.start_weights(net, config, encoded, ranks)
@@ -55,7 +54,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
     steps = train(net, optimizer, batches, learning, width=width, updates=training.updates, seed=seed, ranks=ranks)
     display = TrainingDisplay(system, training.updates, state.history)
     tokens, total_seconds = 0, 0.0
-    with setup.start_run(config, fingerprint, sampler, state, ranks) as run, checkpoints:
+    with setup.start_run(config, checkpoints.folder, sampler, state, ranks) as run, checkpoints:
         for step, seconds in timed(display.track(steps, start=state.update) if ranks.is_main else steps):
             tokens, total_seconds = tokens + step.tokens, total_seconds + seconds
             state, is_last = state.after(step, training.curve_interval), step.update == training.updates
@@ -77,8 +76,9 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
                 break
         outputs.log_speed(run, display.name, state.update, tokens, total_seconds, device)
         if ranks.is_main:
-            summary = outputs.summarise(config, fingerprint, device, sampler, net, state)
+            summary = outputs.summarise(config, device, sampler, net, state)
             outputs.publish(system.trained, checkpoints, state, summary)
+            run.tags(**{"nmt.fingerprint": files.sha256(system.training_summary)})  # by which later stages find it
             run.artifact(system.trained / "curves.csv")
             run.artifact(system.vocabulary_folder, "vocabulary")
         if ranks.size == 1 and ranks.interrupted:  # during the last update; `dvc repro` itself does not hear Ctrl-C

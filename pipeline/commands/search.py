@@ -17,7 +17,6 @@ from pipeline.commands import project
 from pipeline.encoding.batching import START, load_batches
 from pipeline.encoding.budget import Training
 from pipeline.files import DataError
-from pipeline.fingerprint import fingerprint
 from pipeline.models import interface
 from pipeline.params import PATH, Node, find, read_yaml
 from pipeline.progress import track
@@ -28,6 +27,7 @@ from pipeline.training import setup
 from pipeline.training.learning import Learning
 from pipeline.training.loop import DivergedError, train
 from pipeline.training.ranks import Ranks
+from pipeline.training.resuming import digest
 
 # What a training reads, as in stages/train.py: only keys below these can change its loss.
 READS = ("training.default", "training.{corpus}", "models.{model}.default", "models.{model}.{size}")
@@ -239,15 +239,11 @@ class Search:
         self.optuna, self.system, self.fixed, self.ranges, self.seed = optuna, system, fixed, ranges, seed
         self.ranks = Ranks()
         config = configured(system, {**fixed, **{one.key: one.ends()[0] for one in ranges}})
-        asked = fingerprint(
-            [system.encoded, system.vocabulary_folder, setup.references(system)],
-            (config.training, config.arch, config.learning),
-            *(system.id, repr(ranges), str(seed)),
-        )
+        asked = digest((config.params, repr(ranges), seed), setup.inputs(system))
         STORE.parent.mkdir(exist_ok=True)
         self.study = optuna.create_study(
             storage=f"sqlite:///{STORE}",
-            study_name=f"{system.id}-{asked[:16]}",
+            study_name=f"{system.id}-{asked}",
             pruner=optuna.pruners.MedianPruner(n_startup_trials=STARTUP_TRIALS),
             load_if_exists=True,
         )

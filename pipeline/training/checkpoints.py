@@ -52,14 +52,14 @@ class Checkpoints:
     errors. As a context manager it waits for the last one to be written.
     """
 
-    def __init__(self, folder: Path, *, last: int, best: int) -> None:
-        self.folder, self.last, self.best = folder, last, best
+    def __init__(self, folder: Path, made_by: dict[str, str], *, last: int, best: int) -> None:
+        self.folder, self.made_by, self.last, self.best = folder, made_by, last, best
         self.newest_path, self.previous_path = folder / "state.safetensors", folder / "previous.safetensors"
         self.num_threads = torch.get_num_threads()  # of this process
         self.saved_at = time.monotonic()
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
         self.pending: Future[None] | None = None
-        self.needed: tuple[int, ...] = ()  # updates whose weights the newest state on disk refers to
+        self.needed: tuple[int, ...] | None = None  # updates whose weights the newest state refers to, if there is one
 
     def __enter__(self) -> Self:
         return self
@@ -70,9 +70,11 @@ class Checkpoints:
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> TrainState:
         """Load rank 0's newest checkpoint into model and optimizer on every rank; without one, change neither.
 
+        A checkpoint that other code, libraries or another device made is reported, and as good as none.
+
         Raises: DataError on rank 0 if weights that every state refers to are lost.
         """
-        data = ranks.broadcast(self.read_newest() if ranks.is_main else None)
+        data = ranks.broadcast(self.read_same() if ranks.is_main else None)
         if data is None:
             return TrainState()
         tensors, metadata = checkpoint_file.parse(data)
@@ -87,6 +89,18 @@ class Checkpoints:
         load_optimizer(optimizer, model, tensors)
         self.needed = state.saved
         return state
+
+    def read_same(self) -> bytes | None:
+        """The newest state, unless something else made it than what would go on from it."""
+        if (data := self.read_newest()) is None:
+            return None
+        _, metadata = checkpoint_file.parse(data)
+        other = [name for name, value in metadata["made_by"].items() if self.made_by.get(name) != value]
+        if not other:
+            return data
+        updates = TrainState.from_json(metadata["record"]).update
+        warn(f"{self.folder}: trains from scratch, {updates} updates are lost: made with another {', '.join(other)}")
+        return None
 
     def read_newest(self) -> bytes | None:
         """The newest state file that is intact, as are all the weights it refers to; None if there is none.
@@ -156,14 +170,16 @@ class Checkpoints:
 
         Old weights are removed once neither this state nor the one before refers to them.
         """
+        if self.needed is None:
+            remove(self.folder.glob("*.safetensors"))  # of a training that this one did not resume
         if path:
             checkpoint_file.write(path, weights, {})
         if self.newest_path.exists():
             self.newest_path.replace(self.previous_path)
-        metadata = {"record": state._asdict(), "threads": self.num_threads}
+        metadata = {"record": state._asdict(), "made_by": self.made_by, "threads": self.num_threads}
         checkpoint_file.write(self.newest_path, weights | optimizer, metadata)
         for old in self.folder.glob("update_*.safetensors"):
-            if old not in map(self.weights_path, (*state.saved, *self.needed)):
+            if old not in map(self.weights_path, (*state.saved, *(self.needed or ()))):
                 old.unlink()
         self.needed = state.saved
 

@@ -28,6 +28,7 @@ def publish(out: Path, checkpoints: Checkpoints, state: TrainState, summary: dic
         files.write_table(folder / "curves.csv", state.history)
         files.write_table(folder / "train_loss.csv", state.whole_curve())
         files.write_json(folder / "training.json", summary)
+    files.write_json(checkpoints.folder / "training.json", summary)  # by which stage `average` knows the folder
 
 
 def log_speed(run: Run, name: str, update: int, tokens: int, seconds: float, device: torch.device) -> None:
@@ -40,12 +41,11 @@ def log_speed(run: Run, name: str, update: int, tokens: int, seconds: float, dev
 
 
 def summarise(
-    config: Config, fingerprint: str, device: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
+    config: Config, device: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
 ) -> dict[str, Any]:
     """The content of training.json: what was trained and how it ended, without times."""
     best = state.best(1)[0]
     return {
-        "fingerprint": fingerprint,
         "vocabulary": digest(config.system.vocabulary_folder),
         "updates": state.update,
         "stopped": "patience" if state.is_out_of_patience(config.training.patience) else "updates",

@@ -9,14 +9,13 @@ from pipeline.device import be_deterministic, bound_memory, prepared, use_thread
 from pipeline.encoding.batching import BatchSampler
 from pipeline.encoding.budget import TokenBatches, Training
 from pipeline.encoding.shards import Encoded
-from pipeline.fingerprint import fingerprint, states_folder, training_log
 from pipeline.models import interface
 from pipeline.params import Reader, flatten
 from pipeline.progress import console
 from pipeline.seeding import seed_for
 from pipeline.system import System
 from pipeline.tracking import runs
-from pipeline.training import graphs, lsi
+from pipeline.training import graphs, lsi, resuming
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import resolve_precision
@@ -62,20 +61,24 @@ def prepare_device(training: Training, seed: int) -> torch.device:
     return prepared()
 
 
-def checked_fingerprint(config: Config, device: torch.device, ranks: Ranks) -> str:
-    """The fingerprint of everything that the training depends on.
+def open_checkpoints(config: Config, device: torch.device, ranks: Ranks) -> Checkpoints:
+    """The folder in work/ from which this very training resumes, and in which it keeps its checkpoints.
 
-    Raises: RankMismatchError if the ranks do not have the same.
+    Raises: RankMismatchError if the ranks do not have the same code, data and parameters.
     """
-    system = config.system
-    inputs = [system.encoded / "train", system.encoded / "validation", system.vocabulary_folder, references(system)]
-    sections = (config.training, config.arch, config.learning)
+    training, system = config.training, config.system
+    folder = resuming.state_folder(system.id, config.params, inputs(system))
     precision = resolve_precision(config.learning.precision, device)
-    kind = [] if device.type == "cpu" else [device.type]  # whose random numbers are others
-    found = fingerprint(inputs, sections, system.id, precision, *kind)
+    made_by = resuming.made_by(device.type, precision)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
-    ranks.check_equal(found, "fingerprint of code, data and parameters", "the same files and versions on every machine")
-    return found
+    same = f"{folder.name} {made_by}"
+    ranks.check_equal(same, "code, data and parameters", "the same files and versions on every machine")
+    return Checkpoints(folder, made_by, last=training.last_checkpoints, best=training.best_checkpoints)
+
+
+def inputs(system: System) -> list[Path]:
+    """The files and folders that a training reads."""
+    return [system.encoded / "train", system.encoded / "validation", system.vocabulary_folder, references(system)]
 
 
 def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
@@ -115,25 +118,18 @@ def start_weights(net: Any, config: Config, encoded: Encoded, ranks: Ranks) -> N
     ranks.broadcast_weights(net.state_dict().values())
 
 
-def open_checkpoints(config: Config, fingerprint: str) -> Checkpoints:
-    """The folder in work/ from which this very training resumes, and in which it keeps its checkpoints."""
-    training = config.training
-    folder = states_folder(config.system.id, fingerprint)
-    return Checkpoints(folder, last=training.last_checkpoints, best=training.best_checkpoints)
-
-
 def references(system: System) -> Path:
     """Target sentences of the validation part, as text."""
     return system.split / "validation.target.txt"
 
 
-def start_run(config: Config, fingerprint: str, sampler: BatchSampler, state: TrainState, ranks: Ranks) -> runs.Run:
+def start_run(config: Config, states: Path, sampler: BatchSampler, state: TrainState, ranks: Ranks) -> runs.Run:
     """The tracked run of this training on rank 0; on other ranks a run that records nothing."""
     if not ranks.is_main:
         return runs.NullRun()
     system = config.system
-    log = training_log(system.id, fingerprint)
-    run = runs.training_run(system.id, stage="train", fingerprint=fingerprint, log=log, resumed_at=state.update)
+    log = resuming.training_log(system.id, states)
+    run = runs.training_run(system.id, stage="train", fingerprint=states.name, log=log, resumed_at=state.update)
     run.params(config.params)
     data = system.encoded / "train/source.ids.npy", system.encoded / "train/target.ids.npy"
     run.dataset(system.encoded.name, data, sampler.pair_counts(), system.encoded)

@@ -44,11 +44,6 @@ def test_a_language_of_params_is_one_of_summaries(tmp_path):
             "last: list should have at least 1 item after validation, not 0, got []",
         ),
         (summaries.CheckpointList, {"last": ["../a"]}, "last.0: string should match pattern "),
-        (
-            summaries.TrainingSummary,
-            {"fingerprint": "../a", "vocabulary": "", "params": {}},
-            "fingerprint: string should ",
-        ),
         (summaries.Split, {"pairs": {}, "leakage": {"a/b": {"source": 1}}}, "leakage.a/b.exact_source: field required"),
         (summaries.Scores, {"test": {"bleu": "x"}}, "test.bleu: should be a valid number, got 'x'"),
         (summaries.Scores, {"test": 3}, "test: should be a valid dictionary, got 3"),

@@ -27,9 +27,9 @@ def project(tmp_path):
             train / "checkpoints" / name, {"weight": torch.full((2, 2), value), "bias": torch.zeros(1)}, {}
         )
     files.write_json(train / "checkpoints/checkpoints.json", {"last": NAMES, "best": NAMES[:1]})
-    files.write_json(train / "training.json", {"fingerprint": "0" * 64})
-    for folder in STATES:
-        (tmp_path / folder).mkdir(parents=True)
+    files.write_json(train / "training.json", {"updates": 6})
+    for folder, updates in zip(STATES, (6, 8), strict=True):
+        files.write_json(tmp_path / folder / "training.json", {"updates": updates})
     return tmp_path
 
 

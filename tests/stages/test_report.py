@@ -95,7 +95,7 @@ def write_system(root, system, bleu):
     header = "update,train_loss,learning_rate,grad_norm,validation_loss,validation_perplexity,validation_bleu\n"
     write(root / f"runs/{system}/train/curves.csv", header + curves)
     write(root / f"runs/{system}/train/train_loss.csv", "update,train_loss\n10,7.5\n20,6.25\n")
-    training = {"fingerprint": "f00d", "updates": 300, "stopped": "updates", "padding_share": 0.05}
+    training = {"updates": 300, "stopped": "updates", "padding_share": 0.05}
     training |= {"best": {"update": 300, "validation_loss": 1.3333, "validation_bleu": 60.0}, "num_parameters": 12345}
     write(
         root / f"runs/{system}/train/training.json", training | {"params": {"training.updates": 300, "arch.width": 64}}

@@ -38,7 +38,7 @@ def project(tmp_path):
     write(tmp_path / f"data/decode/{SYSTEM}/decode.json", [json.dumps({"beam_size": 5})])
     write(
         tmp_path / f"runs/{SYSTEM}/train/training.json",
-        [json.dumps({"fingerprint": "f00d", "best": {"update": 4, "validation_loss": 1.25}, "num_parameters": 1234})],
+        [json.dumps({"best": {"update": 4, "validation_loss": 1.25}, "num_parameters": 1234})],
     )
     files.write_json(tmp_path / "data/split/toy/languages.json", {"source_language": "fr", "target_language": "en"})
     with files.new_folder(tmp_path / "data/vocabulary/toy-bpe") as folder:

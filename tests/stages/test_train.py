@@ -87,7 +87,6 @@ def test_summary(uninterrupted):
     out = root / "runs" / SYSTEM / "train"
     summary = files.read_json(out / "training.json")
     assert list(summary) == [
-        "fingerprint",
         "vocabulary",
         "updates",
         "stopped",

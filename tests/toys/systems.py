@@ -75,6 +75,6 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     average.mkdir(parents=True)
     save_file(net.state_dict(), average / "model.safetensors")
     sections = {"training": TRAINING | {"max_length": MAX_LENGTH}, "arch": arch.model_dump()}
-    training = {"fingerprint": "0", "vocabulary": digest(pieces), "precision": "fp32", "params": flatten(sections)}
+    training = {"vocabulary": digest(pieces), "precision": "fp32", "params": flatten(sections)}
     files.write_json(root / "runs" / system / "train/training.json", training)
     return system

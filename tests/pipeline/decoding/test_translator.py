@@ -221,10 +221,10 @@ def test_files_that_are_missing_are_named(project):
             "[]",
             "should be a valid dictionary or instance of TrainingForTranslator, got []; expected what the stage writes",
         ),
-        ("{}", "fingerprint: field required; expected what the stage writes"),
+        ("{}", "vocabulary: field required; expected what the stage writes"),
         ("{", "not valid JSON, got line 1 column 2; expected what an earlier stage writes"),
         (
-            '{"fingerprint": "0", "vocabulary": "", "precision": "fp32", "params": 3}',
+            '{"vocabulary": "", "precision": "fp32", "params": 3}',
             "params: should be a valid dictionary, got 3; expected what the stage writes",
         ),
     ],

@@ -7,6 +7,7 @@ from safetensors.torch import load_file
 from pipeline import files
 from pipeline.encoding.batching import BatchSampler, Position, load_batches
 from pipeline.models.transformer_postnorm import Arch, Model
+from pipeline.training import checkpoint_file
 from pipeline.training.checkpoints import Checkpoints, checkpoint_minutes
 from pipeline.training.loop import Step, train
 from pipeline.training.ranks import Ranks
@@ -16,6 +17,7 @@ from tests.toys import samples
 LINES = samples.sentences(40, seed=1)
 PART = samples.encoded(LINES, LINES[::-1])
 SETTINGS = samples.training(updates=13)
+MADE_BY = {"code": "a", "torch": "1"}
 LOSSES = {4: 3.0, 8: 1.0, 12: 2.0, 13: 1.5}  # of the validations
 ARCH = Arch.model_validate(samples.ARCH | {"dropout": 0.3, "encoder_layers": 1, "decoder_layers": 1})
 
@@ -32,7 +34,7 @@ def start(folder, seed=7, **kinds):
     torch.manual_seed(seed)
     model = Model(ARCH, source_size=11, target_size=11)
     learning = samples.learning(**kinds)
-    checkpoints = Checkpoints(folder, last=SETTINGS.last_checkpoints, best=SETTINGS.best_checkpoints)
+    checkpoints = Checkpoints(folder, MADE_BY, last=SETTINGS.last_checkpoints, best=SETTINGS.best_checkpoints)
     return model, learning, learning.optimizer.build(model), checkpoints
 
 
@@ -211,6 +213,18 @@ def test_another_number_of_threads_is_said(tmp_path, capsys):
     assert said.startswith(f"warning: {tmp_path}: trained by {before} threads so far, by 77 from now on; ")
 
 
+def test_what_other_code_made_is_not_resumed(tmp_path, uninterrupted, capsys):
+    with pytest.raises(Interrupt):
+        follow(tmp_path, kill_after=7)
+    state = tmp_path / "state.safetensors"
+    tensors, metadata = checkpoint_file.load(state)
+    checkpoint_file.write(state, tensors, metadata | {"made_by": {"code": "b", "torch": "1"}})
+    assert follow(tmp_path)[2:] == uninterrupted[1][2:]
+    lost = "trains from scratch, 6 updates are lost: made with another code"
+    assert capsys.readouterr().err == f"warning: {tmp_path}: {lost}\n"
+    assert contents(tmp_path) == contents(uninterrupted[0])
+
+
 def test_without_any_whole_state_it_starts_afresh(tmp_path, capsys):
     (tmp_path / "state.safetensors").write_bytes(b"")
     (tmp_path / "previous.safetensors").write_bytes(b"half a header")
@@ -220,7 +234,7 @@ def test_without_any_whole_state_it_starts_afresh(tmp_path, capsys):
     *broken, said = capsys.readouterr().err.splitlines()
     assert [line.endswith("; using the checkpoint before it") for line in broken] == [True, False]
     assert said == f"warning: {tmp_path}: no checkpoint is intact; training starts from scratch"
-    assert Checkpoints(tmp_path / "nowhere", last=1, best=1).resume(model, optimizer, Ranks()) == TrainState()
+    assert Checkpoints(tmp_path / "nowhere", MADE_BY, last=1, best=1).resume(model, optimizer, Ranks()) == TrainState()
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     assert not optimizer.state
 
@@ -271,7 +285,7 @@ def test_no_state_holds_a_tensor_twice(tmp_path, uninterrupted):
 
 def test_publish_copies_what_was_kept_and_says_which(tmp_path, uninterrupted):
     folder, (_, _, state, _) = uninterrupted
-    checkpoints = Checkpoints(folder, last=SETTINGS.last_checkpoints, best=SETTINGS.best_checkpoints)
+    checkpoints = Checkpoints(folder, MADE_BY, last=SETTINGS.last_checkpoints, best=SETTINGS.best_checkpoints)
     checkpoints.publish(tmp_path / "out", state)
     kept = [f"update_{update:08d}.safetensors" for update in (8, 12, 13)]
     assert sorted(contents(tmp_path / "out")) == ["checkpoints.json", *kept]

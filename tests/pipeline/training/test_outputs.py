@@ -24,10 +24,9 @@ def test_summary(tmp_path, patience, stopped):
     config = SimpleNamespace(system=system, training=training, learning=learning, params={"training.seed": 1})
     sampler = BatchSampler(samples.encoded(LINES, LINES), training, learning.batches)
     state = TrainState(Position(5, 1, 1), num_real_positions=15, num_positions=20, history=HISTORY, saved=(2, 4))
-    summary = outputs.summarise(config, "key", torch.device("cpu"), sampler, nn.Linear(3, 2), state)
+    summary = outputs.summarise(config, torch.device("cpu"), sampler, nn.Linear(3, 2), state)
     assert len(summary.pop("vocabulary")) == 64
     assert summary == {
-        "fingerprint": "key",
         "updates": 4,
         "stopped": stopped,
         "best": HISTORY[0],

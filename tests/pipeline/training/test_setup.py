@@ -25,22 +25,6 @@ def test_idle_ranks_by_hand(batches, matter, ranks, idle):
     assert idle_ranks(samples.training(), samples.learning(batches=batches), ranks) == matter * idle
 
 
-def test_a_training_on_a_gpu_is_another_than_on_a_cpu(monkeypatch, tmp_path):
-    """Their dropout differs, so neither may resume from the other's state."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(setup, "resolve_precision", lambda given, device: given)
-    config = setup.Config(
-        system=System("toy", "joint", "rnnsearch", "tiny"),
-        training=samples.training(),
-        learning=samples.learning(),
-        arch=samples.training(),
-        model=None,
-    )
-    on_cpu, on_gpu = (setup.checked_fingerprint(config, torch.device(kind), Ranks()) for kind in ("cpu", "cuda"))
-    assert on_cpu != on_gpu
-    assert on_cpu == setup.checked_fingerprint(config, torch.device("cpu"), Ranks())
-
-
 @pytest.mark.parametrize(
     ("model", "device", "chosen", "expected"),
     [
@@ -78,7 +62,8 @@ def test_a_training_goes_on_only_with_all_that_it_began_with(monkeypatch, tmp_pa
     monkeypatch.setattr(setup, "resolve_precision", lambda given, device: precisions.get(given, given))
 
     def found(config=config):
-        return setup.checked_fingerprint(config, torch.device("cpu"), Ranks())
+        checkpoints = setup.open_checkpoints(config, torch.device("cpu"), Ranks())
+        return checkpoints.folder, checkpoints.made_by
 
     before = found()
     assert before == found()
