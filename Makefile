@@ -80,6 +80,7 @@ bench: install ## speed and memory, one script a question
 
 docs: install .venv-docs/.installed ## the documents as a site: site/index.html
 	@python -m docs.pages
+	@.venv-docs/bin/python docs/mathml.py
 	@.venv-docs/bin/zensical build --clean --strict
 
 schema: install ## JSON schemas of params.yaml and corpora/*.yaml, for editors

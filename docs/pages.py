@@ -1,17 +1,17 @@
-"""Gather the pages of the site in work/docs/: docs/, pages that stand outside it, and the reference of every key.
+"""Gather the pages of the site in work/docs/, with the tables of every key; `make docs` runs this, then the generator.
 
-The pages that stand outside docs/ move into it, so links are renamed; equations become MathML. `make docs` runs this,
-then the generator.
+Pages that stand outside docs/ move into it, so links are renamed.
 """
 
+import json
 import posixpath
 import re
 import shutil
 import sys
 from pathlib import Path
 
-from docs.equations import with_mathml
 from docs.reference import reference
+from pipeline import catalogue
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "work/docs"
@@ -34,16 +34,14 @@ def on_site(name: str) -> str:
 def with_links(text: str, page: str) -> str:
     """A page of the repository with its links as they are on the site.
 
-    Raises: ValueError naming a link to what the site lacks; the generator itself checks pages and anchors only.
+    Raises: ValueError naming a link to a file that the site lacks; the generator itself checks pages and anchors.
     """
 
     def renamed(link: re.Match[str]) -> str:
-        path, _, anchor = link[0].partition("#")
-        name = posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
+        name = posixpath.normpath(posixpath.join(posixpath.dirname(page), link[0]))
         if name not in OUTSIDE and (not name.startswith("docs/") or not (ROOT / name).is_file()):
-            raise ValueError(f"{page}: link to {path}, which the site lacks; expected a page or picture of docs/")
-        found = posixpath.relpath(on_site(name), posixpath.dirname(on_site(page)) or ".")
-        return found + (f"#{anchor}" if anchor else "")
+            raise ValueError(f"{page}: link to {link[0]}, which the site lacks; expected a page or picture of docs/")
+        return posixpath.relpath(on_site(name), posixpath.dirname(on_site(page)) or ".")
 
     return LINK.sub(renamed, text)
 
@@ -52,16 +50,17 @@ def gather() -> None:
     """Write work/docs/ anew."""
     shutil.rmtree(SITE, ignore_errors=True)
     SITE.mkdir(parents=True)
-    documents = [path for path in sorted((ROOT / "docs").rglob("*")) if path.suffix in (".md", ".png", ".svg")]
-    for path in [*documents, *(ROOT / name for name in OUTSIDE)]:
+    for path in [*sorted((ROOT / "docs").glob("*.[mps][dnv]*")), *(ROOT / name for name in OUTSIDE)]:
         name = path.relative_to(ROOT).as_posix()
-        page = SITE / on_site(name)
-        page.parent.mkdir(exist_ok=True)
         if path.suffix == ".md":
-            page.write_text(with_mathml(with_links(path.read_text(encoding="utf-8"), name), name), encoding="utf-8")
+            (SITE / on_site(name)).write_text(with_links(path.read_text(encoding="utf-8"), name), encoding="utf-8")
         else:
-            shutil.copy(path, page)
-    (SITE / "reference.md").write_text(reference(), encoding="utf-8")
+            shutil.copy(path, SITE / on_site(name))
+    with (SITE / "parameters.md").open("a", encoding="utf-8") as page:
+        page.write(f"\n{reference()}")
+    for name, section in (("params", catalogue.Params), ("corpus", catalogue.Corpus)):
+        schema = json.dumps(section.model_json_schema(), indent=1)
+        (SITE / f"{name}.schema.json").write_text(schema, encoding="utf-8")
 
 
 if __name__ == "__main__":
