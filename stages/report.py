@@ -147,7 +147,7 @@ def read_system(system: System, tests: Mapping[str, Sequence[str]], build: Build
     averaged = built(system.averaged / "average.json", system.stage("average"))
     further = [system._replace(seed=seed) for seed in build.seeds[1:]]
     return SystemResults(
-        **{axis: name for axis, name in system.axes.items() if axis != "seed"},
+        **system.axes,
         curves=read_rows(built(system.trained / "curves.csv", train), CURVES),
         train_loss=read_rows(built(system.trained / "train_loss.csv", train), TRAIN_LOSS),
         training=summaries.read(built(system.training_summary, train), summaries.TrainingForReport),

@@ -1,6 +1,5 @@
 """What every test has: no network but this machine, and the folder the project stands in."""
 
-import hashlib
 import ipaddress
 import os
 import re
@@ -10,6 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
+
+from tests.toys.project import Project, create
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; tiny models are no faster in several
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so a shell starts background jobs, and CI may be one
@@ -44,22 +46,16 @@ def project_root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def shipped_params(project_root) -> None:
-    """Skips the tests that compare with values in our params.yaml once its user has other ones.
-
-    `make schema` writes the checksum, and CI compares it, so that there no test skips for this.
-    """
-    found = hashlib.sha256((project_root / "params.yaml").read_bytes()).hexdigest()
-    if found not in (project_root / "tests/params.sha256").read_text():
-        pytest.skip("params.yaml has been edited, and this test compares with its first values")
-
-
-@pytest.fixture(scope="module")
-def dvc_leaves_nothing_behind(tmp_path_factory) -> Iterator[None]:
-    """DVC keeps an index of each project it sees outside the project: here, for as long as a module's tests."""
+def built(tmp_path_factory, worker_id) -> Iterator[Project]:
+    """The toy project, built once a test run by `dvc repro` and shared by all; tests leave it as it is."""
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared if worker_id == "master" else shared.parent
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DVC_SITE_CACHE_DIR", str(tmp_path_factory.mktemp("site")))
-        yield
+        patch.setenv("DVC_SITE_CACHE_DIR", str(shared / "dvc-site"))  # DVC's index of each project it sees
+        with FileLock(shared / "built.lock"):
+            if not (shared / "built/report").exists():
+                create(shared / "built").repro()
+        yield Project(shared / "built")
 
 
 @pytest.fixture

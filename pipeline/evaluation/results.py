@@ -36,11 +36,12 @@ class SystemResults:
     translations: dict[str, list[str]]  # test part -> lines
     attended: list[Attended]  # sentences of the test parts
     more_scores: list[dict[str, dict[str, float]]] = field(default_factory=list)  # the same of each further seed
+    seed: str = "1"
 
     @property
     def id(self) -> str:
         """The system's id."""
-        return f"{self.corpus}-{self.name}"
+        return f"{self.corpus}-{self.name}-{self.seed}"
 
     @property
     def name(self) -> str:
