@@ -11,9 +11,15 @@ from latex2mathml.converter import convert  # type: ignore[import-not-found]  # 
 FENCE = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 INLINE = re.compile(r"\$`([^`]+)`\$")
 
+
+def display(found: re.Match[str]) -> str:
+    """An equation in a block of its own; browsers align columns by styles."""
+    math = convert(found[1].strip().replace("{aligned}", "{align*}"), display="block")
+    styled = re.sub(r'columnalign="(\w+)"', r'style="text-align: \1"', math)
+    return f"<div>{styled}</div>"
+
+
 for page in Path("work/docs").glob("*.md"):
-    text = page.read_text(encoding="utf-8")
-    text = FENCE.sub(lambda found: f"<div>{convert(found[1].strip(), display='block')}</div>", text)
+    text = FENCE.sub(display, page.read_text(encoding="utf-8"))
     # A span around it: at the beginning of a line, Markdown would end the paragraph before <math>.
-    text = INLINE.sub(lambda found: f"<span>{convert(found[1])}</span>", text)
-    page.write_text(text, encoding="utf-8")
+    page.write_text(INLINE.sub(lambda found: f"<span>{convert(found[1])}</span>", text), encoding="utf-8")

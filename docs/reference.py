@@ -32,9 +32,9 @@ def reference() -> str:
     corpus = catalogue.Corpus.model_json_schema()
     for name in catalogue.OVERRIDABLE:
         del corpus["properties"][name]
-    parts.append(f"## `corpora/<corpus>.yaml`\n\n{table(corpus, corpus['$defs'], '')}".replace("<", "&lt;"))
+    parts.append(f"## `corpora/<corpus>.yaml`\n\n{table(corpus, corpus['$defs'], '')}")
     learning = Learning.model_json_schema()
-    parts.append("## `configs/<model>.yaml`".replace("<", "&lt;"))
+    parts.append("## `configs/<model>.yaml`")
     parts.append(f"### How every model learns\n\n{table(learning, learning['$defs'], '')}")
     for name in interface.names():
         arch = interface.find(name).Arch.model_json_schema()
