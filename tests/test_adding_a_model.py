@@ -1,77 +1,35 @@
-"""docs/adding-a-model.md as a reader follows it: its files in a copy of this project, checked, tested and built."""
+"""docs/adding-a-model.md: the model, its sizes and its test hold as they stand there."""
 
-import json
 import re
-import shlex
-import subprocess
 import sys
+from types import ModuleType
 
-import pytest
 from ruamel.yaml import YAML
 
-from tests.test_documents import ROOT
-from tests.toys import dvc_project
-from tests.toys.dvc_project import SECONDS, Project, environment
+from pipeline import models
+from pipeline.models import interface
+from pipeline.training.learning import Learning
+from tests.test_documents import PAGES
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("dvc_leaves_nothing_behind")]
-PAGE = (ROOT / "docs/adding-a-model.md").read_text(encoding="utf-8")
-MODEL = "embedding_attention"
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory) -> Project:
-    """A copy with the page's files and its section; the toy corpus is small, the architecture the page's."""
-    project = Project(dvc_project.copy(tmp_path_factory.mktemp("added") / "project"))
-    files = re.findall(r"[Ww]rite\s`([\w/]+\.py)`[^`]*(?:`[^`\n]+`[^`]*)*```python\n(.*?)```", PAGE, re.S)
-    assert [name.rpartition("/")[2] for name, _ in files] == [f"{MODEL}.py", f"test_{MODEL}.py"]
-    for name, code in files:
-        (project.root / name).write_text(code, encoding="utf-8")
-    yaml = YAML(typ="safe")
-    [section] = re.findall(r"^```yaml\n(.*?)```", PAGE, re.M | re.S)
-    params = yaml.load(project.root / "params.yaml")
-    params["models"] |= yaml.load(section)
-    params["build"]["models"] = [MODEL]
-    params["average"]["small"] = params["average"]["tiny"]
-    yaml.dump(params, project.root / "params.yaml")
-    return project
+NAME = "embedding_attention"
+MODEL, TEST = re.findall(r"^```python\n(.*?)```", PAGES["docs/adding-a-model.md"], re.M | re.S)
+[CONFIG] = re.findall(r"^```yaml\n(.*?)```", PAGES["docs/adding-a-model.md"], re.M | re.S)
 
 
-def run(project: Project, *command: str) -> str:
-    """What a command of Python prints in the copy, whose modules come first."""
-    inside = environment() | {"PYTHONPATH": str(project.root)}
-    words = [sys.executable, *command]
-    done = subprocess.run(words, cwd=project.root, env=inside, capture_output=True, text=True, timeout=SECONDS)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def test_its_section_and_its_tests_hold(project):
-    run(project, "-m", "pipeline.commands.nmt", "check")
-    tests = [f"tests/pipeline/models/{name}.py" for name in (f"test_{MODEL}", "test_interface")]
-    said = run(project, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", MODEL, *tests)
-    assert re.search(r"\b\d\d+ passed", said), said  # its own, and those that hold for every model
-
-
-def test_its_commands_are_commands(project):
-    """Those that name the new model, of the page."""
-    commands = [
-        shlex.split(line, comments=True)
-        for line in re.search(r"## Build it\n\n```text\n(.*?)```", PAGE, re.S)[1].splitlines()
-    ]
-    assert [words[:2] for words in commands] == [
-        ["nmt", "check"],
-        ["nmt", "copy-task"],
-        ["make", "schema"],
-        ["dvc", "exp"],
-    ]
-    said = run(project, "-m", "pipeline.commands.nmt", *commands[1][1:], "--help")
-    assert "--model" in said
-    run(project, "-m", "docs.schema")
-    assert MODEL in (project.root / "params.schema.json").read_text(encoding="utf-8")
-
-
-def test_it_is_built_and_scored(project):
-    project.repro()
-    metrics = json.loads((project.root / f"metrics/toy-bpe-{MODEL}-tiny.json").read_text(encoding="utf-8"))
-    assert metrics["test"]["bleu"] >= 0
-    assert (project.root / f"report/attention/toy-bpe-{MODEL}-tiny/index.html").is_file()
+def test_the_page_holds(tmp_path, monkeypatch):
+    (tmp_path / f"{NAME}.py").write_text(MODEL, encoding="utf-8")
+    monkeypatch.setattr(models, "__path__", [*models.__path__, str(tmp_path)])
+    try:
+        arch = interface.find(NAME).Arch
+        sizes = YAML(typ="safe").load(CONFIG)
+        tiny = sizes["shared"] | sizes["tiny"]
+        assert set(tiny) == {*arch.model_fields, *Learning.model_fields}
+        arch.model_validate({key: tiny[key] for key in arch.model_fields})
+        Learning.model_validate({key: tiny[key] for key in Learning.model_fields})
+        test = ModuleType(f"tests.pipeline.models.test_{NAME}")
+        monkeypatch.setitem(sys.modules, test.__name__, test)
+        exec(TEST, test.__dict__)
+        [run] = [value for name, value in vars(test).items() if name.startswith("test_")]
+        run()
+    finally:
+        sys.modules.pop(f"{models.__name__}.{NAME}", None)
