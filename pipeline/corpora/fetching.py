@@ -1,130 +1,82 @@
 """Downloads, kept on disk: fetched once, verified, and resumed if the connection breaks."""
 
-import fcntl
 import hashlib
-import os
-import shutil
+import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
-from pipeline import files
-from pipeline.corpora import transfer
+import requests
+from filelock import FileLock
+from requests.adapters import HTTPAdapter
+from urllib3 import Retry
+from urllib3.exceptions import HTTPError
+
+from pipeline import files, progress
+
+BLOCK_BYTES = 1 << 20
+FILE_BYTES = 64 << 30  # the largest public archives have some 30 GiB
+TIMEOUT_SECONDS = 30  # without a byte
+ATTEMPTS = 5  # in a row that bring nothing new
+# Before an answer begins; `download` goes on after one that breaks off.
+RETRY = Retry(total=ATTEMPTS, backoff_factor=1, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False)
+
+
+class NotThere(files.DataError):
+    """The server has no such file."""
 
 
 @dataclass(frozen=True)
 class Store:
-    """The folder of fetched files, and how patiently to fetch.
-
-    Units: `attempts` in a row that bring nothing new; the pause between them doubles each time.
-    """
+    """The folder of fetched files, and the mirror that is asked before the published address."""
 
     folder: Path
-    mirror: str | None = None  # a folder or an http address, asked first for <host>/<path>
-    timeout_seconds: float = 30.0  # without a byte
-    attempts: int = 5
-    pause_seconds: float = 1.0
+    mirror: str | None = None  # a folder or an http address that has the files as <host>/<path>
 
     def path(self, address: str) -> Path:
         """The path of the file of `address` once it is fetched."""
         name = Path(urlsplit(address).path).name.encode()[-100:].decode(errors="ignore")
         return self.folder / f"{hashlib.sha256(address.encode()).hexdigest()[:16]}-{name}"
 
-    def fetch(self, address: str, sha256: str | None = None, purpose: str = "") -> Path:
-        """The file of `address` on disk; if the store lacks it, it is fetched, from the mirror first.
+    def fetch(self, address: str, sha256: str | None = None) -> Path:
+        """The file of `address` on disk: in the mirror's folder, or fetched once.
 
-        A file that was doubted for the same `purpose` is fetched again.
         Raises: DataError if the file does not exist, is incomplete, or has another SHA-256 than `sha256`.
         """
+        mirrored = self.mirrored(address)
+        if mirrored is not None and not is_address(mirrored) and Path(mirrored).is_file():
+            check_sha256(Path(mirrored), f"{address} (from the mirror, {mirrored})", sha256)
+            return Path(mirrored)
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(address)
-        with locked(path.with_name(f"{path.name}.lock")):
-            if not self.keeps(path, sha256, purpose):
+        with FileLock(f"{path}.lock"):  # another corpus may need the same file
+            if not path.exists() or (sha256 and files.sha256(path) != sha256):
                 partial = path.with_name(f"{path.name}.partial")
-                self.bring(address, partial, sha256)
+                self.download(address, mirrored, partial)
+                try:
+                    check_sha256(partial, address, sha256)
+                except files.DataError:
+                    partial.unlink()
+                    raise
                 partial.replace(path)
-                transfer.state_path(partial).unlink(missing_ok=True)
-                doubt_path(path).unlink(missing_ok=True)
         return path
 
-    def keeps(self, path: Path, sha256: str | None, purpose: str) -> bool:
-        """Whether there is a file at `path` that may be used."""
-        if not path.exists():
-            return False
-        if sha256 is not None:
-            return files.sha256(path) == sha256
-        doubt = doubt_path(path)
-        return not (doubt.exists() and doubt.read_text(encoding="utf-8") == purpose)
-
-    def doubt(self, address: str, purpose: str) -> None:
-        """Have the file of `address` fetched again when it is next asked for with the same `purpose`.
-
-        It was no use for that, and a server that sent the wrong bytes may send the right ones next time. For another
-        purpose it is kept: a name mistyped in corpora/<corpus>.yaml costs no second download of gigabytes.
-        """
-        path = self.path(address)
-        if path.exists():
-            with files.new_file(doubt_path(path)) as file:
-                file.write(purpose)
-
-    def bring(self, address: str, partial: Path, sha256: str | None) -> None:
-        """Fill `partial` from the mirror, or from the address if the mirror has none.
-
-        Raises: DataError if the file does not exist, is incomplete, or is a web page.
-        """
-        origin = self.mirrored(address)
-        if origin is not None and is_address(origin):
+    def download(self, address: str, mirrored: str | None, partial: Path) -> None:
+        """Fill `partial` from the mirror's address, or from the published one if the mirror has no such file."""
+        if mirrored is not None and is_address(mirrored):
             try:
-                self.download(origin, partial, verified=sha256 is not None)
-                verify(partial, sha256, f"{address} (from the mirror, {origin})", origin)
-            except transfer.NotThere:
-                pass  # what an earlier fetch from the address itself has left stays, and is gone on with
-            else:
-                return
-        elif origin is not None and os.path.isfile(origin):  # false too for a name that no file may have
-            copy(address, Path(origin), partial)
-            verify(partial, sha256, f"{address} (from the mirror, {origin})", origin)
-            return
-        self.download(address, partial, verified=sha256 is not None)
-        verify(partial, sha256, address, address)
+                return download(mirrored, partial)
+            except NotThere:
+                pass
+        return download(address, partial)
 
     def mirrored(self, address: str) -> str | None:
-        """The mirror's path or address of the file of `address`; None without a mirror, or if a query names the file.
-
-        Two files of one path, such as `get?f=a` and `get?f=b`, would be one file of the mirror.
-        """
+        """The mirror's path or address of a file; None without a mirror, or if a query or `..` is in its name."""
         parts = urlsplit(address)
-        if not self.mirror or parts.query:
+        if not self.mirror or parts.query or ".." in parts.path.split("/"):
             return None
-        path = parts.path if is_address(self.mirror) else unquote(parts.path)
-        below = f"{parts.netloc.rpartition('@')[2]}{path}"  # a mirror gets no password of another server
-        return None if ".." in Path(below).parts else f"{self.mirror.rstrip('/')}/{below}"
-
-    def download(self, address: str, partial: Path, *, verified: bool = False) -> None:
-        """Fill `partial` over HTTP, continuing after an earlier fetch and after each lost connection."""
-        best, failures = transfer.size_of(partial), 0
-        while not transfer.complete(address, partial):
-            began = time.monotonic()
-            try:
-                transfer.receive(address, partial, self.timeout_seconds, verified=verified)
-                return
-            except transfer.Interrupted as error:
-                size, seconds = transfer.size_of(partial), time.monotonic() - began
-                failures = 0 if size - best > transfer.SLOWEST * seconds else failures + 1
-                best = max(best, size)
-                if failures >= self.attempts:
-                    raise files.DataError(
-                        f"{address}: {error}, tried {failures} times; expected a whole file"
-                    ) from None
-            time.sleep(self.pause_seconds * 2 ** max(failures - 1, 0))
-
-
-def doubt_path(path: Path) -> Path:
-    """The file that notes the purpose for which the one at `path` was useless."""
-    return path.with_name(f"{path.name}.doubt")
+        return f"{self.mirror.rstrip('/')}/{parts.netloc}{parts.path}"
 
 
 def is_address(place: str) -> bool:
@@ -132,48 +84,86 @@ def is_address(place: str) -> bool:
     return place.startswith(("http://", "https://"))
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """A block that one process at a time runs, by a lock on `path`; the lock ends with its process.
+def check_sha256(path: Path, name: str, sha256: str | None) -> None:
+    """Check that a file has a SHA-256, if one is given.
 
-    On a file system without locks, processes do not wait for each other.
+    Raises: DataError with both checksums.
     """
-    with path.open("w") as file:
-        files.flock(file, fcntl.LOCK_EX)
-        yield
+    if sha256 is not None and (got := files.sha256(path)) != sha256:
+        raise files.DataError(f"{name}: the checksum differs, got sha256 {got}; expected {sha256}")
 
 
-def verify(partial: Path, sha256: str | None, what: str, origin: str) -> None:
-    """Check that a file has the SHA-256 or, if that is None, that it is neither empty nor a web page; else delete it.
+def download(address: str, partial: Path) -> None:
+    """Fill `partial` over HTTP, continuing after an earlier download and after each lost connection.
 
-    `what` is the file's name in messages, `origin` the address or path it came from.
-    Raises: DataError with both checksums, or saying that the file is empty; NotThere for a web page.
+    Raises: NotThere, or DataError if no server answers, it has no such file, or the file stays incomplete.
     """
-    error = None
-    if sha256 is not None:
-        if (got := files.sha256(partial)) != sha256:
-            error = files.DataError(f"{what}: the checksum differs, got sha256 {got}; expected {sha256}")
-    elif transfer.size_of(partial) == 0:
-        error = files.DataError(f"{what}: is empty, got 0 bytes; expected a file")
-    elif transfer.is_page(partial) and not transfer.is_page_name(origin):
-        error = transfer.NotThere(f"{what}: holds a web page (HTML); expected a file at this address")
-    if error is not None:
-        transfer.discard(partial)
-        raise error
+    failures, best = 0, 0
+    with requests.Session() as session:
+        for scheme in ("http://", "https://"):
+            session.mount(scheme, HTTPAdapter(max_retries=RETRY))
+        while failures < ATTEMPTS:
+            try:
+                return receive(session, address, partial)
+            except HTTPError:  # the connection broke
+                size = partial.stat().st_size
+                failures, best = (0, size) if size > best else (failures + 1, best)
+                time.sleep(RETRY.backoff_factor * 2**failures)
+            except requests.RequestException as error:
+                raise files.DataError(f"{address}: cannot be fetched, got {error}; expected a file") from None
+    raise files.DataError(f"{address}: the download is truncated, got {best:,} bytes; expected a whole file")
 
 
-def copy(address: str, origin: Path, partial: Path) -> None:
-    """Copy a mirror's file, from its start: copying is fast.
+def receive(session: requests.Session, address: str, partial: Path) -> None:
+    """One request: append what `partial` lacks, or start again if it belongs to another version of the file.
 
-    Raises: DataError if it cannot be read.
+    The ETag of the answer that began `partial` lies beside it. Source: RFC 9110, section 13.1.5 (If-Range).
     """
-    transfer.state_path(partial).unlink(missing_ok=True)
-    try:
-        file = origin.open("rb")
-    except OSError as error:
+    tag = partial.with_name(f"{partial.name}.etag")
+    headers = {"Accept-Encoding": "identity"}
+    if partial.exists() and tag.exists():
+        headers |= {"Range": f"bytes={partial.stat().st_size}-", "If-Range": tag.read_text()}
+    with session.get(address, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
+        if response.status_code == 416:  # `partial` is complete, or longer than the file
+            tag.unlink()
+            return receive(session, address, partial)
+        check_answer(address, response)
+        if response.status_code != 206:
+            partial.write_bytes(b"")
+            tag.unlink(missing_ok=True)
+            if response.headers.get("ETag", "").startswith('"'):  # not a weak one
+                tag.write_text(response.headers["ETag"])
+        append(address, response, partial)
+    tag.unlink(missing_ok=True)
+    return None
+
+
+def check_answer(address: str, response: requests.Response) -> None:
+    """Check that a server sends a file.
+
+    Raises: NotThere, or DataError for another status, a web page (such as a login) or a file that is too large.
+    """
+    if response.status_code in (401, 403, 404, 410):
+        raise NotThere(f"{address}: the server answered {response.status_code} {response.reason}; expected a file")
+    if not response.ok:
         raise files.DataError(
-            f"{address} (from the mirror, {origin}): cannot be read, got {error.strerror}; expected a readable file"
-        ) from None
-    with file, partial.open("wb") as out:
-        shutil.copyfileobj(file, out, transfer.BLOCK_BYTES)
-        transfer.flush(out)
+            f"{address}: the server answered {response.status_code} {response.reason}; expected a file"
+        )
+    kind = response.headers.get("Content-Type", "").partition(";")[0]
+    if kind == "text/html" and not urlsplit(address).path.endswith((".html", ".htm")):
+        raise NotThere(f"{address}: the server sent a web page; expected a file")
+
+
+def append(address: str, response: requests.Response, partial: Path) -> None:
+    """Append an answer's bytes as they are sent, never decoded: the checksum is that of the published file.
+
+    Raises: DataError if there are too many.
+    """
+    length = response.headers.get("Content-Length")
+    total = math.ceil(int(length) / BLOCK_BYTES) if length else None
+    blocks = response.raw.stream(BLOCK_BYTES, decode_content=False)
+    with partial.open("ab") as file:
+        for block in progress.track(blocks, f"fetch {urlsplit(address).path}", total=total, unit="MiB"):
+            file.write(block)
+            if file.tell() > FILE_BYTES:
+                raise files.DataError(f"{address}: sends more than {FILE_BYTES:,} bytes; expected at most that")

@@ -1,17 +1,19 @@
-"""Lines and sentence pairs, as bytes, from the text formats that corpora come in; all streamed."""
+"""Sentence pairs, as bytes, from the text formats that corpora come in; all streamed."""
 
 import codecs
+import csv
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
-from pathlib import PurePosixPath
-from typing import IO
+from pathlib import Path, PurePosixPath
 
-from pipeline import files, terminal
+from pipeline import files, params
+from pipeline.corpora import archives
 
 Pair = tuple[bytes, bytes]
 
+TEXT_BYTES = 64 << 30  # unpacked; the largest side of a public corpus (WMT14 French-English) has some 6 GiB
 # The lines of an IWSLT `train.tags.*` file that describe a talk; the others are its text.
 IWSLT_TAG = re.compile(
     rb"\s*</?(?:content|description|doc|keywords|reviewer|speaker|talkid|title|transcript|translator|url)\b[^<]*?>"
@@ -19,12 +21,45 @@ IWSLT_TAG = re.compile(
 MARKED_UP = re.compile(rb"\s*<(?:\?xml|!DOCTYPE|srcset|refset|tstset|mteval|tmx)\b", re.IGNORECASE)
 
 
+class NotParallel(files.DataError):
+    """Two texts have different numbers of lines."""
+
+
 @dataclass(frozen=True)
 class Text:
-    """The lines of one side, and the file's name in messages."""
+    """A text on disk: a file, or a member of an archive, whose `address` says how it is packed."""
 
-    name: str
-    lines: Iterator[bytes]
+    address: str
+    path: Path
+    member: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self.address if self.member is None else f"{self.address} member {self.member}"
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines without their ends (\\n or \\r\\n) and byte-order mark; of an IWSLT training file only the text.
+
+        Raises: DataError for a line that has no end for too long, too much text, or a file of SGML or XML.
+        """
+        tagged, num_bytes = is_tagged(self.member or self.address), 0
+        with archives.opened(self.path, self.address, self.member) as file:
+            for number, line in enumerate(files.bounded_lines(file, self.name)):
+                num_bytes += len(line)
+                if num_bytes > TEXT_BYTES:
+                    raise files.DataError(f"{self.name}: unpacks to more than {TEXT_BYTES:,} bytes; expected less")
+                text = line.removesuffix(b"\n").removesuffix(b"\r")
+                if number == 0:
+                    text = text.removeprefix(codecs.BOM_UTF8)
+                    if MARKED_UP.match(text):
+                        raise files.DataError(
+                            f"{self.name}: is SGML or XML, got {text[:40]!r}; expected a sentence on each line"
+                        )
+                if not tagged:
+                    yield text
+                elif not IWSLT_TAG.match(text):
+                    yield text.strip()
 
 
 def is_tagged(name: str) -> bool:
@@ -32,58 +67,72 @@ def is_tagged(name: str) -> bool:
     return PurePosixPath(name).name.startswith("train.tags.")
 
 
-def read_lines(file: IO[bytes], name: str, *, tagged: bool = False) -> Iterator[bytes]:
-    """The lines without their ends (\\n or \\r\\n) and without a byte-order mark; of a tagged file only the text.
-
-    Raises: DataError, which calls the file `name`, for a line that has no end for too long, or a file of SGML or XML.
-    """
-    for number, line in enumerate(files.bounded_lines(file, name)):
-        text = line.removesuffix(b"\n").removesuffix(b"\r")
-        if number == 0:
-            text = text.removeprefix(codecs.BOM_UTF8)
-            if MARKED_UP.match(text):
-                shown = terminal.one_line(text[:40].decode("utf-8", "replace"))
-                raise files.DataError(f"{name}: is SGML or XML, got {shown!r}; expected a sentence on each line")
-        if not tagged:
-            yield text
-        elif not IWSLT_TAG.match(text):
-            yield text.strip()
-
-
 def parallel(source: Text, target: Text) -> Iterator[Pair]:
     """Line i of `source` with line i of `target`.
 
-    Raises: DataError with both counts if one text is longer.
+    Raises: NotParallel with both counts if one text is longer.
     """
-    for number, (left, right) in enumerate(zip_longest(source.lines, target.lines)):
+    for left, right in zip_longest(source.lines(), target.lines()):
         if left is None or right is None:
-            num_source = number if left is None else number + 1 + sum(1 for _ in source.lines)
-            num_target = number if right is None else number + 1 + sum(1 for _ in target.lines)
-            raise files.DataError(
+            num_source, num_target = (sum(1 for _ in text.lines()) for text in (source, target))
+            raise NotParallel(
                 f"{source.name} has {num_source} lines, {target.name} {num_target}: the two files must be parallel"
             )
         yield left, right
 
 
-def columns(table: Text, source_column: int, target_column: int) -> Iterator[Pair]:
-    """Two columns, counted from 1, of a tab-separated table.
+def columns(table: Text, source: int | str, target: int | str) -> Iterator[Pair]:
+    """Two columns of a table: by their numbers from 1, or by their names in the first row.
 
-    Raises: DataError naming the first line with fewer columns.
+    Raises: DataError naming the column that the first row lacks, or the first row with fewer columns.
     """
-    needed = max(source_column, target_column)
-    for number, line in enumerate(table.lines, 1):
-        cells = line.split(b"\t", needed)
-        if len(cells) < needed:
-            plural = "" if len(cells) == 1 else "s"
-            raise files.DataError(
-                f"{table.name} line {number}: {len(cells)} column{plural}, expected at least {needed}"
-            )
-        yield cells[source_column - 1], cells[target_column - 1]
+    rows = csv_rows(table) if is_csv(table.name) else (line.split(b"\t") for line in table.lines())
+    left, right = (
+        (source - 1, target - 1)
+        if isinstance(source, int) and isinstance(target, int)
+        else named(table, next(rows, []), (str(source), str(target)))
+    )
+    needed = max(left, right) + 1
+    for number, row in enumerate(rows, 1):
+        if len(row) < needed:
+            plural = "" if len(row) == 1 else "s"
+            raise files.DataError(f"{table.name} row {number}: {len(row)} column{plural}; expected at least {needed}")
+        yield row[left], row[right]
+
+
+def is_csv(name: str) -> bool:
+    """Whether a table has commas and quotes, by its name; else it has tabs, and quotes are text."""
+    return name.removesuffix(".gz").endswith(".csv")
+
+
+def csv_rows(table: Text) -> Iterator[list[bytes]]:
+    """The rows of a table with commas; a cell is one line.
+
+    Raises: DataError for a row that is no CSV.
+    """
+    lines = (line.decode("utf-8", "surrogateescape") + "\n" for line in table.lines())
+    try:
+        for row in csv.reader(lines, strict=True):
+            yield [flat(cell) for cell in row]
+    except csv.Error as error:
+        raise files.DataError(f"{table.name}: not valid CSV, {error}; expected a table with commas") from None
+
+
+def named(table: Text, header: list[bytes], names: tuple[str, str]) -> tuple[int, int]:
+    """Where the two columns stand.
+
+    Raises: DataError for one that is not there.
+    """
+    known = [cell.decode("utf-8", "replace") for cell in header]
+    for name in names:
+        if name not in known:
+            raise files.DataError(f"{table.name}: has no column {name!r}{params.nearest(name, known)}")
+    return known.index(names[0]), known.index(names[1])
 
 
 def flat(text: str) -> bytes:
     """A sentence as one line: the line breaks inside it become spaces."""
-    return re.sub(r"[\r\n]+", " ", text).encode("utf-8")
+    return re.sub(r"[\r\n]+", " ", text).encode("utf-8", "surrogateescape")
 
 
 def decoded(pairs: Iterable[Pair], source: str, target: str) -> Iterator[Pair]:

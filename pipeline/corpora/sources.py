@@ -2,9 +2,8 @@
 
 from pathlib import PurePosixPath
 from typing import Annotated, Literal, Self
-from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from pipeline.corpora import archives, parts, sacrebleu_sets
 from pipeline.params import NAME, Section
@@ -13,35 +12,9 @@ PartName = Annotated[str, StringConstraints(pattern=NAME)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*$")]
 Text = Annotated[str, StringConstraints(min_length=1)]
 Column = Annotated[int, Field(ge=1, le=1000)]  # counted from 1
-DATASET_CHARACTERS = 96  # the hub's own limit
-
-
-def checked_address(address: str) -> str:
-    """`address`, checked to have a host and no impossible port.
-
-    Raises: ValueError.
-    """
-    try:
-        parts = urlsplit(address)
-        good = bool(parts.hostname) and parts.port != 0 and address.isprintable()
-    except ValueError:
-        good = False
-    if not good:
-        raise ValueError(f"must be the address of a file, got {address!r}")
-    return address
-
-
-def checked_dataset(dataset: str) -> str:
-    """`dataset`, checked to be the id of a data set that cannot lead out of a folder.
-
-    Raises: ValueError.
-    """
-    if any(len(part) > DATASET_CHARACTERS or part.startswith((".", "-")) for part in dataset.split("/")):
-        raise ValueError(
-            f"must be an id of the hub such as wmt/wmt14, each part of {DATASET_CHARACTERS} characters at most, "
-            f"got {dataset!r}"
-        )
-    return dataset
+# Of the hub, and paths of a mirror's folder: no part of one may be `..`.
+DatasetId = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]{0,95}(/\w[\w.-]{0,95})?$")]
+Revision = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]
 
 
 class Phrasebook(Section):
@@ -55,7 +28,7 @@ class Phrasebook(Section):
 class Address(Section):
     """A public file: plain, .gz, or the member of a .zip, .tgz or .tar.gz; verified if a sha256 is given."""
 
-    address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$"), AfterValidator(checked_address)]
+    address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$")]
     member: Text | None = None
     sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
 
@@ -70,15 +43,6 @@ class Address(Section):
         if kind not in ("zip", "tar") and self.member is not None:
             raise ValueError(f"must have no member, got {self.member!r}; {self.address} is no .zip, .tgz or .tar.gz")
         return self
-
-
-def check_columns(source: int | str | None, target: int | str | None) -> None:
-    """Check that the two sides are not one column.
-
-    Raises: ValueError.
-    """
-    if source is not None and source == target:
-        raise ValueError(f"must have two different columns, got {source!r} as source_column and target_column")
 
 
 class Parallel(Section):
@@ -98,6 +62,22 @@ class Parallel(Section):
             )
         check_columns(self.source_column, self.target_column)
         return self
+
+    @property
+    def columns(self) -> tuple[int, int]:
+        """The two columns of a table."""
+        assert self.source_column is not None, self
+        assert self.target_column is not None, self
+        return self.source_column, self.target_column
+
+
+def check_columns(source: int | str | None, target: int | str | None) -> None:
+    """Check that the two sides are not one column.
+
+    Raises: ValueError.
+    """
+    if source is not None and source == target:
+        raise ValueError(f"must have two different columns, got {source!r} as source_column and target_column")
 
 
 class Files(Parallel):
@@ -130,10 +110,8 @@ class Hub(Section):
     """A data set of the Hugging Face hub: two text columns, or one field that holds {language: text}."""
 
     kind: Literal["hub"]
-    dataset: Annotated[
-        str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)?$"), AfterValidator(checked_dataset)
-    ]
-    revision: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*$")]
+    dataset: DatasetId
+    revision: Revision
     split: Text
     config: Text | None = None
     source_column: Text | None = None
@@ -152,6 +130,11 @@ class Hub(Section):
             )
         check_columns(self.source_column, self.target_column)
         return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The two columns, or the field."""
+        return tuple(name for name in (self.source_column, self.target_column, self.translation_field) if name)
 
 
 class Sacrebleu(Section):

@@ -1,112 +1,179 @@
-"""Text formats, as bytes."""
+"""Text formats, as files have them in the wild, and the pairs that they hold."""
 
+import gzip
 import io
+import tarfile
+import zipfile
 
 import pytest
 
 from pipeline import files
 from pipeline.corpora import readers
+from pipeline.corpora.archives import Damaged, archive_kind
+from pipeline.corpora.readers import NotParallel, Text
 from pipeline.files import DataError
 
 TAGGED = b"""<url>http://www.ted.com/talks/x</url>
-<keywords>talks, water</keywords>
-<speaker>Ann Example</speaker>
 <talkid>1</talkid>
 <title>Ann: On water</title>
-<description>A talk.</description>
  Water runs .
  <laughter> is no tag of theirs .
-<reviewer href="http://x">N. N.</reviewer>
 <translator href="http://x">N. N.</translator>
 """
 
 
-def lines(content: bytes) -> list[bytes]:
-    return list(readers.read_lines(io.BytesIO(content), "x.de"))
+@pytest.fixture
+def text(tmp_path):
+    """A text of these bytes, by its name."""
+
+    def make(content, name="x.de", member=None):
+        (path := tmp_path / name).write_bytes(content)
+        return Text(name, path, member)
+
+    return make
 
 
-def text(name: str, *content: bytes) -> readers.Text:
-    return readers.Text(name, iter(content))
+def zipped(**members):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(f"a/{name}.de", content)
+    return out.getvalue()
 
 
-def test_lines_end_in_lf_or_crlf_and_nothing_else() -> None:
-    assert lines(b"a\r\nb\n\nc\x0b\xe2\x80\xa8d\re\n f ") == [b"a", b"b", b"", b"c\x0b\xe2\x80\xa8d\re", b" f "]
-    assert lines(b"") == []
-
-
-def test_a_line_without_an_end_is_named() -> None:
-    assert lines(b"a" * (files.LINE_BYTES - 1) + b"\nb")[1] == b"b"
-    with pytest.raises(DataError, match=r"^x.de line 2: has over 1,048,576 bytes; expected one sentence a line$"):
-        lines(b"a\n" + b"b" * (files.LINE_BYTES + 1))
-
-
-def test_the_last_line_is_bounded_as_if_it_had_an_end() -> None:
-    """`download` writes one, and `clean` reads it."""
-    assert len(lines(b"a\n" + b"b" * (files.LINE_BYTES - 1))[1]) == files.LINE_BYTES - 1
-    with pytest.raises(DataError, match=r"^x.de line 2: has over 1,048,576 bytes; expected one sentence a line$"):
-        lines(b"a\n" + b"b" * files.LINE_BYTES)
-
-
-def test_a_byte_order_mark_is_no_text() -> None:
-    assert lines(b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n") == [b"a", b"\xef\xbb\xbfb"]
+def tarred(**members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for name, content in members.items():
+            info = tarfile.TarInfo(f"a/{name}.de")
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return out.getvalue()
 
 
 @pytest.mark.parametrize(
-    "begin", [b'<refset trglang="en">', b"<?xml version='1.0'?>", b" <TMX version='1.4'>", b"<!DOCTYPE mteval>"]
+    ("content", "lines"),
+    [
+        (b"", []),
+        (b"a\r\nb\n\n f ", [b"a", b"b", b"", b" f "]),
+        ("c\x0b\u2028d\re\x85\n".encode(), ["c\x0b\u2028d\re\x85".encode()]),  # no ends of lines, though Unicode's
+        (b"\xef\xbb\xbfa\n\xef\xbb\xbfb\n", [b"a", b"\xef\xbb\xbfb"]),
+        (b"caf\xe9\n", [b"caf\xe9"]),
+    ],
 )
-def test_marked_up_text_is_refused(begin: bytes) -> None:
+def test_lines_end_in_lf_or_crlf_and_nothing_else(text, content, lines):
+    assert list(text(content).lines()) == lines
+    assert list(text(gzip.compress(content), "x.de.gz").lines()) == lines
+
+
+def test_members_of_archives_and_of_gzip(text):
+    members = {"x": b"un\ndeux\n", "y": b"no\n"}
+    for name, content in (("x.zip", zipped(**members)), ("x.tgz", tarred(**members)), ("x.tar.gz", tarred(**members))):
+        assert list(text(content, name, "a/x.de").lines()) == [b"un", b"deux"]
+    assert list(text(gzip.compress(b"un\nde") + gzip.compress(b"ux\n"), "x.gz").lines()) == [b"un", b"deux"]
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [
+        *(("https://a.org/x.TGZ?v=1.zip", "tar"), ("my/x.tar.gz", "tar"), ("x.en.gz", "gz"), ("x.en", "plain")),
+        *(("https://a.org/x.zip", "zip"), ("x.tar", "unsupported"), ("x.de.zst", "unsupported")),
+    ],
+)
+def test_the_name_says_how_a_file_is_packed(address, kind):
+    assert archive_kind(address) == kind
+
+
+@pytest.mark.parametrize(("name", "content"), [("x.zip", zipped(x=b"")), ("x.tgz", tarred(x=b""))])
+def test_a_member_that_is_not_there(text, name, content):
+    with pytest.raises(DataError) as error:
+        list(text(content, name, "a/x.fr").lines())
+    assert str(error.value) == f"{name}: has no member 'a/x.fr'; nearest is 'a/x.de'"
+
+
+BODY = b"".join(b"%d\n" % (number * 7919 % 100_000) for number in range(20_000))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "member"),
+    [
+        ("x.gz", b"Too many requests", None),
+        ("x.gz", gzip.compress(BODY)[:-9], None),
+        ("x.zip", zipped(x=BODY)[:-10], "a/x.de"),
+        ("x.tgz", tarred(x=BODY)[:9000], "a/x.de"),
+        ("x.tgz", b"<html>", "a/x.de"),
+    ],
+)
+def test_a_damaged_archive(text, name, content, member):
+    with pytest.raises(Damaged, match=rf"^{name}: damaged or no \w+ file, got .*; expected a whole one$"):
+        list(text(content, name, member).lines())
+
+
+def test_a_line_or_a_text_without_an_end(text, monkeypatch):
+    assert list(text(b"a" * (files.LINE_BYTES - 1)).lines())
+    with pytest.raises(DataError, match=r"^x.de line 2: has over 1,048,576 bytes; expected one sentence a line$"):
+        list(text(b"a\n" + b"b" * files.LINE_BYTES).lines())
+    monkeypatch.setattr(readers, "TEXT_BYTES", 1000)
+    with pytest.raises(DataError, match=r"^x.gz: unpacks to more than 1,000 bytes; expected less$"):
+        list(text(gzip.compress(b"0\n" * 501), "x.gz").lines())
+
+
+@pytest.mark.parametrize("begin", [b'<refset trglang="en">', b"<?xml version='1.0'?>", b" <TMX>", b"<!DOCTYPE mteval>"])
+def test_marked_up_text_is_refused(text, begin):
     """Its tags would be translated and scored, and hide a sentence that leaks."""
     with pytest.raises(DataError, match=r"^dev\.sgm: is SGML or XML, got .*; expected a sentence on each line$"):
-        list(readers.read_lines(io.BytesIO(begin + b"\n<seg id='1'>a</seg>\n"), "dev.sgm"))
+        list(text(begin + b"\n<seg id='1'>a</seg>\n", "dev.sgm").lines())
 
 
-def test_of_an_iwslt_training_file_only_the_text_is_read() -> None:
-    assert list(readers.read_lines(io.BytesIO(TAGGED), "x.de", tagged=True)) == [
-        b"Water runs .",
-        b"<laughter> is no tag of theirs .",
+def test_of_an_iwslt_training_file_only_the_text_is_read(text):
+    wanted = [b"Water runs .", b"<laughter> is no tag of theirs ."]
+    assert list(text(TAGGED, "train.tags.de-en.de").lines()) == wanted
+    assert len(list(text(TAGGED).lines())) == 6
+
+
+def test_parallel_lines_are_paired(text):
+    assert list(readers.parallel(text(b"a\n\nc"), text(b"A\r\n\r\nC\r\n", "x.en"))) == [
+        (b"a", b"A"),
+        (b"", b""),
+        (b"c", b"C"),
     ]
-    assert lines(TAGGED)[0] == b"<url>http://www.ted.com/talks/x</url>"
+
+
+@pytest.mark.parametrize(("num_source", "num_target"), [(3, 2), (2, 3), (0, 2)])
+def test_texts_of_different_length_are_named_with_both_counts(text, num_source, num_target):
+    with pytest.raises(NotParallel) as error:
+        list(readers.parallel(text(b"\n" * num_source), text(b"\n" * num_target, "x.en")))
+    assert str(error.value) == f"x.de has {num_source} lines, x.en {num_target}: the two files must be parallel"
+
+
+def test_columns_of_a_table_with_tabs_whose_quotes_are_text(text):
+    table = text(b'"en\tfr" said\tCC\r\n"\t\t\n', "x.tsv")
+    assert list(readers.columns(table, 2, 1)) == [(b'fr" said', b'"en'), (b"", b'"')]
+    assert list(readers.columns(text(b"no\ten\tfr\n1\ta\tb\n", "x.tsv"), "fr", "en")) == [(b"b", b"a")]
+
+
+def test_columns_of_a_table_with_commas_and_quotes(text):
+    table = text(gzip.compress(b'no,en,fr\n1,"a, ""b""\nc",d\n'), "x.csv.gz")
+    assert list(readers.columns(table, "en", "fr")) == [(b'a, "b" c', b"d")]
+    assert list(readers.columns(text(b"caf\xe9,coffee\n", "x.csv"), 1, 2)) == [(b"caf\xe9", b"coffee")]
 
 
 @pytest.mark.parametrize(
-    ("name", "tagged"),
-    [("de-en/train.tags.de-en.de", True), ("https://a.org/train.tags.de-en.de.gz", True), ("train.tags/x", False)],
+    ("content", "columns", "message"),
+    [
+        (b"a\tb\tc\nalone\n", (1, 3), "x.tsv row 2: 1 column; expected at least 3"),
+        (b"a\tb\tc\na\tb", (1, 3), "x.tsv row 2: 2 columns; expected at least 3"),
+        (b"fr\ten\n", ("fr", "eng"), "x.tsv: has no column 'eng'; nearest is 'en'"),
+    ],
 )
-def test_the_name_tells_an_iwslt_training_file(name: str, tagged: bool) -> None:
-    assert readers.is_tagged(name) is tagged
-
-
-def test_parallel_lines_are_paired() -> None:
-    pairs = readers.parallel(text("s", b"a", b"", b"c"), text("t", b"A", b"", b"C"))
-    assert list(pairs) == [(b"a", b"A"), (b"", b""), (b"c", b"C")]
-
-
-@pytest.mark.parametrize(("num_source", "num_target"), [(3, 2), (2, 3), (0, 2), (5, 1), (1, 0)])
-def test_texts_of_different_length_are_named_with_both_counts(num_source: int, num_target: int) -> None:
+def test_a_row_without_enough_columns_is_named(text, content, columns, message):
     with pytest.raises(DataError) as error:
-        list(readers.parallel(text("x.de", *[b""] * num_source), text("x.en", *[b""] * num_target)))
-    assert str(error.value) == (f"x.de has {num_source} lines, x.en {num_target}: the two files must be parallel")
-
-
-def test_columns_count_from_one() -> None:
-    table = [b"en\tfr\tlicence\tmore", b"\t"]
-    assert list(readers.columns(text("t", *table), 2, 1)) == [(b"fr", b"en"), (b"", b"")]
-    assert list(readers.columns(text("t", table[0]), 1, 4)) == [(b"en", b"more")]
-
-
-@pytest.mark.parametrize(("line", "got"), [(b"alone", "1 column"), (b"a\tb", "2 columns"), (b"", "1 column")])
-def test_a_line_without_enough_columns_is_named(line: bytes, got: str) -> None:
-    with pytest.raises(DataError) as error:
-        list(readers.columns(text("x.tsv", b"a\tb\tc", line), 1, 3))
-    assert str(error.value) == f"x.tsv line 2: {got}, expected at least 3"
-
-
-def test_a_sentence_is_one_line() -> None:
-    assert readers.flat("un\r\ndeux\n\ntrois\u2028é") == "un deux trois\u2028é".encode()
+        list(readers.columns(text(content, "x.tsv"), *columns))
+    assert str(error.value) == message
 
 
 @pytest.mark.parametrize(("side", "pair"), [("x.de", (b"ab\xff", b"")), ("x.en", (b"", b"ab\xff"))])
-def test_invalid_utf8_is_named(side: str, pair: readers.Pair) -> None:
+def test_invalid_utf8_is_named(side, pair):
     good = ("é".encode(), b"e")
     assert list(readers.decoded([good], "x.de", "x.en")) == [good]
     with pytest.raises(DataError) as error:
