@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from pipeline import cli, files
-from pipeline.corpora import downloading, local
+from pipeline.corpora import downloading
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download
 from pipeline.params import Reader
@@ -23,7 +23,6 @@ READS = (
 def main(corpus: str) -> None:
     """Write every part of `corpus` as parallel text, and download.json, which records its sources."""
     download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
-    local.link_into_experiment()
     store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     with files.new_folder(Path("data/download", corpus)) as out:
         parts = {name: downloading.write_part(name, download, store, out) for name in download.parts}

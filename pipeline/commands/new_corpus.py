@@ -290,15 +290,14 @@ def count(part: str, download: Download) -> Found:
     Raises: DataError if the files are not parallel text.
     """
     store = Store(Path("work/downloads"), None)
-    with downloading.opened(download.parts[part], download, store) as (pairs, sides, _):
-        checked = pairs if part == parts.TRAIN else readers.decoded(pairs, *sides)
-        num_pairs, num_words = 0, [0, 0]
-        for num_pairs, pair in enumerate(checked, 1):  # noqa: B007 (the count is wanted)
-            for side, line in enumerate(pair):
-                num_words[side] += cleaning.num_words(" ".join(line.decode(errors="replace").split()))
-    for name, number in zip(sides, num_words, strict=True):
+    texts = downloading.stored(download.parts[part], download, store)
+    num_pairs, num_words = 0, [0, 0]
+    for num_pairs, pair in enumerate(downloading.read(part, download, texts, store), 1):  # noqa: B007 (a count)
+        for side, line in enumerate(pair):
+            num_words[side] += cleaning.num_words(" ".join(line.decode(errors="replace").split()))
+    for text, number in zip((texts[0], texts[-1]), num_words, strict=True):
         if not number:
-            raise DataError(f"{name}: holds no text; expected sentences")
+            raise DataError(f"{text.name}: holds no text; expected sentences")
     return Found(num_pairs, num_words[1])
 
 

@@ -30,7 +30,8 @@ def checked(path: Path) -> Path:
     """
     if not path.is_file():
         raise files.DataError(f"{path}: no such file; expected the one that the corpus's file names")
-    if linked := next((folder for folder in path.parents if folder.is_symlink()), None):
+    linked = next((folder for folder in path.parents if folder.is_symlink()), None)
+    if linked and path.parts[:1] == FOLDER.parts:
         raise files.DataError(
             f"{linked}: DVC does not look into a linked folder; expected a folder with links to files"
         )

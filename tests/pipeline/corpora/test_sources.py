@@ -1,5 +1,7 @@
 """What corpora/<corpus>.yaml says about languages and parts, right and wrong; and a user's own files."""
 
+from pathlib import Path
+
 import pytest
 
 from pipeline.corpora import local
@@ -118,13 +120,15 @@ def test_own_files_must_be_in_the_folder_that_dvc_watches():
     ]
 
 
-def test_own_files_may_be_links_but_not_in_a_linked_folder(tmp_path):
+def test_own_files_may_be_links_but_not_in_a_linked_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "my").mkdir()
     (tmp_path / "data").mkdir()
     (tmp_path / "data/x.fr").write_text("un\n")
-    (tmp_path / "x.fr").symlink_to("data/x.fr")
-    (tmp_path / "linked").symlink_to("data")
-    assert local.checked(tmp_path / "x.fr") == tmp_path / "x.fr"
-    with pytest.raises(DataError, match="linked: DVC does not look into a linked folder"):
-        local.checked(tmp_path / "linked/x.fr")
+    (tmp_path / "my/x.fr").symlink_to("../data/x.fr")
+    (tmp_path / "my/linked").symlink_to("../data")
+    assert local.checked(Path("my/x.fr")) == Path("my/x.fr")
+    with pytest.raises(DataError, match="my/linked: DVC does not look into a linked folder"):
+        local.checked(Path("my/linked/x.fr"))
     with pytest.raises(DataError, match=r"none: no such file; expected the one that the corpus's file names$"):
-        local.checked(tmp_path / "none")
+        local.checked(Path("my/none"))
