@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from pipeline import device, files
 from pipeline.commands import project
 from pipeline.corpora import parts
-from pipeline.decoding.translate import Decoding
+from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu
 from pipeline.layers.residual import PreNorm

@@ -32,7 +32,7 @@ TRAINING: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "bf16": ({"precision": "bf16"}, ("dropout", "cross_entropy", "linear", "attention")),
     "bf16, no dropout": ({"precision": "bf16", "dropout": 0.0}, ("attention",)),
 }
-DECODING = ("prepack", "side_by_side")
+DECODING = ("prepack", "threads")
 
 
 def main(

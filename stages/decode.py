@@ -4,7 +4,7 @@ from itertools import compress
 
 from pipeline import cli, files
 from pipeline.corpora import parts
-from pipeline.decoding.translate import Decoding
+from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.params import Reader
 from pipeline.system import System
@@ -24,12 +24,10 @@ def main(name: str) -> None:
     pieces = translator.vocabulary
     with files.new_folder(system.decoded) as folder:
         for part, lines, references in parts.read_tests(system.split):
-            what = f"decode {part}"
-            translations = translator.translate(lines, decoding, what, unknown=pieces.whole_words)
-            files.write_lines(folder / f"{part}.txt", translations)
+            files.write_lines(folder / f"{part}.txt", translator.translate(lines, decoding, what=f"decode {part}"))
             if pieces.whole_words:
                 known = list(compress(lines, pieces.known(lines, references)))
-                translations = translator.translate(known, decoding, f"{what}, known words", unknown=False)
+                translations = translator.translate(known, decoding, unknown=False, what=f"decode {part}, known words")
                 files.write_lines(folder / "without_unknown" / f"{part}.txt", translations)
         files.write_json(folder / "decode.json", decoding.model_dump())
 

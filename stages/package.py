@@ -28,7 +28,6 @@ def main(name: str) -> None:
             weights=system.weights,
             vocabulary=system.vocabulary_folder,
             seen_words=path_beside(system.vocabulary_folder),
-            pairs=translator.training_pairs,
         )
         can_run = ctranslate2_form.is_supported(translator.model)
         if can_run:

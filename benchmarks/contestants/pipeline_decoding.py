@@ -9,8 +9,8 @@ from contestants.translation import SEARCH, Job, race
 from safetensors.torch import load_file
 
 from pipeline import device
-from pipeline.decoding.settings import WITHOUT_MEMORY, Decoding
-from pipeline.decoding.translate import translate
+from pipeline.decoding.search import search
+from pipeline.decoding.settings import Decoding
 from pipeline.models import interface
 
 job = Job.read()
@@ -21,6 +21,5 @@ where = device.prepared()
 model.eval().to(where)
 if "bf16" in sys.argv:
     interface.prepack_in_bf16(model)
-plain = {"patience": None, "mbr_temperature": None, **WITHOUT_MEMORY}
-decoding = Decoding.model_validate({**plain, **{name: getattr(job, name) for name in SEARCH}})
-race(job, lambda sources: translate(model, sources, decoding, where))
+decoding = Decoding.model_validate({"patience": 0.0, **{name: getattr(job, name) for name in SEARCH}})
+race(job, lambda sources: [best.ids for _, [best] in sorted(search(model, sources, decoding, where))])

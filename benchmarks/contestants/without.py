@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.decoding import side_by_side
+from pipeline.decoding import search
 from pipeline.kernels import dispatch
 
 
@@ -31,7 +31,7 @@ REPLACED: dict[str, tuple[Any, str, Any]] = {
     "attention": (dispatch, "scaled_dot_product_attention", attention),
     "cross_entropy": (dispatch, "cross_entropy", cross_entropy),
     "prepack": (dispatch, "can_prepack", lambda weight: False),
-    "side_by_side": (side_by_side, "MAX_SEARCHES", 1),
+    "threads": (search, "MAX_THREADS", 1),
 }
 
 

@@ -1,6 +1,5 @@
 """`nmt export`: a system as a CTranslate2 model."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -27,10 +26,4 @@ def export(
     translator = project.load(named)
     with new_folder(out, Path("work/export", named.id), "export") as (folder, path):
         ctranslate2_form.save(translator.model, translator.vocabulary, folder, quantization=quantization)
-    if pairs := project.decoding(named).memory_pairs:
-        print(
-            f"warning: decode.memory_pairs: CTranslate2 has no memory of training pairs, got {pairs}; "
-            "expect lower scores than in the report",
-            file=sys.stderr,
-        )
     print(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.commands.naming import matching, shortest
-from pipeline.decoding.translate import Decoding
+from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
 from pipeline.models import interface

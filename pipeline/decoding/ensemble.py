@@ -8,7 +8,6 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from pipeline.decoding.beam import log_probabilities
 from pipeline.models import interface
 
 
@@ -55,5 +54,5 @@ class Ensemble(nn.Module):
         """The logarithm of the mean probability of every target piece: (N, D1 + D2 + ...) -> (N, V)."""
         parts = hidden.split(self.widths, dim=1)
         every = (member.logits(part) for member, part in zip(self.models, parts, strict=True))
-        log_p = torch.stack([log_probabilities(logits.float()) for logits in every])
+        log_p = torch.stack([torch.log_softmax(logits.float(), dim=1) for logits in every])
         return torch.logsumexp(log_p, dim=0) - math.log(len(parts))

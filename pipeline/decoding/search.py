@@ -1,79 +1,94 @@
-"""What greedy and beam search share: which pieces may follow, hypotheses and their scores."""
+"""The one search of the stage `decode`, `nmt translate` and the server: any number of sentences, in batches.
+
+Sentences that are padded to the same length share a batch, on a CPU each batch has one thread. So the translation of a
+sentence does not depend on what else is translated: to the bit for Transformers, whose products oneDNN sums row by row
+(`kernels/prepacked.py`). Recurrent cells, and all models on a GPU, may round otherwise in a batch of another size: of
+two translations that are worth the same either may win.
+"""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+import threading
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import torch
-from torch import Tensor
 
 from pipeline import ids
-from pipeline.files import DataError
+from pipeline.decoding import beam
+from pipeline.decoding.beam import Hypothesis
+from pipeline.decoding.settings import Decoding
+from pipeline.encoding.padding import pad
 from pipeline.models import interface
 
-# No search writes these, except UNK on demand: text cannot hold an unknown piece (it would read ` ⁇ `), a translation
-# in whole words can. fairseq allows UNK and charges a penalty for it, by default 0.
-FORBIDDEN = (ids.PAD, ids.UNK, ids.BOS)
-ROWS = 256  # scored at a time on a CPU: 256 rows of 8,000 pieces in fp32 are 8 MB, which its cache holds
+MULTIPLE = 8  # positions of a padded source; with more there are fewer batches, but more padding
+MAX_THREADS = 8  # each holds a batch in memory
+ONE_SEARCH = threading.Lock()  # a search changes the number of torch's threads, which is that of the process
 
 
-class Hypothesis(NamedTuple):
-    """A finished translation: its pieces without BOS and EOS, and its score (nats over the length penalty)."""
-
-    ids: list[int]
-    score: float
-
-
-def choose_pieces(
+def search(
     model: interface.Model,
-    hidden: Tensor,
-    chooser: Callable[[Tensor, slice], tuple[Tensor, ...]],
-    never: Sequence[int] = FORBIDDEN,
-) -> list[Tensor]:
-    """The results of `chooser(logits, rows)` for all rows of `hidden`, on a CPU computed a block of rows at a time.
+    sources: Sequence[Sequence[int]],
+    decoding: Decoding,
+    device: torch.device,
+    number: int = 1,
+    *,
+    unknown: bool = False,
+) -> Iterator[tuple[int, list[Hypothesis]]]:
+    """Index and `number` best translations of each source that is not empty, batch after batch, the longest first.
 
-    Logits of the pieces in `never` are minus infinity.
-
-    Raises: DataError if a logit is not a number.
-    Shapes: hidden (N, D); `chooser` returns tensors with as many rows as its logits, which are joined.
+    There are fewer only if no more are possible, or if `patience` ends the search earlier. With `unknown` UNK may be
+    among their pieces. The caller has put the model on `device` and into `eval()`; no weight may change until the last
+    result is taken.
     """
-    size = ROWS if hidden.device.type == "cpu" else len(hidden)
-    every = [slice(begin, begin + size) for begin in range(0, len(hidden), size)]
-    blocks = [chooser(mask_pieces(checked(model.logits(hidden[rows])), never), rows) for rows in every]
-    return [torch.cat(tensors) for tensors in zip(*blocks, strict=True)]
 
-
-def checked(logits: Tensor) -> Tensor:
-    """The same logits.
-
-    Raises: DataError if one of them is not a number, by which no piece could be chosen.
-    """
-    if math.isnan(float(logits.sum())):
-        raise DataError(
-            "weights: give no probabilities, got a logit that is no number; expected a training that converged"
+    def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
+        found = beam.decode(
+            model,
+            pad([sources[index] for index in batch], after=(ids.EOS,), multiple=MULTIPLE).to(device),
+            [decoding.max_length(len(sources[index])) for index in batch],
+            beam_size=decoding.beam_size,
+            alpha=decoding.length_penalty,
+            n_best=number,
+            max_finished=decoding.max_finished,
+            unknown=unknown,
         )
-    return logits
+        return [hypotheses[:number] for hypotheses in found]
+
+    todo = batches([len(source) for source in sources], decoding.tokens_per_batch)
+    with ONE_SEARCH, interface.prepacking(model), single_threads(device) as pool:
+        for batch, found in zip(todo, pool.map(search_batch, todo), strict=True):
+            yield from zip(batch, found, strict=True)
 
 
-def forbidden(*, unknown: bool) -> tuple[int, ...]:
-    """The pieces that a search never writes, with `unknown` all but UNK."""
-    return tuple(piece for piece in FORBIDDEN if piece != ids.UNK or not unknown)
+def batches(lengths: Sequence[int], tokens_per_batch: int) -> list[list[int]]:
+    """Indices of sources that are padded alike, the longest first: a batch too large for memory fails at once.
 
-
-def mask_pieces(logits: Tensor, never: Sequence[int] = FORBIDDEN) -> Tensor:
-    """The logits, in fp32 at least, with those of the pieces in `never` set to minus infinity.
-
-    In place, unless they come in less than fp32: a copy costs as much as finding the best.
-
-    Shapes: logits (N, V) -> (N, V).
+    A batch is within the budget, or one source. Empty sources are left out.
     """
-    wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
-    return wide.index_fill_(1, torch.tensor(never, device=logits.device), -math.inf)
+    by_length: dict[int, list[int]] = defaultdict(list)
+    for index, length in enumerate(lengths):
+        if length:
+            by_length[math.ceil((length + 1) / MULTIPLE) * MULTIPLE].append(index)
+    found = []
+    for padded, indices in sorted(by_length.items(), reverse=True):
+        size = max(1, tokens_per_batch // padded)
+        even = math.ceil(len(indices) / math.ceil(len(indices) / size))  # 65 and 65, not 125 and 5
+        found += [indices[begin : begin + even] for begin in range(0, len(indices), even)]
+    return found
 
 
-def length_penalty(lengths: Tensor, alpha: float) -> Tensor:
-    """The divisor of a hypothesis's log P: ((5 + |Y|) / 6) ^ alpha, where |Y| counts EOS.
-
-    Source: Wu et al. 2016, eq. 14, without their coverage penalty. With alpha 0 probability alone counts.
-    """
-    return ((5 + lengths.double()) / 6) ** alpha
+@contextmanager
+def single_threads(device: torch.device) -> Iterator[ThreadPoolExecutor]:
+    """Threads, on a CPU as many as torch has, each of which computes every product alone."""
+    threads = torch.get_num_threads()
+    on_cpu = device.type == "cpu"
+    with ThreadPoolExecutor(
+        min(threads, MAX_THREADS) if on_cpu else 1, "search", lambda: torch.set_num_threads(1) if on_cpu else None
+    ) as pool:
+        try:
+            yield pool
+        finally:
+            pool.shutdown(cancel_futures=True)
+            torch.set_num_threads(threads)  # of threads that start later

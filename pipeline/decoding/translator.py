@@ -1,24 +1,20 @@
 """A built system, ready to translate text: its network, its vocabulary, the words that training saw."""
 
-import copy
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import torch
 
-from pipeline import device, files, ids, summaries, weights
-from pipeline.decoding import attending, sampling
+from pipeline import device, files, ids, progress, summaries, weights
+from pipeline.decoding import attending
+from pipeline.decoding.beam import Hypothesis
 from pipeline.decoding.ensemble import Ensemble
-from pipeline.decoding.invariant import InvariantSearch
-from pipeline.decoding.memory import Pairs, WithMemory
-from pipeline.decoding.search import Hypothesis
-from pipeline.decoding.side_by_side import MAX_SEARCHES
-from pipeline.decoding.translate import Decoding, translate
-from pipeline.encoding.shards import Encoded
+from pipeline.decoding.search import search
+from pipeline.decoding.settings import Decoding
 from pipeline.models import interface
 from pipeline.packaging import package
 from pipeline.packaging.package import Config
@@ -29,8 +25,6 @@ from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
 SPACE = "▁"  # the piece that begins every line, even before an unknown word
-# A search takes all threads, and for that time changes torch's number of threads, which is that of the process.
-ONE_SEARCH = threading.Lock()
 
 
 class SourceLine(NamedTuple):
@@ -50,43 +44,29 @@ class SourceLine(NamedTuple):
         return f"warning: {where}: longer than in training, {got}; {first}"
 
 
+@dataclass
 class Translator:
-    """Translates lines of text with one network, or with an ensemble that takes the place of one.
+    """Translates lines of text with one network, or with an ensemble that takes the place of one."""
 
-    `max_pieces` (without EOS) is the longest source that it was trained on.
-    """
-
-    config: Config  # of a packaged system, and so are the settings of the search
-    decoding: Decoding
-    precision: Precision  # of its products
-    vocabulary_digest: str  # of what was loaded from files
-    training_pairs: Path  # that a memory uses; a folder that need not be there
-    members: Sequence["Translator"] = ()  # of an ensemble
-    pairs: Pairs | None = None  # opened at first use
-    mixed_pairs: Pairs | None = None  # the same, for batches that mix lengths: their products may round otherwise
-
-    def __init__(
-        self,
-        model: Any,
-        arch: Section,
-        vocabulary: Vocabulary,
-        seen_words: SeenWords,
-        *,
-        max_pieces: int,
-        where: torch.device,
-    ) -> None:
-        self.model, self.arch, self.vocabulary, self.seen_words = model, arch, vocabulary, seen_words
-        self.max_pieces, self.where = max_pieces, where
+    model: Any
+    arch: Section
+    vocabulary: Vocabulary
+    seen_words: SeenWords
+    max_pieces: int  # the longest source of its training, without EOS
+    where: torch.device
+    precision: Precision = "fp32"  # of its products
+    vocabulary_digest: str = ""
+    config: Config | None = None  # of a packaged system
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """A packaged system, `models/<system>/` or a copy of it anywhere, with its `config` and its `decoding`.
+        """A packaged system, `models/<system>/` or a copy of it anywhere, with its `config`.
 
         Raises: DataError if a file is missing or changed, or if this code does not know such a model.
         """
         config, path = package.read(folder), folder / package.CONFIG
         expected = "a model of this version of nmt-pipeline"
-        decoding = package.section(Decoding, config.decoding, "decoding", path, expected)
+        package.section(Decoding, config.decoding, "decoding", path, expected)
         found = cls.assembled(
             config.model,
             config.arch,
@@ -94,12 +74,10 @@ class Translator:
             path=folder / package.WEIGHTS,
             precision=config.precision,
             max_pieces=config.max_source_pieces,
-            training_pairs=folder / package.MEMORY,
             origin=path,
             expected=expected,
         )
-        found.config, found.decoding = config, decoding
-        return found
+        return replace(found, config=config)
 
     @classmethod
     def built(cls, system: System) -> Self:
@@ -122,7 +100,6 @@ class Translator:
             path=system.weights,
             precision=training["precision"],
             max_pieces=params["training"]["max_length"] - 1,
-            training_pairs=system.encoded / "train",
             origin=system.training_summary,
             expected=expected,
         )
@@ -137,7 +114,6 @@ class Translator:
         path: Path,
         precision: Precision,
         max_pieces: int,
-        training_pairs: Path,
         origin: Path,
         expected: str,
     ) -> Self:
@@ -147,46 +123,43 @@ class Translator:
 
         Raises: DataError if they do not fit each other or this code.
         """
-        try:
-            found = interface.find(model)
-            known = hasattr(found, "Arch")
-        except ModuleNotFoundError:
-            known = False
-        if not known:
+        if model not in interface.names():
             raise files.DataError(f"{origin}: unknown model, got {model!r}; expected {expected}")
-        sizes = package.section(found.Arch, arch, "arch", origin, expected)
-        pieces = Vocabulary.load(vocabulary)
-        build = partial(found.Model, sizes, source_size=pieces.source_size, target_size=pieces.target_size)
+        module, pieces = interface.find(model), Vocabulary.load(vocabulary)
+        sizes = package.section(module.Arch, arch, "arch", origin, expected)
+        build = partial(module.Model, sizes, source_size=pieces.source_size, target_size=pieces.target_size)
         with weights.shapes_alone():  # a hostile package may ask for any size
             shapes = build()
         read = weights.read(path, shapes, expected)
         net = build()
         net.load_state_dict(read)
-        where, words = device.prepared(), SeenWords.load(vocabulary)
+        where = device.prepared()
         if where.type != "cpu" or not device.has_bf16(where):  # a GPU translates in fp32
             precision = "fp32"
         if precision == "bf16":
             interface.prepack_in_bf16(net)
-        translator = cls(net.to(where).eval(), sizes, pieces, words, max_pieces=max_pieces, where=where)
-        translator.precision = precision
-        translator.vocabulary_digest, translator.training_pairs = digest(vocabulary), training_pairs
-        return translator
+        net, words = net.to(where).eval(), SeenWords.load(vocabulary)
+        return cls(net, sizes, pieces, words, max_pieces, where, precision, digest(vocabulary))
 
     @classmethod
     def ensemble(cls, members: Sequence[Self]) -> Self:
-        """All of these, which share a vocabulary, as one that translates; it has the settings of the first.
+        """All of these as one that translates; it shows no attention.
 
-        It shows no attention.
+        Raises: DataError if they do not share a vocabulary.
         """
-        found = copy.copy(members[0])
-        found.model, found.members = Ensemble(member.model for member in members).eval(), members
-        found.max_pieces = min(member.max_pieces for member in members)
-        return found
+        if len({member.vocabulary_digest for member in members}) > 1:
+            raise files.DataError(
+                "--system: an ensemble must share one vocabulary, got different ones; "
+                "expected systems of the same corpus and vocabulary, trained on the same data"
+            )
+        model = Ensemble(member.model for member in members).eval()
+        return replace(members[0], model=model, max_pieces=min(member.max_pieces for member in members))
 
-    def best(self, lines: Sequence[str]) -> list[str]:
-        """The best translation of each line, by the packaged settings; `nmt translate --model` writes the same."""
-        found = self.search(self.read(lines), self.decoding)
-        return [self.text(hypotheses[0].ids) for hypotheses in found]
+    @property
+    def decoding(self) -> Decoding:
+        """Section `decode` of a packaged system: the settings that its scores were made with."""
+        assert self.config, "a packaged system"
+        return Decoding.model_validate(self.config.decoding)
 
     def read(self, lines: Sequence[str]) -> list[SourceLine]:
         """The lines as the network reads them: cut to the longest source that it was trained on."""
@@ -198,92 +171,38 @@ class Translator:
         pieces = self.vocabulary.source_pieces(source.ids)
         return any(number != ids.UNK and piece != SPACE for number, piece in zip(source.ids, pieces, strict=True))
 
-    def search(self, sources: Sequence[SourceLine], decoding: Decoding, number: int = 1) -> list[list[Hypothesis]]:
-        """The `number` best translations of each source, the best first; the same whatever the other sources are."""
-        with self.searcher(decoding) as searcher:
-            return searcher.search([source.ids for source in sources], number)
-
-    def sample(
+    def search(
         self,
         sources: Sequence[SourceLine],
         decoding: Decoding,
-        number: int,
+        number: int = 1,
         *,
-        seed: int,
-        temperature: float,
-        first: int,
+        unknown: bool | None = None,
+        what: str = "",
     ) -> list[list[Hypothesis]]:
-        """`number` random translations of each source, in the order in which they are drawn, with their scores.
+        """The `number` best translations of each source, the best first; of an empty source an empty one.
 
-        The k-th of a source depends on it, on `seed` and on its line number alone; `first` is that of the first source.
+        They may hold unknown words with a vocabulary of whole words, unless `unknown` says otherwise. `what` is the
+        label of a progress bar.
         """
-        repeated = [source.ids for source in sources for _ in range(number)]
-        uniform = [
-            sampling.draws(seed, line, k, decoding.max_length(len(source.ids)))
-            for line, source in enumerate(sources, first)
-            for k in range(number)
-        ]
-        with self.searcher(decoding) as searcher:
-            found = searcher.sample(repeated, uniform, temperature)
-        return [found[begin : begin + number] for begin in range(0, len(found), number)]
+        unknown = self.vocabulary.whole_words if unknown is None else unknown
+        results = [[Hypothesis([], 0.0)] for _ in sources]
+        found = search(self.model, [one.ids for one in sources], decoding, self.where, number, unknown=unknown)
+        if what:
+            found = progress.track(found, what, total=sum(bool(one.ids) for one in sources), unit="sentences")
+        for index, hypotheses in found:
+            results[index] = hypotheses
+        return results
 
-    def diverse(
-        self, sources: Sequence[SourceLine], decoding: Decoding, number: int, *, strength: float
-    ) -> list[list[Hypothesis]]:
-        """`number` diverse translations of each source, the best first; the same whatever the other sources are."""
-        with self.searcher(decoding) as searcher:
-            return searcher.diverse([source.ids for source in sources], number, strength)
-
-    def network(self, decoding: Decoding, *, mixed: bool = False) -> Any:
-        """The network that searches by these settings: with a memory of training pairs, if they ask for one.
-
-        `mixed`: for batches that mix lengths, whose results depend on the batch, in their last bits.
-
-        Raises: DataError if there are no training pairs, or broken ones.
-        """
-        if not decoding.memory_pairs:
-            return self.model
-        if self.members:
-            return Ensemble(member.network(decoding, mixed=mixed) for member in self.members).eval()
-        if self.pairs is None or self.mixed_pairs is None:
-            self.pairs = self.open_pairs()
-            self.mixed_pairs = self.pairs.without_cache()
-        pairs = self.mixed_pairs if mixed else self.pairs
-        return WithMemory(self.model, pairs, decoding, self.vocabulary.target_size).eval()
-
-    def open_pairs(self) -> Pairs:
-        """The training pairs, for a memory.
-
-        Raises: DataError if there are none, or broken ones.
-        """
-        folder, sizes = self.training_pairs, (self.vocabulary.source_size, self.vocabulary.target_size)
-        if not folder.is_dir():
-            expected = "`memory_pairs` 0, or a system that was packaged with more"
-            raise files.DataError(f"{folder}: no training pairs to remember; expected {expected}")
-        pairs = Pairs(Encoded.open(folder, *sizes), sizes[0], self.max_pieces)
-        if not pairs.order:
-            raise files.DataError(f"{folder}: no pair of 1 to {self.max_pieces} pieces; expected the training pairs")
-        return pairs
-
-    @contextmanager
-    def searcher(self, decoding: Decoding) -> Iterator[InvariantSearch]:
-        """A search in which no source changes what another gives, on all threads, up to `MAX_SEARCHES`."""
-        unknown = self.vocabulary.whole_words
-        with ONE_SEARCH:
-            network, threads = self.network(decoding), min(torch.get_num_threads(), MAX_SEARCHES)
-            with InvariantSearch(network, decoding, self.where, unknown=unknown, threads=threads) as found:
-                yield found
-
-    def translate(self, lines: Sequence[str], decoding: Decoding, what: str, *, unknown: bool) -> list[str]:
-        """The best translation of each line, read whole; with `unknown` it may hold unknown words.
-
-        `what` is the label of the progress bar.
-        """
-        sources = self.vocabulary.encode_source(lines)
-        with ONE_SEARCH:
-            network = self.network(decoding, mixed=True)
-            found = translate(network, sources, decoding, self.where, what, unknown=unknown)
-        return self.vocabulary.decode_target(found)
+    def translate(
+        self, lines: Sequence[str], decoding: Decoding | None = None, *, unknown: bool | None = None, what: str = ""
+    ) -> list[str]:
+        """The best translation of each line, as `nmt translate` writes it; by default with the packaged settings."""
+        sources = self.read(lines)
+        if cut := sum(source.is_cut for source in sources):
+            print(f"warning: {what or 'translate'}: {cut} lines longer than in training, cut to that", file=sys.stderr)
+        found = self.search(sources, decoding or self.decoding, unknown=unknown, what=what)
+        return self.vocabulary.decode_target([hypotheses[0].ids for hypotheses in found])
 
     def text(self, pieces: Sequence[int]) -> str:
         """The line that target pieces spell."""

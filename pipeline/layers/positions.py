@@ -33,9 +33,10 @@ class Positions(nn.Module):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Shapes: x (B, T, D), whose first position is `start` -> (B, T, D)."""
         end = start + x.shape[1]
-        if end > len(self.table):
-            self.table = sinusoids(2 * end, x.shape[2]).to(self.table.device)
-        return x + self.table[start:end].to(x.dtype)
+        table = self.table
+        if end > len(table):  # another thread may do the same for a shorter sentence
+            self.table = table = sinusoids(2 * end, x.shape[2]).to(table.device)
+        return x + table[start:end].to(x.dtype)
 
 
 class Rotation(nn.Module):
@@ -59,11 +60,13 @@ class Rotation(nn.Module):
     def forward(self, x: Tensor, start: int = 0) -> Tensor:
         """Shapes: x (B, H, T, K), whose first position is `start` -> (B, H, T, K)."""
         end = start + x.shape[2]
-        if end > len(self.cosines):
+        cosines, sines = self.cosines, self.sines
+        if end > min(len(cosines), len(sines)):  # another thread may have replaced the first alone
             with torch.inference_mode(mode=False):  # a search may be what meets the longest sentence first
-                self.cosines, self.sines = (table.to(x.device) for table in rotations(2 * end, x.shape[3]))
+                cosines, sines = (table.to(x.device) for table in rotations(2 * end, x.shape[3]))
+            self.cosines, self.sines = cosines, sines
         first, second = x.chunk(2, dim=3)  # (B, H, T, K / 2) each
-        cosine, sine = self.cosines[start:end].to(x.dtype), self.sines[start:end].to(x.dtype)
+        cosine, sine = cosines[start:end].to(x.dtype), sines[start:end].to(x.dtype)
         return torch.cat((first * cosine - second * sine, second * cosine + first * sine), dim=3)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
 
-from pipeline.packaging.package import CTRANSLATE2, MEMORY, Config
+from pipeline.packaging.package import CTRANSLATE2, Config
 from pipeline.params import Section
 
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
@@ -94,15 +94,11 @@ def usage(config: Config, facts: Facts) -> Iterator[str]:
     yield "from nmt_pipeline.decoding.translator import Translator"
     yield ""
     yield 'translator = Translator.load(Path("FOLDER"))'
-    yield 'print(translator.best(["<a sentence>"]))'
+    yield 'print(translator.translate(["<a sentence>"]))'
     yield "```"
     yield ""
     if facts.has_ctranslate2:
         yield f"`{CTRANSLATE2}/` holds the same model for CTranslate2, in fp32; it is quantised when it is loaded."
-        yield ""
-    if config.decoding.get("memory_pairs"):
-        yield f"`{MEMORY}/` holds the training pairs themselves, as ids; their licence applies. The scores are with it:"
-        yield "CTranslate2, which has no memory, scores less."
         yield ""
 
 

@@ -12,7 +12,6 @@ from pipeline.params import NAME, Section
 from pipeline.summaries import Count, Language, Precision, Summary
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
-MEMORY = "memory"  # the training pairs, as ids; of a system that translates with a memory
 SEEN_WORDS = f"{VOCABULARY}.seen_words.txt"
 CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Transformers have one
 POSITIONS = 2048  # of the longest source or translation in CTranslate2's form, EOS counted
@@ -20,8 +19,6 @@ CARD, CHECKSUMS = "README.md", "checksums.json"
 FILE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")  # a file's path inside the folder: never outside, never hidden
 EXPECTED = "a folder that the stage `package` wrote"
 
-# Keys that `decoding` did not have at first, with values that change nothing.
-NEW_SETTINGS = {"mbr_temperature": None, "memory_pairs": 0, "memory_weight": 0.0, "memory_temperature": 1.0}
 Format = Literal[1]  # rises when older code cannot read the folder any more
 Name = Annotated[str, Field(pattern=NAME)]
 AnySection = TypeVar("AnySection", bound=Section)
@@ -67,14 +64,12 @@ class Checksums(RootModel[dict[str, Entry]]):
     """checksums.json: every other file of the folder."""
 
 
-def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path, seen_words: Path, pairs: Path) -> None:
-    """Copy what translation needs into `folder`, beside config.json; the training pairs only for a memory."""
+def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path, seen_words: Path) -> None:
+    """Copy what translation needs into `folder`, beside config.json."""
     files.copy_file(weights, folder / WEIGHTS)
-    whole = {VOCABULARY: vocabulary, MEMORY: pairs} if config.decoding.get("memory_pairs") else {VOCABULARY: vocabulary}
-    for name, source in whole.items():
-        (folder / name).mkdir()
-        for path in sorted(source.iterdir()):
-            files.copy_file(path, folder / name / path.name)
+    (folder / VOCABULARY).mkdir()
+    for path in sorted(vocabulary.iterdir()):
+        files.copy_file(path, folder / VOCABULARY / path.name)
     if seen_words.exists():
         files.copy_file(seen_words, folder / SEEN_WORDS)
     files.write_json(folder / CONFIG, config.model_dump())
@@ -96,8 +91,7 @@ def read(folder: Path) -> Config:
     number = summaries.read(path, Versioned)["format"]
     if number not in get_args(Format):
         raise DataError(f"{path}: unknown format, got {number}; expected 1, or a newer nmt-pipeline")
-    found = summaries.read(path, Config)
-    return Config.model_validate({**found, "decoding": {**NEW_SETTINGS, **found["decoding"]}})
+    return Config.model_validate(summaries.read(path, Config))
 
 
 def section(kind: type[AnySection], values: dict[str, Any], name: str, origin: Path, expected: str) -> AnySection:

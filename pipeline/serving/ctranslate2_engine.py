@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline import ids
-from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.decoding.settings import Decoding
 from pipeline.files import DataError, read_json
 from pipeline.packaging import package
@@ -35,8 +34,6 @@ class CTranslate2Engine(LineEngine):
             raise DataError(f"{folder}: no form for CTranslate2, got {config.model}; expected a Transformer, or torch")
         path, expected = folder / package.CONFIG, "what the stage `package` wrote"
         decoding = package.section(Decoding, config.decoding, "decoding", path, expected)
-        if decoding.memory_pairs:
-            logger.warning("%s: CTranslate2 has no memory of training pairs; expect lower scores", config.system)
         vocabulary = Vocabulary.load(folder / package.VOCABULARY)
         max_pieces = min(config.max_source_pieces, package.POSITIONS - 1)
         super().__init__(config, decoding, vocabulary, max_pieces, beam_size)
@@ -91,7 +88,7 @@ class CTranslate2Engine(LineEngine):
         return min(self.decoding.max_length(source_length), package.POSITIONS - 1)
 
     def ranked(self, result: Any, max_length: int) -> list[Found]:
-        """What CTranslate2 found, the best first: by our score, or by expected BLEU with `mbr_temperature`.
+        """What CTranslate2 found, the best first by our score.
 
         Its own score is log P over a power of the length.
         """
@@ -101,10 +98,7 @@ class CTranslate2Engine(LineEngine):
             log_p = score * length**self.decoding.length_penalty
             found.append(Found([self.target_ids[token] for token in tokens], log_p, length))
         scores = [one.log_p / self.decoding.penalty(one.length) for one in found]
-        if self.decoding.mbr_temperature is None:
-            order = sorted(range(len(found)), key=lambda index: -scores[index])
-        else:
-            order = ranking([one.ids for one in found], scores, self.decoding.mbr_temperature)
+        order = sorted(range(len(found)), key=lambda index: -scores[index])
         return [found[index] for index in order]
 
     def attention_of(self, source: Sequence[int], output: Sequence[int]) -> dict[str, Any]:

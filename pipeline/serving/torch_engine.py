@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pipeline.decoding.invariant import InvariantSearch
-from pipeline.decoding.search import Hypothesis
+from pipeline.decoding.beam import Hypothesis
 from pipeline.decoding.translator import SourceLine, Translator
 from pipeline.serving.engines import Found, LineEngine, Part
-from pipeline.serving.glossary import continuing
 
 
 class TorchEngine(LineEngine):
@@ -16,31 +14,22 @@ class TorchEngine(LineEngine):
 
     def __init__(self, folder: Path, threads: int, beam_size: int | None) -> None:
         self.translator = translator = Translator.load(folder)
+        assert translator.config
         super().__init__(
             translator.config, translator.decoding, translator.vocabulary, translator.max_pieces, beam_size
         )
-        self.searcher = InvariantSearch(
-            translator.network(self.decoding),
-            self.decoding,
-            translator.where,
-            unknown=translator.vocabulary.whole_words,
-            threads=threads,
-        )
-        self.continuing = list(continuing(self.vocabulary))
 
     def search(self, sources: Sequence[Sequence[int]], number: int) -> list[list[Found]]:
         """The `number` best translations of each source."""
-        found = self.searcher.search(sources, number)
+        lines = [SourceLine(list(source), len(source)) for source in sources]
         return [
             [self.weighed(one, self.decoding.max_length(len(source))) for one in hypotheses]
-            for source, hypotheses in zip(sources, found, strict=True)
+            for source, hypotheses in zip(sources, self.translator.search(lines, self.decoding, number), strict=True)
         ]
 
     def constrained(self, part: Part, number: int) -> list[Found]:
-        """The `number` best translations of a source that hold all its terms, and may be longer for them."""
-        found = self.searcher.constrained(part.ids, part.terms, number, self.continuing)
-        max_length = self.decoding.max_length(len(part.ids)) + sum(map(len, part.terms))
-        return [self.weighed(one, max_length) for one in found]
+        """The `number` best translations of a source; the search no longer knows terms that they must hold."""
+        return self.search([part.ids], number)[0]
 
     def weighed(self, hypothesis: Hypothesis, max_length: int) -> Found:
         """A hypothesis with its log P and its length, which has no EOS at the maximum."""

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tests.toys.dvc_project import Project, environment
 
 from pipeline.commands import lockfile
 from tests.toys import dvc_project, tiny_project
-from tests.toys.dvc_project import Project, environment
 from tests.toys.tiny_project import Built, Stage
 
 pytestmark = pytest.mark.usefixtures("dvc_leaves_nothing_behind")

@@ -37,7 +37,7 @@ def build(root: Path, model: str = "transformer_prenorm") -> Path:
     """The folder of a packaged system below `root`, which is the working directory."""
     system = lay_out(root, model)
     with untracked():
-        package.main(*system.split("-"))
+        package.main(system)
     return root / "models" / system
 
 

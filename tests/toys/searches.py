@@ -7,11 +7,7 @@ from pipeline.decoding.settings import Decoding
 SETTINGS: dict[str, Any] = {
     "beam_size": 3,
     "length_penalty": 0.6,
-    "patience": None,
-    "mbr_temperature": None,
-    "memory_pairs": 0,
-    "memory_weight": 0.3,
-    "memory_temperature": 0.3,
+    "patience": 0.0,
     "max_length_factor": 1.0,
     "max_length_offset": 4,
     "tokens_per_batch": 60,

@@ -17,7 +17,7 @@ from pipeline.vocabularies.vocabulary import digest
 from tests.toys import networks
 from tests.toys.samples import TRAINING
 
-SYSTEM = "toy-bpe_toy-transformer_prenorm-tiny"
+SYSTEM = "toy-bpe_toy-transformer_prenorm-tiny-1"
 MAX_LENGTH = 16  # of a source in training, EOS counted
 WORDS = "le chat noir dort dans la maison blanche et mange une pomme rouge avec un ami"
 PARTS = {
@@ -36,15 +36,10 @@ SUBWORDS: dict[str, Any] = {
     "seed": 1,
 }
 PARAMS = """\
-build: {corpora: [toy], vocabularies: [bpe_toy], models: [transformer_prenorm], sizes: [tiny], more_seeds: []}
+build: {corpora: [toy], vocabularies: [bpe_toy], models: [transformer_prenorm], sizes: [tiny], seeds: [1]}
 vocabularies: {bpe_toy: {}}
-models:
-  transformer_prenorm: {default: {}, tiny: {}}
-  rnn_encdec: {default: {}, tiny: {}, small: {}}
 decode:
-  {beam_size: 3, length_penalty: 0.6, patience: null, mbr_temperature: null,
-   memory_pairs: 0, memory_weight: 0.3, memory_temperature: 0.3,
-   max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 60}
+  {beam_size: 3, length_penalty: 0.6, patience: 0.0, max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 60}
 attend: {sentences: 3, min_words: 2, max_words: 6, max_length_offset: 7, seed: 1}
 """
 
@@ -54,7 +49,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     (root / "params.yaml").write_text(PARAMS)
     for corpus in ("toy", "novel"):
         files.write_lines(root / f"corpora/{corpus}.yaml", ["decode: {}"])
-    split, pieces, system = root / "data/split/toy", root / "data/vocabulary/toy-bpe_toy", f"toy-bpe_toy-{model}-tiny"
+    split, pieces, system = root / "data/split/toy", root / "data/vocabulary/toy-bpe_toy", f"toy-bpe_toy-{model}-tiny-1"
     if not split.exists():
         for part, lines in PARTS.items():
             for side in ("source", "target"):

@@ -34,7 +34,6 @@ class Drawn:
         return Prefixes(Sources(source), torch.empty(len(source), 0, dtype=torch.int64))
 
     def step(self, state: Prefixes, tokens: Tensor) -> tuple[Tensor, Prefixes]:
-        assert tokens.dtype == torch.int64
         assert len(tokens) == len(state.prefix)
         self.rows.append(len(tokens))
         prefix = torch.cat((state.prefix, tokens[:, None]), dim=1)
@@ -46,12 +45,6 @@ class Drawn:
         return hidden.clone()
 
     def modules(self) -> Iterator[nn.Module]:
-        return iter(())
-
-    def parameters(self) -> Iterator[nn.Parameter]:
-        return iter(())
-
-    def buffers(self) -> Iterator[Tensor]:
         return iter(())
 
     def scores(self, source: list[int], prefix: list[int]) -> Tensor:

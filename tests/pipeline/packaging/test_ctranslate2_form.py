@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from pipeline import cli, ids
-from pipeline.decoding.translate import translate
+from pipeline.decoding.search import search
 from pipeline.packaging.ctranslate2_form import FILES, ExportError, save, tokens
 from pipeline.vocabularies.vocabulary import Vocabulary
 from tests.toys import networks, searches
@@ -43,7 +43,8 @@ def test_every_piece_has_the_probability_it_has_here(tmp_path, name, tied):
     """Those of our translations by beam search, and those of targets drawn from the whole vocabulary."""
     model, draw = networks.build(name, tied_embeddings=tied), random.Random(1)
     sources = [draw.choices(range(4, 13), k=1 + number % 14) for number in range(60)]
-    targets = translate(model, sources[:30], DECODING, torch.device("cpu"), unknown=True)
+    found = sorted(search(model, sources[:30], DECODING, torch.device("cpu"), unknown=True))
+    targets = [best.ids for _, [best] in found]
     targets += [draw.choices([ids.UNK, *range(4, 11)], k=number % 17) for number in range(30)]
     translator = ctranslate2.Translator(str(export(model, tmp_path)), compute_type="float32")
     scored = translator.score_batch(

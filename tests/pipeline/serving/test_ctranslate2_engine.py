@@ -3,9 +3,9 @@ import subprocess
 import sys
 
 import pytest
+from pipeline.decoding.minimum_bayes_risk import ranking
 
 from pipeline import files
-from pipeline.decoding.minimum_bayes_risk import ranking
 from pipeline.files import DataError
 from pipeline.packaging import package
 from pipeline.serving import ctranslate2_engine, engines
