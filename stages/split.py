@@ -38,13 +38,13 @@ def split(
     def train(what: str) -> Iterator[Pair]:
         return progress.track(parts.read(clean, TRAIN), f"{what} {corpus}", total=brought[TRAIN], unit="pairs")
 
-    leakage, lines = contamination.Leakage(splitting), contamination.LineSplit(splitting.seed)
-    carved = splits.hold_out(lines.watch(train("carve")), splitting, f"corpora/{corpus}.yaml: split")
+    leakage = contamination.Leakage(splitting)
+    carved = splits.hold_out(train("carve"), splitting, f"corpora/{corpus}.yaml: split")
     held_out = {part: list(parts.read(clean, part)) for part in brought if part != TRAIN} | carved
     validation = held_out.pop(VALIDATION)
     pairs = {
-        part: parts.write(folder, part, found) if part in carved else parts.copy(part, clean, folder)
-        for part, found in held_out.items()
+        part: parts.write(folder, part, held_out[part]) if part in carved else parts.copy(part, clean, folder)
+        for part in held_out
     }
     held_out[VALIDATION] = list(leakage.decontaminate(VALIDATION, validation, held_out))
     pairs[VALIDATION] = parts.write(folder, VALIDATION, held_out[VALIDATION])
@@ -53,19 +53,19 @@ def split(
     leakage.check(pairs, clean)
     dropped = sum(sum(levels.values()) for levels in leakage.dropped.values())
     assert sum(pairs.values()) + dropped == sum(brought.values())
-    line_split = {"line_split": lines.measure(sum(map(len, carved.values())))} if carved else {}
-    return {"pairs": pairs, "dropped": leakage.dropped, "leakage": leakage.overlaps, **line_split}
+    return {"pairs": pairs, "dropped": leakage.dropped, "leakage": leakage.overlaps}
 
 
 def headline(counts: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The counts for metrics: pairs of each part, dropped pairs, training pairs that share a held-out source."""
     leakage = {
-        name.removeprefix(f"{TRAIN}/"): {level: found[f"{level}_source"] for level in contamination.LEVELS}
-        for name, found in counts["leakage"].items()
+        name.removeprefix(f"{TRAIN}/"): {level: overlap[f"{level}_source"] for level in contamination.LEVELS}
+        for name, overlap in counts["leakage"].items()
+        if name.startswith(f"{TRAIN}/")
     }
     return {
         "pairs": counts["pairs"],
-        "leakage": {part: found for part, found in leakage.items() if part in counts["pairs"]},
+        "leakage": leakage,
         "dropped": counts["dropped"],
     }
 

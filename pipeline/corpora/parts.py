@@ -26,10 +26,10 @@ def names(folder: Path) -> list[str]:
     Raises: DataError if there is none.
     """
     sides = (".source.txt", ".target.txt")
-    found = sorted({path.name.removesuffix(side) for side in sides for path in folder.glob(f"*{side}")})
-    if not found:
+    parts = sorted({path.name.removesuffix(side) for side in sides for path in folder.glob(f"*{side}")})
+    if not parts:
         raise files.DataError(f"{folder}: holds no part; expected <part>.source.txt and <part>.target.txt")
-    return found
+    return parts
 
 
 def check_train(names: Iterable[str], where: Path) -> None:

@@ -121,7 +121,7 @@ def clean(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[
         40 MB for the batch under way.
     """
     seen = Seen()
-    pairs = sound(raw, cleaning, tally)
+    pairs = filter_pairs(raw, cleaning, tally)
     while batch := list(islice(pairs, BATCH_PAIRS)):
         fresh = seen.add(keys([digest(f"{source}\n{target}") for source, target in batch]))
         for pair, new in zip(batch, fresh.tolist(), strict=True):
@@ -133,7 +133,7 @@ def clean(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[
     assert tally.read == tally.kept + sum(tally.dropped.values())
 
 
-def sound(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
+def filter_pairs(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
     """The normalised pairs that pass the rules on single pairs; only duplicates are left for `clean`."""
     for line in raw:
         tally.read += 1

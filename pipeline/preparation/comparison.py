@@ -29,10 +29,10 @@ def sentences(text: str) -> list[str]:
     They are taken after NFKC and case folding, without accents, punctuation, symbols and white space.
     """
     if text.isascii():
-        found = text.encode().translate(ASCII_FORMS, ASCII_DROPPED).decode()
+        compared = text.encode().translate(ASCII_FORMS, ASCII_DROPPED).decode()
     else:
-        found = unicodedata.normalize("NFKD", SPACED.sub(rf"\1{END}", text)).translate(FORMS)
-    return [sentence for sentence in found.split(END) if sentence]
+        compared = unicodedata.normalize("NFKD", SPACED.sub(rf"\1{END}", text)).translate(FORMS)
+    return [sentence for sentence in compared.split(END) if sentence]
 
 
 class Forms(dict[int, str]):
@@ -40,8 +40,8 @@ class Forms(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         folds = unicodedata.normalize("NFKD", chr(code).casefold())
-        self[code] = found = END if folds in (*ENDS, END) else "".join(filter(is_compared, folds))
-        return found
+        self[code] = END if folds in (*ENDS, END) else "".join(filter(is_compared, folds))
+        return self[code]
 
 
 def is_compared(character: str) -> bool:

@@ -1,16 +1,12 @@
-"""Leaks: sentences that two parts of a corpus share. They are found, counted, and dropped from the training side."""
+"""Leaks: sentences that two parts of a corpus share. They are counted, and dropped from the training side."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
-import numpy as np
-
 from pipeline import files
 from pipeline.corpora.parts import Pair
 from pipeline.preparation.comparison import folded, sentences
-from pipeline.preparation.duplicates import Flags, Ids, Keys, contains, digest, keys
 from pipeline.preparation.splits import Splitting
-from pipeline.seeding import generator
 
 LEVELS = ("exact", "near")
 
@@ -25,7 +21,7 @@ class Overlap(TypedDict):
     dropped: int
 
 
-class Found(NamedTuple):
+class Matches(NamedTuple):
     """The held-out parts that have a text."""
 
     exact: frozenset[str]
@@ -43,7 +39,7 @@ class Leakage:
     """
 
     def __init__(self, splitting: Splitting) -> None:
-        self.policies = dict(zip(LEVELS, (splitting.leakage, splitting.near_leakage), strict=True))
+        self.policies = {"exact": splitting.leakage, "near": splitting.near_leakage}
         self.overlaps: dict[str, Overlap] = {}
         self.dropped: dict[str, dict[str, int]] = {}  # part -> level -> pairs
 
@@ -53,15 +49,15 @@ class Leakage:
         All pairs if the section does not drop. A pair that leaks into two parts counts for both, but once in
         `dropped`: as `exact` if any leak is exact.
         """
-        known = Known(held_out, side=0), Known(held_out, side=1)
+        sources, targets = HeldOutIndex(held_out, side=0), HeldOutIndex(held_out, side=1)
         overlaps = {
             name: Overlap(exact_source=0, exact_target=0, near_source=0, near_target=0, dropped=0) for name in held_out
         }
         self.overlaps |= {f"{part}/{name}": overlap for name, overlap in overlaps.items()}
         dropped = self.dropped[part] = dict.fromkeys(LEVELS, 0)
         for pair in pairs:
-            source, target = (side.find(text) for side, text in zip(known, pair, strict=True))
-            if source is NOWHERE and target is NOWHERE:
+            source, target = sources.matches(pair[0]), targets.matches(pair[1])
+            if source is NO_MATCH and target is NO_MATCH:
                 yield pair
                 continue
             leaks = {"exact": source.exact | target.exact, "near": source.near | target.near}
@@ -79,9 +75,9 @@ class Leakage:
                 yield pair
 
     def check(self, pairs: Mapping[str, int], where: object) -> None:
-        """Check that each decontaminated part still has a pair, and that no leakage is found that should fail.
+        """Check that each decontaminated part still has a pair, and that there is no leakage that should fail.
 
-        Raises: DataError with the counts if one is empty, or if there is leakage and the section asks to fail.
+        Raises: DataError with the counts.
         """
         for part, dropped in self.dropped.items():
             if not pairs[part]:
@@ -89,23 +85,21 @@ class Leakage:
                     f"{where}: no pair is left in {part}, got {sum(dropped.values())} dropped for leakage; "
                     "expected at least one"
                 )
-        if found := list(self.refused()):
-            raise files.DataError(f"{where}: parts share sentences, got {', '.join(found)}; expected none")
-
-    def refused(self) -> Iterator[str]:
-        """Each leakage whose policy is `fail`, with its counts."""
-        for parts, overlap in self.overlaps.items():
-            counts = {
-                "exact": (overlap["exact_source"], overlap["exact_target"]),
-                "near": (overlap["near_source"], overlap["near_target"]),
-            }
-            for level, (source, target) in counts.items():
-                if (source or target) and self.policies[level] == "fail":
-                    yield f"{parts} {source} sources and {target} targets ({level})"
+        leaks = [
+            f"{parts} {source} sources and {target} targets ({level})"
+            for parts, overlap in self.overlaps.items()
+            for level, source, target in (
+                ("exact", overlap["exact_source"], overlap["exact_target"]),
+                ("near", overlap["near_source"], overlap["near_target"]),
+            )
+            if (source or target) and self.policies[level] == "fail"
+        ]
+        if leaks:
+            raise files.DataError(f"{where}: parts share sentences, got {', '.join(leaks)}; expected none")
 
 
-class Known:
-    """The texts of one side of some parts."""
+class HeldOutIndex:
+    """The texts of one side of some parts, by their two forms."""
 
     def __init__(self, held_out: Mapping[str, Sequence[Pair]], *, side: int) -> None:
         self.exact: dict[str, frozenset[str]] = {}
@@ -119,21 +113,21 @@ class Known:
         self.near.pop("", None)  # what has neither letters nor digits is near to nothing
         self.longest = max(map(len, self.near), default=0)
 
-    def find(self, text: str) -> Found:
+    def matches(self, text: str) -> Matches:
         """The parts that have `text`."""
-        told = sentences(text)
-        near = self.near.get("".join(told), NO_PART)
+        compared = sentences(text)
+        near = self.near.get("".join(compared), NO_PART)
         # equal texts have equal letters, so that most need not be folded; those without any letter do
-        exact = self.exact.get(folded(text), NO_PART) if near or not told else NO_PART
-        if len(told) > 1:
-            near = near.union(*self.among(told))
-        return Found(exact, near - exact) if exact or near else NOWHERE
+        exact = self.exact.get(folded(text), NO_PART) if near or not compared else NO_PART
+        if len(compared) > 1:
+            near = near.union(*self.parts_with_some_of(compared))
+        return Matches(exact, near - exact) if exact or near else NO_MATCH
 
-    def among(self, told: Sequence[str]) -> Iterator[frozenset[str]]:
+    def parts_with_some_of(self, compared: Sequence[str]) -> Iterator[frozenset[str]]:
         """The parts that have one of these sentences, or several in a row, as a text."""
-        for first in range(len(told)):
+        for first in range(len(compared)):
             run = ""
-            for sentence in told[first:]:
+            for sentence in compared[first:]:
                 run += sentence
                 if len(run) > self.longest:
                     break
@@ -142,36 +136,4 @@ class Known:
 
 
 NO_PART: frozenset[str] = frozenset()
-NOWHERE = Found(NO_PART, NO_PART)
-
-
-class LineSplit:
-    """Measures the leakage that a split by line would have had.
-
-    Units: 24 MB of memory per million pairs: 8 bytes stand for each folded text, and one side is sorted.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-        self.sides = bytearray(), bytearray()
-
-    def watch(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """Pass the pairs on, and keep a hash of each text."""
-        for pair in pairs:
-            for side, text in zip(self.sides, pair, strict=True):
-                side += digest(folded(text))
-            yield pair
-
-    def measure(self, held_out: int) -> dict[str, float]:
-        """How many of `held_out` randomly drawn lines share a side with a line that is not drawn."""
-        source, target = (keys(side) for side in self.sides)
-        drawn = generator(self.seed, "line_split").choice(len(source), held_out, replace=False)
-        seen = int((in_the_rest(source, drawn) | in_the_rest(target, drawn)).sum())
-        return {"held_out": held_out, "seen": seen, "share": round(seen / held_out, 6)}
-
-
-def in_the_rest(texts: Keys, drawn: Ids) -> Flags:
-    """For each drawn line, whether a line that is not drawn has the same text."""
-    rest = np.delete(texts, drawn)
-    rest.sort()
-    return contains(rest, texts[drawn])
+NO_MATCH = Matches(NO_PART, NO_PART)

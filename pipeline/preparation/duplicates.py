@@ -43,14 +43,14 @@ class Seen:
 
     def add(self, batch: Keys) -> Flags:
         """Which keys of the batch are new, the first of equal ones; they are in the set from now on."""
-        found, first = np.unique(batch, return_index=True)
-        new = np.ones(len(found), dtype=np.bool_)
+        distinct, first = np.unique(batch, return_index=True)
+        new = np.ones(len(distinct), dtype=np.bool_)
         for run in self.runs:
-            new &= ~contains(run, found)
+            new &= ~contains(run, distinct)
         fresh = np.zeros(len(batch), dtype=np.bool_)
         fresh[first[new]] = True
         if new.any():
-            self.runs.append(found[new])
+            self.runs.append(distinct[new])
         while len(self.runs) > 1 and len(self.runs[-2]) < 2 * len(self.runs[-1]):
             merged = np.concatenate([self.runs.pop(), self.runs.pop()])
             merged.sort(kind="stable")  # finds the two sorted halves and merges them

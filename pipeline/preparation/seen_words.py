@@ -10,12 +10,12 @@ from pipeline import files
 from pipeline.preparation.normalisation import normalised
 
 MOST_WORDS = 20_000  # different words; a corpus with more is about anything
-RARE = 2e-3  # share of new words in new text, at most; if more are new, a new word is nothing unusual
+RARE = 2e-3  # share of new words in new text, at most; if more are new, a new word is usual
 WORD = re.compile(r"[^\W\d_]+")  # letters alone: a new number is no new kind of sentence
 
 
 class SeenWords:
-    """The training part's words, to find those of a sentence that it lacks; empty if that would say nothing."""
+    """The training part's words, to find those of a sentence that it lacks; empty if new words are usual."""
 
     def __init__(self, words: Iterable[str] = ()) -> None:
         self.words = frozenset(words)
@@ -30,10 +30,10 @@ class SeenWords:
         """The different words of a line that training never saw, in their order."""
         if not self.words:
             return []
-        found: dict[str, str] = {}
+        spellings: dict[str, str] = {}
         for word in words(line):
-            found.setdefault(word.casefold(), word)
-        return [word for key, word in found.items() if key not in self.words]
+            spellings.setdefault(word.casefold(), word)
+        return [word for key, word in spellings.items() if key not in self.words]
 
 
 def words(line: str) -> list[str]:
@@ -47,12 +47,12 @@ def path_beside(folder: Path) -> Path:
 
 
 def write(lines: Iterable[str], folder: Path) -> None:
-    """Write the words of the lines beside `folder`, sorted, one a line; none if they would say nothing."""
-    files.write_lines(path_beside(folder), sorted(telling(lines)))
+    """Write the words of the lines beside `folder`, sorted, one a line; none if new words are usual."""
+    files.write_lines(path_beside(folder), sorted(known_words(lines)))
 
 
-def telling(lines: Iterable[str]) -> Iterable[str]:
-    """The different words of the lines; none if they are so many that a new word is nothing unusual.
+def known_words(lines: Iterable[str]) -> Iterable[str]:
+    """The different words of the lines; none if there are so many that a new word is usual.
 
     Source: Good 1953: the share of new words in new text is about the share of words that occurred once.
     """

@@ -96,8 +96,8 @@ def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[st
     faults = [
         f"{where}.{part}_share: carves no pair from {total}, got {getattr(splitting, f'{part}_share'):g}; "
         "expected a larger share"
-        for part, found in held_out.items()
-        if not found
+        for part, carved in held_out.items()
+        if not carved
     ]
     if faults:
         raise ParamsError("\n".join(faults))

@@ -59,29 +59,23 @@ class Vocabulary:
     def load(cls, folder: Path) -> Self:
         """The vocabulary that the stage vocabulary wrote into `folder`.
 
-        Raises: DataError if a file of it is missing or broken.
+        Raises: DataError if a file of it is missing or broken, or of other sizes than vocabulary.json states.
         """
         if (folder / "joint.model").exists():
             joint = Pieces.load(folder / "joint.model")
-            return cls(joint, joint).checked(folder)
-        if any(folder.glob("*.words.json")):
-            sides = (WordList.load(folder / f"{side}.words.json") for side in ("source", "target"))
-            return cls(*sides).checked(folder)
-        return cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")).checked(folder)
-
-    def checked(self, folder: Path) -> Self:
-        """This vocabulary, checked to have the sizes that vocabulary.json states.
-
-        Raises: DataError.
-        """
-        told = summaries.read(folder / "vocabulary.json", summaries.Sizes)
-        expected, got = (told["source_size"], told["target_size"]), (self.source_size, self.target_size)
+            vocabulary = cls(joint, joint)
+        elif any(folder.glob("*.words.json")):
+            vocabulary = cls(WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json"))
+        else:
+            vocabulary = cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model"))
+        stated = summaries.read(folder / "vocabulary.json", summaries.Sizes)
+        expected, got = (stated["source_size"], stated["target_size"]), (vocabulary.source_size, vocabulary.target_size)
         if got != expected:
             raise files.DataError(
                 f"{folder}: must have {expected[0]} source and {expected[1]} target pieces as vocabulary.json says, "
                 f"got {got[0]} and {got[1]}"
             )
-        return self
+        return vocabulary
 
     def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each source line."""

@@ -1,6 +1,7 @@
-"""`python -m stages.vocabulary <corpus> <vocabulary>` on a readable corpus."""
+"""The stage `vocabulary` on a readable corpus."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ import pytest
 
 from pipeline import files
 from pipeline.vocabularies.vocabulary import Vocabulary
+from stages import vocabulary
 
 SOURCE = ["le chat voit la maison", "le chien voit le chat", "la maison est rouge", "où est le petit chien"] * 10
 TARGET = ["the cat sees the house", "the dog sees the cat", "the house is red", "where is the small dog"] * 10
@@ -23,93 +25,50 @@ vocabularies:
 
 
 @pytest.fixture
-def project(tmp_path):
-    """A folder with params.yaml and the split corpus `toy`."""
+def project(tmp_path, monkeypatch):
+    """The working directory, with params.yaml and the split corpus `toy`."""
     (tmp_path / "params.yaml").write_text(PARAMS, encoding="utf-8")
-    for part in ("train", "test"):
-        files.write_lines(tmp_path / f"data/split/toy/{part}.source.txt", SOURCE if part == "train" else ["猫"])
-        files.write_lines(tmp_path / f"data/split/toy/{part}.target.txt", TARGET if part == "train" else ["木"])
+    for part, source, target in (("train", SOURCE, TARGET), ("test", ["猫"], ["木"])):
+        files.write_lines(tmp_path / f"data/split/toy/{part}.source.txt", source)
+        files.write_lines(tmp_path / f"data/split/toy/{part}.target.txt", target)
     languages = {"source_language": "fr", "target_language": "en"}
     files.write_json(tmp_path / "data/split/toy/languages.json", languages)
+    monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-@pytest.fixture
-def run(project, project_root):
-    """Run the stage there."""
-
-    def run_there(*axes: str) -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {"PYTHONPATH": str(project_root)}
-        command = [sys.executable, "-m", "stages.vocabulary", *axes]
-        return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
-
-    return run_there
-
-
-@pytest.mark.parametrize(("name", "size"), [("joint", 50), ("separate", 24)])
-def test_a_vocabulary_of_the_training_part(project, run, name, size):
-    done = run("toy", name)
+def test_the_command_writes_the_vocabulary_and_the_words_beside_it(project, project_root):
+    environment = os.environ | {"PYTHONPATH": str(project_root)}
+    command = [sys.executable, "-m", "stages.vocabulary", "toy-joint"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    folder = project / f"data/vocabulary/toy-{name}"
-    models = ["joint.model"] if name == "joint" else ["source.model", "target.model"]
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*models, "vocabulary.json"])
-    assert folder.with_name(f"toy-{name}.seen_words.txt").exists()
-    trained = Vocabulary.load(folder)
-    assert (trained.joint, trained.source_size, trained.target_size) == (name == "joint", size, size)
-    assert trained.decode_target(trained.encode_target(TARGET)) == TARGET
-    assert trained.target_pieces(trained.encode_target(["木"])[0]) == ["▁", "<unk>"]  # the test part is not seen
-
-
-def test_a_vocabulary_of_whole_words(project, run):
-    done = run("toy", "word_8")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    folder = project / "data/vocabulary/toy-word_8"
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "source.words.json",
-        "target.words.json",
-        "vocabulary.json",
-    ]
-    words = ["le", "chat", "chien", "est", "la", "maison", "voit", "où"]  # petit and rouge are as frequent as où
-    assert files.read_json(folder / "source.words.json") == {"language": "fr", "words": words}
-    assert files.read_json(folder / "vocabulary.json") == {
-        "kind": "word",
-        "joint": False,
-        "pairs": 40,
-        "source_language": "fr",
-        "source_size": 12,
-        "source_coverage": round(17 / 19, 6),
-        "target_language": "en",
-        "target_size": 12,
-        "target_coverage": round(18 / 19, 6),
+    assert {path.name for path in (project / "data/vocabulary").rglob("*.*")} == {
+        *("joint.model", "vocabulary.json", "toy-joint.seen_words.txt")
     }
-    trained = Vocabulary.load(folder)
-    known = ["the cat sees the house", "the dog sees the cat", "the house is red"]
-    assert trained.decode_target(trained.encode_target(known)) == known
-    assert trained.target_pieces(trained.encode_target(["where is 木"])[0]) == ["<unk>", "is", "<unk>"]
 
 
-def test_more_words_than_the_data_have_is_one_line_and_leaves_nothing(project, run):
-    done = run("toy", "word_30k")
-    expected = (
-        "error: vocabularies.word_30k.words: 30000 is more than the data supports "
-        "(at most 10 for data/split/toy/train.source.txt); expected fewer words or more training pairs\n"
-    )
-    assert (done.returncode, done.stderr) == (1, expected)
-    assert not list((project / "data/vocabulary").iterdir())
+@pytest.mark.parametrize(("name", "size"), [("joint", 50), ("separate", 24), ("word_8", 12)])
+def test_a_vocabulary_of_the_training_part(project, name, size):
+    vocabulary.main(f"toy-{name}")
+    trained = Vocabulary.load(project / f"data/vocabulary/toy-{name}")
+    assert (trained.joint, trained.source_size, trained.target_size) == (name == "joint", size, size)
+    text = ["the cat sees the house", "the dog sees the cat"]
+    assert trained.decode_target(trained.encode_target(text)) == text
+    assert "<unk>" in trained.target_pieces(trained.encode_target(["木"])[0])  # the test part is not seen
 
 
-def test_a_size_beyond_the_data_is_one_line_and_leaves_nothing(project, run):
-    done = run("toy", "large")
-    assert done.returncode == 1
-    assert done.stderr.startswith("error: vocabularies.large.size: 8000 is more than the data supports (at most ")
-    assert done.stderr.endswith(
-        " for data/split/toy/train.source.txt and data/split/toy/train.target.txt); "
-        "expected a smaller size or more training pairs\n"
-    )
-    assert not list((project / "data/vocabulary").iterdir())
-
-
-def test_an_unknown_vocabulary_is_named(run):
-    done = run("toy", "seperate")
-    expected = "error: params.yaml: vocabularies.seperate: no such section; nearest is 'separate'\n"
-    assert (done.returncode, done.stderr) == (1, expected)
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        (
+            "word_30k",
+            "vocabularies.word_30k.words: 30000 is more than the data supports (at most 10 for data/split/toy/",
+        ),
+        ("large", "vocabularies.large.size: 8000 is more than the data supports (at most "),
+        ("seperate", "params.yaml: vocabularies.seperate: no such section; nearest is 'separate'"),
+    ],
+)
+def test_a_vocabulary_that_cannot_be_is_named_and_leaves_nothing(project, name, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
+        vocabulary.main(f"toy-{name}")
+    assert not list((project / "data").glob("vocabulary/*"))

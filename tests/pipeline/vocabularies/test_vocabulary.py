@@ -1,7 +1,6 @@
 """Text to ids and back, alike for subwords and for whole words."""
 
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,47 +8,18 @@ import pytest
 from pipeline import files, ids
 from pipeline.vocabularies import subwords, words
 from pipeline.vocabularies.subwords import Subwords
-from pipeline.vocabularies.vocabulary import Kind, Vocabulary
+from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import Words
 
-SOURCE = ["le chat voit la maison", "le chien voit le chat", "la maison est rouge", "où est le petit chien"] * 10
-TARGET = ["the cat sees the house", "the dog sees the cat", "the house is red", "where is the small dog"] * 10
-REST = {"byte_fallback": False, "character_coverage": 1.0, "sentences": 99, "seed": 1}
-KINDS = ["bpe joint", "bpe", "unigram joint", "unigram", "word"]
-
-
-def train(folder: Path, kind: str) -> Path:
-    """The folder of a vocabulary of the kind."""
-    texts = folder / "source.txt", folder / "target.txt"
-    for path, lines in zip(texts, (SOURCE, TARGET), strict=True):
-        files.write_lines(path, lines)
-    (out := folder / "out").mkdir()
-    if kind == "word":
-        words.train(Words(kind="word", words=9, sentences=99, seed=1), *texts, ("fr", "en"), out, where="toy")
-    else:
-        name, _, joint = kind.partition(" ")
-        section = {"kind": name, "joint": bool(joint), "size": 40 if joint else 24}
-        subwords.train(Subwords.model_validate(section | REST), *texts, out, where="toy")
-    return out
-
-
-@pytest.fixture(scope="module", params=KINDS)
-def trained(request, tmp_path_factory) -> Vocabulary:
-    """A vocabulary of each kind."""
-    vocabulary = Vocabulary.load(train(tmp_path_factory.mktemp("vocabulary"), request.param))
-    vocabulary.name = request.param
-    return vocabulary
-
-
-def test_text_survives_a_round_trip(trained):
-    text = ["the cat sees a small house", "the", "", "where the dog sees the house"]
-    if trained.whole_words:
-        text[0] = "the cat sees the house"  # it knows no `a`
-    assert trained.decode_target(trained.encode_target(text)) == text
-
-
-ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 PLAIN = "Où est l'été, Léa ?"
+SOURCE = [PLAIN, "abcdefghijklmnopqrstuvwxyz", "le chat voit la maison", "l'été , est là", "la maison est là"] * 10
+TARGET = [
+    "the cat sees the house",
+    "abcdefghijklmnopqrstuvwxyz",
+    "the dog sees the cat",
+    "the house is red",
+    "where is a small garden under it",
+] * 10
 SPELT = {
     "narrow no-break space": "Où est l'été, Léa\u202f?",
     "NFD": unicodedata.normalize("NFD", PLAIN),
@@ -59,99 +29,97 @@ SPELT = {
     "between letter and accent": "Ou\u200b\u0300 est l'e\u00ad\u0301te\u0301, Le\ufeff\u0301a ?",
     "control": "Où\u000best\tl'été,\u000cLéa\r?",
 }
+SIZES = {"bpe joint": 70, "bpe": 50, "unigram joint": 50, "unigram": 40, "bpe joint bytes": 70 + 256, "word": 8}
 
 
-@pytest.fixture(scope="module", params=[*KINDS, "bpe joint bytes"])
-def french(request, tmp_path_factory) -> Vocabulary:
-    """A vocabulary of each kind, and one that spells what it does not know in bytes, which has seen French."""
-    folder = tmp_path_factory.mktemp("french")
-    files.write_lines(text := folder / "text.txt", [PLAIN, ALPHABET, "où est Léa ?", "l'été , est là"] * 10)
-    name, *rest = request.param.split()
+def train(folder, kind):
+    """The folder of a vocabulary of the kind."""
+    texts = folder / "source.txt", folder / "target.txt"
+    for path, lines in zip(texts, (SOURCE, TARGET), strict=True):
+        files.write_lines(path, lines)
+    (out := folder / "out").mkdir()
+    name, *rest = kind.split()
+    section = {"kind": name, "sentences": 99, "seed": 1}
     if name == "word":
-        section = Words(kind="word", words=9, sentences=99, seed=1)
-        words.train(section, text, text, ("fr", "fr"), folder, where="toy")
+        words.train(Words(**section, words=SIZES[kind]), *texts, ("fr", "en"), out, where="toy")
     else:
-        size = 42 + 256 * ("bytes" in rest)
-        section = {"kind": name, "joint": "joint" in rest, "size": size, "byte_fallback": "bytes" in rest}
-        subwords.train(Subwords.model_validate(REST | section), text, text, folder, where="toy")
-    return Vocabulary.load(folder)
+        section |= {"joint": "joint" in rest, "byte_fallback": "bytes" in rest, "character_coverage": 1.0}
+        subwords.train(Subwords(**section, size=SIZES[kind]), *texts, out, where="toy")
+    return out
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def vocabulary(kind, tmp_path_factory):
+    return Vocabulary.load(train(tmp_path_factory.mktemp("vocabulary"), kind))
+
+
+def test_text_survives_a_round_trip(vocabulary):
+    text = ["the cat sees the house", "the", "", "the house sees the dog"]
+    assert vocabulary.decode_target(vocabulary.encode_target(text)) == text
 
 
 @pytest.mark.parametrize("spelling", SPELT)
-def test_however_a_text_is_spelt_its_pieces_are_the_same(french, spelling):
-    assert french.encode_source([SPELT[spelling], PLAIN]) == french.encode_source([PLAIN, PLAIN])
-    assert french.encode_target([SPELT[spelling]]) == french.encode_target([PLAIN])
-    [sentence] = french.encode_source([SPELT[spelling]])
-    assert sentence
-    assert french.whole_words or ids.UNK not in sentence
+def test_however_a_text_is_spelt_its_pieces_are_the_same(vocabulary, spelling):
+    assert vocabulary.encode_source([SPELT[spelling]]) == vocabulary.encode_source([PLAIN]) != [[]]
+    assert vocabulary.encode_target([SPELT[spelling]]) == vocabulary.encode_target([PLAIN])
+    assert vocabulary.encode_source(["\u200b", "\ufeff \u00ad\u2028", ""]) == [[], [], []]
 
 
-def test_a_text_of_nothing_that_is_seen_has_no_pieces(french):
-    assert french.encode_source(["\u200b", "\ufeff \u00ad\u2028", ""]) == [[], [], []]
-
-
-def test_the_special_pieces_are_the_first_four(trained):
+def test_the_special_pieces_are_the_first_four_and_none_is_added(vocabulary):
     special = [ids.PAD, ids.UNK, ids.BOS, ids.EOS]
     assert special == [0, 1, 2, 3]
-    assert trained.source_pieces(special) == trained.target_pieces(special) == ["<pad>", "<unk>", "<s>", "</s>"]
+    assert vocabulary.source_pieces(special) == vocabulary.target_pieces(special) == ["<pad>", "<unk>", "<s>", "</s>"]
+    encoded = vocabulary.encode_source(["Où est l'été"]) + vocabulary.encode_target(["the cat"])
+    assert all(sentence and not {ids.PAD, ids.BOS, ids.EOS} & {*sentence} for sentence in encoded)
 
 
-def test_encoding_adds_no_special_piece(trained):
-    encoded = trained.encode_source(["le chat voit", "la maison"]) + trained.encode_target(["the cat"])
-    assert all(len(sentence) and min(sentence) > ids.EOS for sentence in encoded)
+def test_sides_are_as_large_as_asked_for_and_one_where_joint(vocabulary, kind):
+    joint = "joint" in kind
+    assert vocabulary.joint is joint
+    assert (vocabulary.encode_source(["the cat"]) == vocabulary.encode_target(["the cat"])) is joint
+    assert vocabulary.whole_words is (kind == "word")
+    assert vocabulary.source_size == vocabulary.target_size == SIZES[kind] + 4 * (kind == "word")
 
 
-def test_sides_are_as_large_as_asked_for_and_one_where_joint(trained):
-    text, joint = ["le chat voit la maison"], trained.name.endswith("joint")
-    assert trained.joint is joint
-    assert (trained.encode_source(text) == trained.encode_target(text)) is joint
-    size = 40 if joint else 13 if trained.name == "word" else 24
-    assert trained.source_size == trained.target_size == size
-    assert trained.whole_words is (trained.name == "word")
+def test_pieces_spell_the_text(vocabulary):
+    pieces = vocabulary.target_pieces(np.array(vocabulary.encode_target(["the cat"])[0]))
+    assert "".join(pieces).replace("▁", "") == "thecat"
 
 
-def test_pieces_have_names(trained):
-    pieces = trained.source_pieces(np.array(trained.encode_source(["le chat"])[0]))
-    assert "".join(pieces).replace("▁", "") == "lechat"
-
-
-def test_special_ids_give_no_text(trained):
-    sentence = trained.encode_target(["the cat"])[0]
+def test_special_ids_give_no_text(vocabulary):
+    [sentence] = vocabulary.encode_target(["the cat"])
     framed = [ids.BOS, *sentence[:1], ids.UNK, *sentence[1:], ids.EOS, ids.PAD, ids.PAD]
-    text = "the UNK cat" if trained.whole_words else "the cat"  # a word that is not listed is said to be one
-    assert trained.decode_target([framed, [], [ids.EOS], np.array(framed)]) == [text, "", "", text]
+    [text] = vocabulary.decode_target([np.array(framed)])
+    assert text == ("the UNK cat" if vocabulary.whole_words else "the cat")  # an unlisted word is said to be one
+    assert vocabulary.decode_target([[], [ids.EOS]]) == ["", ""]
 
 
-def test_pairs_with_an_unknown_piece_on_either_side(trained):
-    sources, targets = ["le chat", "le 猫", "le chat", "", "猫"], ["the cat", "the cat", "the 猫", "", "猫"]
-    assert trained.known(sources, targets) == [True, False, False, True, False]
-
-
-def test_an_empty_folder_is_named(tmp_path):
-    with pytest.raises(files.DataError) as caught:
-        Vocabulary.load(tmp_path)
-    assert str(caught.value) == f"{tmp_path}/source.model: no such file; expected a vocabulary of the stage vocabulary"
+def test_pairs_with_an_unknown_piece_on_either_side(vocabulary, kind):
+    sources, targets = ["est", "est 猫", "est", ""], ["the cat", "the cat", "the 猫", ""]
+    assert vocabulary.known(sources, targets) == [True, "bytes" in kind, "bytes" in kind, True]
 
 
 @pytest.mark.parametrize(
-    ("kind", "file"),
+    ("kind", "file", "message"),
     [
-        (kind, f"{side}.{name}")
-        for kind, name in (("bpe", "model"), ("word", "words.json"))
-        for side in ("source", "target")
+        ("bpe", "source.model", r"source\.model: no such file; expected a vocabulary of the stage vocabulary$"),
+        ("word", "target.words.json", r"target\.words\.json: no such file; expected a vocabulary of the stage"),
+        ("bpe joint", "vocabulary.json", r"vocabulary\.json: no such file"),
     ],
 )
-def test_a_missing_side_is_named(tmp_path, kind, file):
-    out = train(tmp_path, kind)
-    (out / file).unlink()
-    with pytest.raises(files.DataError) as caught:
+def test_a_missing_file_is_named(tmp_path, kind, file, message):
+    (train(tmp_path, kind) / file).unlink()
+    with pytest.raises(files.DataError, match=message):
+        Vocabulary.load(tmp_path / "out")
+
+
+def test_other_sizes_than_vocabulary_json_states_are_refused(tmp_path):
+    out = train(tmp_path, "word")
+    files.write_json(out / "vocabulary.json", {"source_size": 12, "target_size": 13})
+    with pytest.raises(files.DataError, match="must have 12 source and 13 target pieces as"):
         Vocabulary.load(out)
-    assert str(caught.value) == f"{out}/{file}: no such file; expected a vocabulary of the stage vocabulary"
-
-
-def test_the_kind_of_a_section_is_read_alone():
-    node = {"kind": "word", "words": 5}
-    assert Kind.model_validate(node) == Kind(kind="word")
-    assert list(Kind.faults(node | {"kind": "words"}, "vocabularies.toy")) == [
-        "params.yaml: vocabularies.toy.kind: should be 'unigram', 'bpe' or 'word', got 'words'"
-    ]
