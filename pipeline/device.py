@@ -19,7 +19,7 @@ def best() -> torch.device:
 def has_bf16(device: torch.device) -> bool:
     """Whether the device has instructions for matrix products in bf16, which makes them faster than fp32.
 
-    Not on a CPU where the environment keeps oneDNN from using them, as `nmt repro-portable` does.
+    Not on a CPU where the environment keeps oneDNN from using them.
     """
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import torch
@@ -16,7 +16,8 @@ from pipeline.evaluation.anatomy import Anatomy, Mask, write
 from pipeline.evaluation.panels import Array
 from pipeline.layers.positions import sinusoids
 from pipeline.models import interface
-from pipeline.params import DEFAULT, PATH, read_yaml
+from pipeline.params import read_yaml
+from pipeline.system import config_file
 from pipeline.training.learning import Learning
 from pipeline.training.loss import Spread, masses, smoothed_cross_entropy
 
@@ -37,12 +38,12 @@ def anatomy(
 ) -> None:
     """Draw positions, learning rates, label smoothing and masks as a page (index.html, readable offline) and as PNGs.
 
-    Learning rates and label smoothing are those of every model and size in params.yaml.
+    Learning rates and label smoothing are those of every model and size in configs/.
     """
     check_here()
     check(out, "anatomy")
     catalogue.check()
-    sections = list(learnings(read_yaml(PATH)["models"]))
+    sections = list(learnings())
     smoothings = sorted({(learning.label_smoothing, learning.smoothing_spread) for _, _, learning in sections})
     drawn = Anatomy(
         positions=sinusoids(LENGTH, WIDTH).numpy(),
@@ -61,11 +62,12 @@ def anatomy(
     print(path / page.name)
 
 
-def learnings(models: dict[str, dict[str, Any]]) -> Iterator[tuple[str, int, Learning]]:
+def learnings() -> Iterator[tuple[str, int, Learning]]:
     """Name, width and learning of every size of every model."""
-    for model, sizes in models.items():
-        for size in filter(DEFAULT.__ne__, sizes):
-            places = f"models.{model}.{DEFAULT}", f"models.{model}.{size}"
+    for model in interface.names():
+        path = config_file(model)
+        for size in catalogue.sizes_of(read_yaml(path)):
+            places = f"{path}:{catalogue.SHARED}", f"{path}:{size}"
             arch = interface.find(model).Arch.load_own(*places)
             yield f"{model} {size}", arch.width, Learning.load_own(*places)
 

@@ -1,155 +1,115 @@
-"""What `nmt repro` shows: a line for each finished stage; what runs, live at a terminal and now and then elsewhere."""
+"""What `nmt repro` shows: a line for each finished stage and, at a terminal, a live row for each that runs."""
 
-import os
 import threading
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn
-from rich.text import Text
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from pipeline import events, progress
-from pipeline.commands import outcome
-from pipeline.system import SEED, Build
+from pipeline import files, progress
+from pipeline.commands.summary import TIMES, label, read_times
+from pipeline.files import DataError
+from pipeline.system import Build
 from pipeline.terminal import printable
 
-WIDEST = 44  # columns of an item's name in a line; of longer ones the end is shown
-# What DVC says of every stage and every command: the lines of finished stages say it in fewer words.
-QUIET = (
-    "Running stage '",
-    "> python -m stages.",
-    "Stage '",
-    "Verifying data sources",
-    "Generating lock file",
-    "Updating lock file",
-    "To track the changes with git",
-    "\tgit add",
-    "To enable auto staging",
-    "\tdvc config core.autostage",
-    "Use `dvc push`",
-    "Data and pipelines are up to date.",
-    "WARNING: 'data/vocabulary/",  # ...seen_words.txt' is empty: the corpus has many words
-)
-REPRODUCE = "ERROR: failed to reproduce '"  # what DVC says of a stage that has said itself why it failed
-
-
-class HowFar(ProgressColumn):
-    """What a stage says of its progress; until then, how long it has been at it."""
-
-    def render(self, task: Task) -> Text:
-        return Text(task.fields["how_far"] or progress.clock(task.elapsed or 0.0), no_wrap=True)
+REFRESH_SECONDS = 0.5
 
 
 class Board:
-    """The lines of one `nmt repro`; several threads may write."""
+    """The lines of one `nmt repro`; several threads may write them."""
 
     def __init__(self, build: Build) -> None:
-        self.build, self.console = build, Console()
+        self.build, self.console = build, Console(soft_wrap=True, highlight=False, markup=False)
         self.lock = threading.RLock()
-        self.done: set[str] = set()  # stages that ran to their end
-        systems = build.all_systems()
-        names = [*build.corpora, *(outcome.label(build, system.id) for system in systems)]
-        self.width = min(WIDEST, max(map(len, names)))
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=6), HowFar())
-        self.live = Progress(*columns, console=self.console, transient=True)
+        self.width = max(len(label(build, system.id)) for system in build.systems())
+        self.num_finished = 0
+        self.running: dict[str, tuple[TaskID, float]] = {}  # stage -> its row, and when it began
+        self.words: dict[str, str] = {}  # what it last said of its progress
+        self.over = threading.Event()
+        self.ticker = threading.Thread(target=self.refresh, daemon=True)
+        columns = (TextColumn("{task.description}"), BarColumn(bar_width=6), TimeElapsedColumn())
+        self.live = Progress(
+            *columns,
+            TextColumn("{task.fields[words]}", markup=False),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
 
     def __enter__(self) -> Self:
-        if self.console.is_interactive:
-            self.live.start()
+        self.live.start()
+        self.ticker.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.console.is_interactive:  # elsewhere it would print an empty line
-            self.live.stop()
-
-    def name(self, stage: str) -> str:
-        """What a stage's lines call its item."""
-        return outcome.label(self.build, stage.partition("@")[2])
+        self.over.set()
+        self.ticker.join()
+        self.live.stop()
 
     def say(self, text: str) -> None:
-        """Show a line, above what runs."""
+        """Show a line, above the live rows."""
         with self.lock:
-            self.console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+            self.console.print(printable(text))
 
-    def row(self, stage: str, seconds: float | None, text: str) -> None:
+    def row(self, stage: str, seconds: float | None, words: str) -> None:
         """Show a line about a stage: its kind, its item, its time and some words."""
-        name = self.name(stage)
-        name = name if len(name) <= self.width else f"…{name[-self.width + 1 :]}"
-        taken = "" if seconds is None else progress.clock(seconds)
-        self.say(f"{kind(stage):10}  {name:{self.width}}  {taken:>7}  {text}".rstrip())
+        kind, _, item = stage.partition("@")
+        clock = "" if seconds is None else progress.clock(seconds)
+        self.say(f"{kind:10}  {label(self.build, item):{self.width}}  {clock:>7}  {words}".rstrip())
+
+    def began(self, stage: str) -> None:
+        """Add a live row."""
+        kind, _, item = stage.partition("@")
+        with self.lock:
+            task = self.live.add_task(f"{kind} {label(self.build, item)}", total=None, words="")
+            self.running[stage], self.words[stage] = (task, time.monotonic()), ""
+
+    def ended(self, stage: str, *, ok: bool) -> None:
+        """Replace the live row by a line, and note how long a training took."""
+        kind, _, item = stage.partition("@")
+        with self.lock:
+            task, began = self.running.pop(stage)
+            seconds = time.monotonic() - began
+            self.live.remove_task(task)
+            self.num_finished += ok
+            words = self.words[stage] if kind == "train" else ""
+            self.row(stage, seconds, words if ok else f"failed; repeat it with: dvc repro {stage}")
+            if kind == "train":
+                times = read_times()
+                spent = times["stopped"].pop(item, 0.0) + seconds
+                times["trained" if ok else "stopped"][item] = spent
+                files.write_json(TIMES, times)
+
+    def refresh(self) -> None:
+        """Bring the live rows up to date, until all is over; where there is no terminal, print lines now and then."""
+        shown = time.monotonic()
+        while not self.over.wait(REFRESH_SECONDS):
+            is_due = not self.console.is_terminal and time.monotonic() - shown >= progress.PLAIN_SECONDS
+            shown = time.monotonic() if is_due else shown
+            with self.lock:
+                for state in read_progress(self.running):
+                    stage, done, total, left = (state[key] for key in ("stage", "done", "total", "left"))
+                    count = f"{done:,}/{total:,}  " if total else ""
+                    rest = f"  {progress.clock(left)} left" if left is not None else ""
+                    self.words[stage] = state["about"]
+                    words = f"{count}{state['about']}{rest}"
+                    self.live.update(self.running[stage][0], completed=done, total=total, words=words)
+                    if is_due:
+                        self.row(stage, None, words)
 
 
-def kind(stage: str) -> str:
-    """What a stage's lines call it: the name of its script; its item says the seed."""
-    return stage.partition("@")[0].removesuffix(SEED)
-
-
-class Lane:
-    """What one `dvc repro` says, line by line; it runs one stage after the other."""
-
-    def __init__(self, board: Board, prefix: str) -> None:
-        self.board, self.prefix = board, prefix
-        self.running: str | None = None
-        self.failed: str | None = None
-        self.task: TaskID | None = None
-        self.shown = time.monotonic()  # when progress was last shown, or the stage began
-
-    def hear(self, line: str) -> None:
-        """Take in one line: an event of a stage, or anything else, which is shown unless it is DVC's routine."""
-        if event := events.parse(line):
-            kinds = {"began": self.began, "progress": self.progressed, "ended": self.ended}
-            with self.board.lock:
-                kinds[event["kind"]](event)
-        elif line.strip() and not line.startswith(QUIET) and not (self.failed and line.startswith(REPRODUCE)):
-            self.board.say(f"{self.prefix}{line.rstrip()}")
-
-    def began(self, event: dict[str, Any]) -> None:
-        """A stage begins."""
-        self.running, self.shown = event["stage"], time.monotonic()
-        about = f"{kind(self.running)} {self.board.name(self.running)}"
-        self.task = self.board.live.add_task(about, total=None, how_far="")
-
-    def progressed(self, event: dict[str, Any]) -> None:
-        """A stage is so far."""
-        left = event["left"]
-        if self.task is not None:
-            words = [
-                *([] if event["total"] is None else [f"{event['done']:,}/{event['total']:,}"]),
-                event["about"],
-                *([] if left is None else [f"{progress.clock(left)} left"]),
-            ]
-            self.board.live.update(self.task, completed=event["done"], total=event["total"], how_far="  ".join(words))
-        now = time.monotonic()
-        if not self.board.console.is_interactive and now - self.shown >= progress.PLAIN_SECONDS:
-            self.shown = now
-            name = self.board.name(event["stage"]) or event["stage"]
-            numbers = (event["done"], event["total"], event["unit"], event["about"], left)
-            self.board.say(progress.line(name, *numbers))
-
-    def ended(self, event: dict[str, Any]) -> None:
-        """A stage is over; why it failed is said after this, and by whom it was called when its process has ended."""
-        self.close()
-        if event["ok"]:
-            self.running = None
-            self.board.done.add(event["stage"])
-            self.board.row(event["stage"], event["seconds"], outcome.of(event["stage"]))
-        else:
-            self.failed = event["stage"]
-
-    def close(self) -> None:
-        """Nothing of this lane runs any more."""
-        if self.task is not None:
-            self.board.live.remove_task(self.task)
-            self.task = None
-
-    def over(self, status: int, *, asked: bool) -> None:
-        """The `dvc` is over: if it failed, or was asked to end, say so of the stage that ran, with what repeats it."""
-        with self.board.lock:
-            self.close()
-            if status and (stage := self.failed or self.running):
-                self.board.row(stage, None, "stopped" if asked else "failed, as said above")
-                self.board.say(f"repeat it with: {os.environ.get(outcome.BUILDER) or f'dvc repro {stage}'}")
+def read_progress(stages: dict[str, Any]) -> list[dict[str, Any]]:
+    """How far those of these stages are that have said it."""
+    states = []
+    for stage in stages:
+        path = Path("work/progress", f"{stage}.json")
+        try:
+            states += [dict(files.read_json(path))] if path.exists() else []
+        except (DataError, OSError):  # it has just ended
+            continue
+    return states

@@ -1,70 +1,73 @@
-"""The command `nmt`: translate with what was built, and look inside."""
+"""The command `nmt`: builds systems, translates with them, and looks inside them."""
 
 import sys
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
-from typer.main import get_command
+from typer.core import TyperCommand
 
 from pipeline import cli, commands
-from pipeline.commands import completion
 from pipeline.files import DataError
 
-# Name of each command -> its function, in the module of the same name, and what `nmt --help` says of it. A command's
-# module is imported only when it runs: each takes its second, and packages that the others may lack.
+
+class Entry(NamedTuple):
+    """A command: where its function is, the group in which `nmt --help` lists it, and what it says of it."""
+
+    module: str
+    function: str
+    panel: str
+    text: str
+
+
+BUILD, TRANSLATE, INSPECT = "Build", "Translate", "Look inside"
 COMMANDS = {
-    "translate": ("translate", "Translate a sentence, a file or standard input."),
-    "attention": ("attention", "Translate a sentence and draw the attention weights."),
-    "serve": ("serve", "Serve packaged systems over HTTP, with a page to try them."),
-    "anatomy": ("anatomy", "Draw positions, learning rates, label smoothing and masks."),
-    "export": ("export", "Write a Transformer as a CTranslate2 model."),
-    "check": ("check", "Name every fault of params.yaml and corpora/*.yaml."),
-    "params": ("show_params", "Show what a system gets from params.yaml, configs/ and corpora/."),
-    "repro": ("repro", "Build every system that params.yaml chooses."),
-    "copy-task": ("copy_task", "Train a model to copy digits."),
-    "search": ("search", "Find the values of a training that are best on validation."),
-    "list": ("list_all", "Show corpora, vocabularies, models, sizes, built systems."),
-    "new-corpus": ("new_corpus", "Add a corpus of your own."),
+    "new-corpus": Entry("new_corpus", "new_corpus", BUILD, "Add a corpus of your own."),
+    "check": Entry("show", "check", BUILD, "Name every fault of params.yaml, configs/ and corpora/."),
+    "params": Entry("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),
+    "repro": Entry("repro", "repro", BUILD, "Build every system that params.yaml chooses."),
+    "list": Entry("show", "list_all", BUILD, "List corpora, vocabularies, models, sizes and built systems."),
+    "translate": Entry("translate", "translate", TRANSLATE, "Translate a sentence, a file or standard input."),
+    "serve": Entry("serve", "serve", TRANSLATE, "Serve packaged systems over HTTP, with a page to try them."),
+    "export": Entry("export", "export", TRANSLATE, "Write a Transformer as a CTranslate2 model."),
+    "attention": Entry("attention", "attention", INSPECT, "Translate a sentence and draw the attention weights."),
+    "anatomy": Entry("anatomy", "anatomy", INSPECT, "Draw positions, learning rates, label smoothing and masks."),
 }
-EXTRAS = {"serve": "serve"}  # of the wheel, where it is not `build`; `search` itself says that it needs optuna
-PLAIN: dict[str, Any] = {
-    "pretty_exceptions_enable": False,
-    "rich_markup_mode": None,  # which keeps the line breaks of docstrings
-}
+EXTRAS = {"serve": "serve"}  # of the wheel, where it is not `build`
 
 
-class LazyGroup(TyperGroup):
-    """The commands of `COMMANDS`, each imported when it is asked for."""
+class LazyCommand(TyperCommand):
+    """A command whose module is imported when its arguments are read.
 
-    def list_commands(self, _: Any) -> list[str]:
-        """All names, in the order of the help."""
-        return list(COMMANDS)
+    The modules import torch, DVC or FastAPI: seconds, which `nmt --help` need not wait for.
+    """
 
-    def get_command(self, _: Any, name: str) -> Any:
-        """The command of a name."""
-        if name not in COMMANDS:
-            return None
-        function, _help = COMMANDS[name]
-        try:
-            module = import_module(f"{commands.__name__}.{function}")  # the wheel has another name for the package
-        except ModuleNotFoundError as error:
-            raise DataError(
-                f"nmt {name}: needs the package {error.name}, which is not installed; "
-                f"expected nmt-pipeline[{EXTRAS.get(name, 'build')}]"
-            ) from error
-        alone = typer.Typer(add_completion=False, **PLAIN)
-        alone.command(name)(cli.to_the_end(getattr(module, function)))
-        return get_command(alone)
-
-    def format_commands(self, _: Any, formatter: Any) -> None:
-        """Write the list of commands, without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_function, text) in COMMANDS.items()])
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the arguments by the function's own signature."""
+        return load(self.name or "").make_context(info_name, args, parent=parent, **extra)
 
 
-root = typer.Typer(cls=LazyGroup, no_args_is_help=True, **PLAIN)
+def load(name: str) -> Any:
+    """The command of a name.
+
+    Raises: DataError if a package is missing that only an extra of the wheel installs.
+    """
+    entry = COMMANDS[name]
+    try:
+        module = import_module(f"{commands.__name__}.{entry.module}")  # the wheel has another name for the package
+    except ModuleNotFoundError as error:
+        raise DataError(
+            f"nmt {name}: needs the package {error.name}, which is not installed; "
+            f"expected nmt-pipeline[{EXTRAS.get(name, 'build')}]"
+        ) from error
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    alone.command(name)(cli.to_the_end(getattr(module, entry.function)))
+    return typer.main.get_command(alone)
+
+
+root = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+for command_name, command in COMMANDS.items():
+    root.command(command_name, cls=LazyCommand, help=command.text, rich_help_panel=command.panel)(lambda: None)
 
 
 @root.callback()
@@ -78,12 +81,9 @@ def app() -> None:
 
 
 def run() -> None:
-    """Run the commands, unless standard output is closed, or a shell asks what may be typed next."""
+    """Run the command that is asked for, unless standard output is closed."""
     if sys.stdout is None:
         raise DataError("standard output: is closed; expected a place for what the command prints")
-    if proposed := completion.answer({name: function for name, (function, _help) in COMMANDS.items()}):
-        print(proposed[0])
-        sys.exit(proposed[1])
     root(prog_name="nmt")
 
 

@@ -1,67 +1,15 @@
-"""The project in the working directory: its built systems, their settings of decoding, the Python of its stages."""
+"""The project in the working directory: its built systems, by their short names too, and how they decode."""
 
 import contextlib
-import os
-import sys
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from pipeline.commands.naming import matching, shortest
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
-from pipeline.models import interface
-from pipeline.params import PATH, nearest, read_yaml
-from pipeline.system import AXES, Build, System, config_file, corpus_file
-
-
-def search_path() -> str:
-    """Where programs are looked for, this interpreter's folder first: dvc.yaml says only `python`."""
-    return os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-
-
-def load(system: System) -> Translator:
-    """A built system.
-
-    Raises: DataError if it was not built, with the nearest name or the command that builds it.
-    """
-    check_here()
-    if not is_built(system):
-        check_known(system)
-        raise DataError(f"--system: not built yet, got {system.id!r}; {recipe(system)}")
-    return Translator.built(system)
-
-
-def parse(text: str) -> System:
-    """The system that `--system` names: by its id, or by a part of the id that only one built system has.
-
-    The end of an id with a further seed, such as `bpe_2k-rnnsearch-tiny-2`, has as many words as an id.
-
-    Raises: DataError if no built system has it, with the nearest id, or if several have, with their ids.
-    """
-    check_here()
-    try:
-        system = System.parse(text)
-    except ValueError as error:
-        ids = built()
-        found = matching(text, ids)
-        if not found:
-            raise DataError(
-                f"--system: {error}{nearest(text, ids) or '; expected a system that `dvc repro` builds'}"
-            ) from None
-    else:
-        if is_built(system):
-            return system
-        ids = built()
-        found = [name for name in ids if name.endswith(f"-{text}")]
-        if not found:
-            return system
-    if len(found) > 1:
-        names = ", ".join(shortest(name, ids) for name in found)
-        raise DataError(
-            f"--system: must mean one system, got {text!r}, a part of {len(found)}; expected one of {names}"
-        )
-    return System.parse(found[0])
+from pipeline.params import PATH, nearest
+from pipeline.system import Build, System, corpus_file
 
 
 def check_here() -> None:
@@ -73,55 +21,73 @@ def check_here() -> None:
         raise DataError(f"{Path.cwd()}: has no {PATH}; expected the project's folder, which nmt runs in")
 
 
-def is_built(system: System) -> bool:
-    """Whether a system can translate."""
-    return all(path.exists() for path in (system.weights, system.training_summary, system.vocabulary_folder))
+def parse(text: str) -> System:
+    """The system that `--system` names: by its id, or by a part of the id that only one built system has.
+
+    Raises: DataError if no built system has it, with the nearest id, or if several have, with their short names.
+    """
+    check_here()
+    ids = built()
+    matches = [text] if text in ids else matching(text, ids)
+    if len(matches) > 1:
+        names = ", ".join(shortest(name, ids) for name in matches)
+        raise DataError(
+            f"--system: must mean one system, got {text!r}, a part of {len(matches)}; expected one of {names}"
+        )
+    if matches:
+        return System.parse(matches[0])
+    if matching(text, [system.id for system in Build.load("build").systems()]):
+        raise DataError(f"--system: not built yet, got {text!r}; expected one that `nmt repro` has built")
+    expected = nearest(text, ids) or f"; expected one that `build` of {PATH} names and `nmt repro` builds"
+    raise DataError(f"--system: no built system has this name, got {text!r}{expected}")
+
+
+def load(system: System) -> Translator:
+    """A built system: as its run left it or, while a stage of that runs again, as it is packaged."""
+    return Translator.built(system) if has_run(system) else Translator.load(system.packaged)
 
 
 def built() -> list[str]:
     """The ids of all systems that can translate, even those that `build` no longer chooses."""
-    found = []
-    for path in sorted(Path("runs").glob("*-*-*-*-*")):
+    ids = []
+    for name in sorted({path.name for folder in ("runs", "models") for path in Path(folder).glob("*-*-*-*-*")}):
         with contextlib.suppress(ValueError):
-            if is_built(System.parse(path.name)):
-                found.append(path.name)
-    return found
+            ids += [name] if is_built(System.parse(name)) else []
+    return ids
 
 
-def check_known(system: System) -> None:
-    """Check that the project has a corpus, a vocabulary, a model and a size of these names.
+def is_built(system: System) -> bool:
+    """Whether a system can translate."""
+    return has_run(system) or system.packaged.is_dir()
 
-    Raises: DataError with the nearest name of the first that it does not have.
+
+def has_run(system: System) -> bool:
+    """Whether the outputs of its training and averaging are there."""
+    return all(path.exists() for path in (system.weights, system.training_summary, system.vocabulary_folder))
+
+
+def matching(text: str, ids: Sequence[str]) -> list[str]:
+    """The ids that have a text in them; if some have it as whole names, only these: `small` is no `very_small`.
+
+    Of several seeds of a system the first in `ids` is meant, unless the text ends in one.
     """
-    from pipeline import catalogue  # every stage's sections: most of a second, which a system that is there spares
-
-    whole = read_yaml(PATH)
-    config = config_file(system.model)
-    sizes = catalogue.sizes_of(read_yaml(config)) if config.exists() else []
-    known = [catalogue.corpus_names(), mapping(whole, "vocabularies"), interface.names(), sizes]
-    for (axis, name), names in zip(system.axes.items(), known, strict=False):
-        if name not in names:
-            hint = f"; built are {', '.join(built())}" if built() else ""
-            raise DataError(
-                f"--system: unknown {axis} {name!r}, got {system.id!r}{nearest(name, map(str, names))}{hint}"
-            )
+    if not text:
+        return []
+    matches = [name for name in ids if f"-{text}-" in f"-{name}-"] or [name for name in ids if text in name]
+    if re.search("-[0-9]+$", text):
+        return matches
+    firsts: dict[str, str] = {}
+    for name in matches:
+        firsts.setdefault(name.rpartition("-")[0], name)
+    return list(firsts.values())
 
 
-def mapping(node: dict[str, Any], name: str) -> dict[str, Any]:
-    """The mapping at `name`; an empty one if there is none."""
-    found = node.get(name)
-    return found if isinstance(found, dict) else {}
-
-
-def recipe(system: System) -> str:
-    """How to build a system, in words."""
-    build, command = Build.load("build"), f"run `dvc repro {system.stage('average')}`"
-    missing = [
-        f"{section}: {name}"
-        for section, name in zip(AXES, system.axes.values(), strict=True)
-        if name not in map(str, getattr(build, section))
-    ]
-    return f"name {', '.join(missing)} in `build` of {PATH}, then {command}" if missing else command
+def shortest(system: str, ids: Sequence[str]) -> str:
+    """The least that tells a system from the others: the last names of its id, with the seed only if need be."""
+    *_, vocabulary, model, size, seed = system.split("-")
+    short = (model, f"{model}-{size}", f"{vocabulary}-{model}-{size}")
+    candidates = (*short, *(f"{name}-{seed}" for name in short[1:]))
+    return next((name for name in candidates if matching(name, ids) == [system]), system)
 
 
 def decoding(system: System) -> Decoding:

@@ -1,31 +1,32 @@
 """`nmt repro`: `dvc repro`, several systems at the same time."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Annotated, NoReturn
+from pathlib import Path
+from typing import IO, Annotated, Any, NoReturn
 
 import psutil
 import typer
 
-from pipeline import cores, device, events, progress
-from pipeline.commands import dag, outcome, project
-from pipeline.commands.board import Board, Lane
-from pipeline.commands.check import check
+from pipeline import catalogue, cores, device, progress
+from pipeline.commands import project, summary
+from pipeline.commands.board import Board
 from pipeline.encoding.budget import Training
 from pipeline.files import DataError
-from pipeline.system import Build, System
+from pipeline.params import read_yaml
+from pipeline.system import Build, System, corpus_file
 from pipeline.terminal import printable
 
 DVC = (sys.executable, "-m", "dvc")
-STAGES = ("train", "average", "decode", "score", "attend", "package")  # of one system, in an order that works
-SEED_STAGES = STAGES[:4]  # of a further seed
+RUNNING, ENDED = "Running stage '", ("Updating lock file", "Generating lock file")  # what DVC says of a stage
+EMPTY = "seen_words.txt' is empty.\n"  # a warning of DVC's at each stage: no fault, the corpus has many words
 LANE_BYTES = 3 << 29  # 1.5 GiB: a training of size `small`, and the DVC that runs it
 
 
@@ -37,164 +38,164 @@ def repro(
 ) -> None:
     """Build every system that params.yaml chooses, several at the same time, after `nmt check`.
 
-    The result is that of `dvc repro`, byte for byte, unless --jobs is above 1 and `threads` is 0, or the processor adds
-    up otherwise with fewer threads in a search (none that we tried does). DVC runs one stage after the other, so this
-    runs one `dvc repro` for each system, as many at a time as cores and free memory allow. `training.<corpus>.threads`
-    says how many cores a training takes. If it takes all of them (0), or on a GPU, systems are built one at a time.
+    The result is that of `dvc repro`, which runs one stage after the other. This runs one `dvc repro` for each system,
+    as many at a time as cores and free memory allow: `training.threads` says how many cores a training takes. If it
+    takes all of them (0), or on a GPU, systems are built one at a time.
     """
     project.check_here()
-    check()
+    catalogue.check()
     build = Build.load("build")
-    if is_up_to_date():
+    changed = changed_stages()
+    if changed == {}:
         print("Data and pipelines are up to date.")
     else:
-        number = min(jobs or affordable(build), len(build.all_systems()))
+        lanes = min(jobs or affordable(build), len(build.systems()))
+        began = time.monotonic()
         with Board(build) as board:
-            Builder(board, build, number).run()
-    for line in outcome.summary(build):
-        print(printable(line))
+            announce(board, changed or {}, lanes)
+            Builder(board, lanes).build(build)
+            board.say(
+                f"stages: {board.num_finished} ran in {progress.clock(time.monotonic() - began)}; the rest is unchanged"
+            )
+    print("\n".join(map(printable, summary.lines(build))))
+
+
+def changed_stages() -> dict[str, Any] | None:
+    """The stages whose inputs or outputs have changed; None if DVC cannot say, as it explains when it runs."""
+    status = subprocess.run([*DVC, "status", "--json"], capture_output=True, text=True, check=False)
+    try:
+        return dict(json.loads(status.stdout)) if status.returncode == 0 else None
+    except ValueError:
+        return None
 
 
 def affordable(build: Build) -> int:
     """How many trainings at a time the cores and the free memory of this machine allow."""
-    from pipeline.training.launch import PROCESSES  # torchrun, which other commands need not wait for
-
-    if device.best().type == "cuda" or PROCESSES in os.environ:
+    if device.best().type == "cuda" or "TRAIN_PROCESSES" in os.environ:
         return 1
-    threads = [Training.load_all("training.default", f"training.{corpus}").threads for corpus in build.corpora]
-    by_cores = cores.count() // (max(threads) if all(threads) else cores.count())
+    threads = [Training.load_all("training", f"{corpus_file(corpus)}:training").threads for corpus in build.corpora]
+    by_cores = cores.count() // max(threads) if all(threads) else 1
     return max(1, min(by_cores, psutil.virtual_memory().available // LANE_BYTES))
 
 
-def is_up_to_date() -> bool:
-    """Whether `dvc repro` would run nothing; False if DVC fails to tell, as it says why when it runs."""
-    from dvc.exceptions import DvcException  # a second, which no other command needs
-    from dvc.repo import Repo
+def announce(board: Board, changed: Iterable[str], lanes: int) -> None:
+    """Say how many trainings will run, and how long they took last time."""
+    systems = to_train(board.build, changed)
+    times = summary.read_times()["trained"]
+    known = [times[system.id] for system in systems if system.id in times]
+    if systems:
+        minutes = f", about {max(1, round(sum(known) / len(known) * len(systems) / lanes / 60))} min" if known else ""
+        board.say(f"trainings to run: {len(systems)}{minutes}; from update 0, unless one was stopped midway")
 
-    try:
-        return not Repo().status()
-    except DvcException:
-        return False
+
+def to_train(build: Build, changed: Iterable[str]) -> list[System]:
+    """The systems whose training, or a stage of the data that it reads, has changed."""
+    parts = [stage.partition("@") for stage in changed]
+    items = [item for name, _, item in parts if name == "train" or item.count("-") in (0, 1)]
+    return [
+        system for system in build.systems() if f"{system.id}-".startswith(tuple(f"{one}-" for one in items if one))
+    ]
 
 
 class Builder:
-    """Builds all that a build chooses: what the systems share, then `number` systems at a time, then the report."""
+    """Runs `dvc repro` in so many lanes, and shows on a board what the stages say."""
 
-    def __init__(self, board: Board, build: Build, number: int) -> None:
-        self.board, self.build, self.number = board, build, number
-        self.environment = os.environ | {events.VARIABLE: "1", "PATH": project.search_path()}
-        self.running: set[subprocess.Popen[str]] = set()
-        self.failed: list[str] = []
-        self.ended = False  # no further system is started
-        self.asked = False  # by a signal
-        self.lock = threading.Lock()  # guards `running`, `failed`, `ended`
+    def __init__(self, board: Board, lanes: int) -> None:
+        self.board, self.lanes = board, lanes
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+        self.environment = os.environ | {"PATH": path}  # dvc.yaml says only `python`
+        self.processes: set[subprocess.Popen[str]] = set()
+        self.stopped = False  # nothing more is started
+        self.lock = threading.RLock()  # guards both; a signal may interrupt the thread that holds it
 
-    def run(self) -> None:
-        """Build it; after a failure or a signal nothing else is started, and what runs is waited for.
+    def build(self, build: Build) -> None:
+        """Build what the systems share, the systems, and the report; after a failure nothing more is started.
 
-        Raises: DataError naming the systems that failed; SystemExit with DVC's status if it was not a system.
+        Raises: DataError if a stage failed.
         """
         before = signal.signal(signal.SIGTERM, self.terminate)
-        began = time.monotonic()
         try:
-            if self.number > 1:
-                shared = [
-                    f"encode@{corpus}-{words}" for corpus in self.build.corpora for words in self.build.vocabularies
-                ]
-                self.run_alone(*shared)
-                self.run_systems()
-            self.run_alone()
+            if self.lanes > 1:
+                self.run([f"encode@{corpus}-{words}" for corpus in build.corpora for words in build.vocabularies])
+                with ThreadPoolExecutor(self.lanes) as pool:
+                    list(pool.map(self.run_system, build.systems()))
+            self.run([])
         finally:
             signal.signal(signal.SIGTERM, before)
-        number, ran = sum(kind.number for kind in dag.kinds(self.build)), len(self.board.done)
-        rest = f"; {number - ran} unchanged or from DVC's cache" if number > ran else ""
-        self.board.say(f"stages: {ran} ran in {progress.clock(time.monotonic() - began)}{rest}")
 
-    def run_alone(self, *targets: str) -> None:
-        """One `dvc repro` of these stages, without any of all, while no other runs.
+    def run_system(self, system: System) -> None:
+        """Build one system, with its share of the cores.
 
-        Raises: SystemExit with its status if it fails.
+        Only its own stages: while one runs, DVC lets no other `dvc` check the stages that wrote its inputs.
         """
-        with self.pool(1) as pool:
-            status = pool.submit(self.dvc, "", "repro", *targets).result()
-        if status:
-            sys.exit(status if status > 0 else 128 - status)
+        prefix = f"{summary.label(self.board.build, system.id)} | "
+        self.run(["--single-item", *system_stages(system)], prefix, threads=max(1, cores.count() // self.lanes))
 
-    def run_systems(self) -> None:
-        """All systems.
+    def run(self, arguments: list[str], prefix: str = "", threads: int = 0) -> None:
+        """Run a `dvc repro`, unless the build is to stop; the prefix stands before each warning.
 
-        Raises: DataError naming those that failed, once the running ones are done.
+        `threads` is how many its stages may use, unless a parameter or OMP_NUM_THREADS says otherwise; 0: all cores.
+        Raises: DataError if it fails.
         """
-        with self.pool(self.number) as pool:
-            list(pool.map(self.build_one, self.build.all_systems()))
-        if self.failed:
-            raise DataError(f"{', '.join(self.failed)}: not built, as said above; `nmt repro` goes on from there")
-
-    @contextmanager
-    def pool(self, number: int) -> Iterator[ThreadPoolExecutor]:
-        """So many threads, which keep reading what DVC says while a signal ends this one."""
-        with ThreadPoolExecutor(number) as pool:
-            try:
-                yield pool
-            except BaseException:
-                self.ended = self.asked = True
-                raise
-
-    def build_one(self, system: System) -> None:
-        """Build one system, unless the build is ending."""
-        # Only these stages: while one runs, DVC lets no other `dvc` check the stages that wrote its inputs.
-        stages = [system.stage(name) for name in (SEED_STAGES if system.seed else STAGES)]
-        prefix = f"{outcome.label(self.build, system.id)} | "
-        threads = max(1, cores.count() // self.number)
-        if self.dvc(prefix, "--wait-for-lock", "repro", "--single-item", *stages, threads=threads):
-            with self.lock:
-                self.ended = True
-                self.failed.append(outcome.label(self.build, system.id))
-
-    def dvc(self, prefix: str, *arguments: str, threads: int | None = None) -> int:
-        """Run a `dvc`, unless the build is ending; its status. The prefix stands before each line that is shown.
-
-        `threads` is how many its stages may use, unless a parameter or the user's OMP_NUM_THREADS says otherwise;
-        None: all cores.
-        """
-        lane = Lane(self.board, prefix)
         shared = {"OMP_NUM_THREADS": str(threads)} if threads else {}
         with self.lock:
-            if self.ended:
-                return 0
+            if self.stopped:
+                return
             process = subprocess.Popen(
-                [*DVC, *arguments],
+                [*DVC, "--wait-for-lock", "repro", *arguments],
                 env=shared | self.environment,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE,
                 encoding="utf-8",
                 errors="replace",
             )
-            self.running.add(process)
-        if self.asked:  # by a signal before the process was in `running`; a failure elsewhere ends nothing that runs
-            process.terminate()
-        assert process.stdout
+            self.processes.add(process)
         try:
-            for line in process.stdout:
-                lane.hear(line)
-        except BaseException:  # nobody reads any more what this one prints
-            self.end()
-            process.communicate()  # what is still said, so that nothing waits for a reader
+            self.relay(process, prefix)
+        except BaseException:  # nobody sees any more what this one says
+            process.terminate()
             raise
         finally:
             status = process.wait()
-            with self.lock:
-                self.running.remove(process)
-        lane.over(status, asked=self.asked)
-        return status
+            self.processes.discard(process)
+        if status:
+            self.stopped = True
+            raise DataError("nmt repro: a stage failed, as said above; the same command goes on from there")
+
+    def relay(self, process: subprocess.Popen[str], prefix: str) -> None:
+        """Show which stages begin and end, and all that is written to standard error; DVC's routine is dropped."""
+        assert process.stdout
+        assert process.stderr
+        warnings = threading.Thread(target=self.warn, args=(process.stderr, prefix))
+        warnings.start()
+        stage = ""
+        for line in process.stdout:
+            if stage and line.startswith((RUNNING, *ENDED)):
+                self.board.ended(stage, ok=True)
+                stage = ""
+            if line.startswith(RUNNING):
+                stage = line.split("'")[1]
+                self.board.began(stage)
+        warnings.join()
+        if stage:
+            self.board.ended(stage, ok=process.wait() == 0)
+
+    def warn(self, lines: IO[str], prefix: str) -> None:
+        """Show warnings and errors."""
+        for line in lines:
+            if line.strip() and not line.endswith(EMPTY):
+                self.board.say(f"{prefix}{line.rstrip()}")
 
     def terminate(self, *_: object) -> NoReturn:
         """Pass SIGTERM on: unlike a terminal's Ctrl-C, it reaches this process only."""
-        self.end()
+        with self.lock:
+            self.stopped = True
+            for process in self.processes:
+                process.terminate()
         sys.exit(128 + signal.SIGTERM)
 
-    def end(self) -> None:
-        """Start nothing more, and ask what runs to end."""
-        self.ended = self.asked = True
-        for process in list(self.running):
-            process.terminate()
+
+def system_stages(system: System) -> list[str]:
+    """The stages of one system, in dvc.yaml's order, which is one that works."""
+    stages = read_yaml(Path("dvc.yaml"))["stages"]
+    return [system.stage(name) for name, stage in stages.items() if "model" in stage.get("matrix", ())]

@@ -1,6 +1,7 @@
 """The command `nmt`, in a folder with a system that was built."""
 
 import io
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,18 @@ class Said(NamedTuple):
 def project(tmp_path, monkeypatch) -> Path:
     """A folder with a built system, to which the test goes."""
     systems.lay_out(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def toy(project_root, tmp_path, monkeypatch) -> Path:
+    """The toy project with its two systems, not built, to which the test goes."""
+    toys = project_root / "tests/toys"
+    for folder in (project_root / "configs", toys / "configs", toys / "corpora"):
+        shutil.copytree(folder, tmp_path / folder.name, dirs_exist_ok=True)
+    for path in (project_root / "dvc.yaml", toys / "params.yaml"):
+        shutil.copy(path, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

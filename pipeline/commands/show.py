@@ -1,0 +1,93 @@
+"""`nmt check`, `nmt params` and `nmt list`: the parameter files, and what is built by them."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated
+
+import typer
+from ruamel.yaml import YAML
+
+from pipeline import catalogue, files
+from pipeline.commands import project
+from pipeline.files import DataError
+from pipeline.models import interface
+from pipeline.params import PATH, nearest, read_yaml
+from pipeline.system import Build, System, config_file
+from pipeline.terminal import printable
+
+
+def check() -> None:
+    """Name every fault of params.yaml, configs/ and corpora/.
+
+    `nmt repro` begins with it: some of these faults make DVC fail with unclear messages.
+    """
+    project.check_here()
+    catalogue.check()
+
+
+def show_params(
+    system: Annotated[str, typer.Argument(help="Its id, or a part of it that no other system of `build` has.")],
+) -> None:
+    """Print all that a system gets, with its corpus's keys in place of those of params.yaml."""
+    check()
+    ids = [one.id for one in Build.load("build").systems()]
+    matches = project.matching(system, ids)
+    try:
+        chosen = System.parse(matches[0] if len(matches) == 1 else system)
+    except ValueError as error:
+        raise DataError(f"SYSTEM: {error}{nearest(system, ids)}") from None
+    yaml = YAML()
+    yaml.default_flow_style = False
+    yaml.dump(catalogue.sections(chosen), sys.stdout)
+
+
+def list_all() -> None:
+    """Show all corpora, vocabularies, models and sizes, and the systems that were built, with their scores.
+
+    A star marks what `build` of params.yaml chooses.
+    """
+    check()
+    print("\n".join(map(printable, lines())))
+
+
+def lines() -> Iterator[str]:
+    """The lines of the list."""
+    build = Build.load("build")
+    yield from names("corpora", catalogue.corpus_names(), build.corpora)
+    yield from names("vocabularies", read_yaml(PATH)["vocabularies"], build.vocabularies)
+    yield "models and sizes:"
+    for model in interface.names():
+        sizes = catalogue.sizes_of(read_yaml(config_file(model)))
+        shown = [f"{size}{star(model in build.models and size in build.sizes).strip()}" for size in sizes]
+        yield f"  {star(model in build.models)} {model}: {', '.join(shown)}"
+    yield "systems:"
+    chosen = [system.id for system in build.systems()]
+    for name in dict.fromkeys([*chosen, *project.built()]):
+        yield f"  {star(name in chosen)} {name}: {state(System.parse(name))}"
+
+
+def names(title: str, known: Iterable[str], chosen: Sequence[str]) -> list[str]:
+    """A title and a line for each name."""
+    return [f"{title}:", *(f"  {star(name in chosen)} {name}" for name in known)]
+
+
+def star(chosen: bool) -> str:
+    """A star if `build` chooses it."""
+    return "*" if chosen else " "
+
+
+def state(system: System) -> str:
+    """The scores of a system, or what it lacks."""
+    if not project.is_built(system):
+        return "not built"
+    if not system.metrics.exists():
+        return "built, not scored"
+    scores = files.read_json(system.metrics)
+    try:
+        return ", ".join(
+            " ".join([part, *(f"{name} {round(value, 1):,}" for name, value in values.items())])
+            for part, values in scores.items()
+            if part != "validation"
+        )
+    except (AttributeError, TypeError, ValueError):
+        raise DataError(f"{system.metrics}: holds no scores; expected what the stage score writes") from None
