@@ -15,7 +15,6 @@ def main(corpus: str) -> None:
     section = Reader(READS, corpus=corpus)(cleaning.Cleaning, *READS)
     raw, tally = Path("data/download", corpus), cleaning.Tally(section)
     about = summaries.read(raw / "download.json", summaries.Downloaded)
-    parts.check_train(about["parts"], raw / "download.json")
     lines, total = cleaning.read_raw(raw, parts.TRAIN), about["parts"][parts.TRAIN]["pairs"]
     lines = progress.track(lines, f"clean {corpus}", total=total, unit="pairs")
     with files.new_folder(Path("data/clean", corpus)) as folder:

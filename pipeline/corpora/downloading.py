@@ -26,7 +26,7 @@ def write_part(name: str, download: sources.Download, store: Store, out: Path) -
         raise files.DataError(f"{where}: part {name} is empty, got 0 pairs; expected some")
     records = {text.address: record(text.address, text.path) for text in texts}
     if isinstance(source, sources.Hub):  # the text, as the hub may pack the same rows in other files
-        records = {"": record(hub.name(source), *paths)}
+        records = {"": record(hub.split_name(source), *paths)}
     return {"pairs": count, "files": list(records.values())}
 
 

@@ -2,7 +2,7 @@
 
 import errno
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -15,7 +15,7 @@ ROWS = 1000  # of a parquet file decoded at a time
 FORMATS = (".parquet", ".json", ".jsonl", ".csv", ".tsv")
 
 
-def name(source: Hub) -> str:
+def split_name(source: Hub) -> str:
     """What messages and download.json call a split."""
     config = "" if source.config is None else f" {source.config}"
     return f"{HOST}/datasets/{source.dataset}@{source.revision}{config} {source.split}"
@@ -36,8 +36,8 @@ def pairs(source: Hub, languages: tuple[str, str], store: fetching.Store) -> Ite
             raise
         got = " ".join(str(error).split()) or type(error).__name__
         raise files.DataError(
-            f"{name(source)}: cannot be read, got {got}; expected a data set with this revision, config and split, "
-            "and a connection or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
+            f"{split_name(source)}: cannot be read, got {got}; expected a data set with this revision "
+            "and config, and a connection or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
         ) from None
 
 
@@ -56,21 +56,18 @@ def split_files(source: Hub, store: fetching.Store) -> Iterator[Path]:
     builder = datasets.load_dataset_builder(root, name=source.config, revision=revision)
     splits = builder.config.data_files
     if source.split not in splits:
-        raise files.DataError(f"{name(source)}: no such split{params.nearest(source.split, map(str, splits))}")
+        raise files.DataError(f"{split_name(source)}: no such split{params.nearest(source.split, map(str, splits))}")
     for address in map(str, splits[source.split]):
         inside = address.startswith((f"{root}@", f"{root}/")) and ".." not in address.split("/")
         if not inside or suffix(address) not in FORMATS:
             expected = f"files of its own, of {', '.join(FORMATS)}"
-            raise files.DataError(f"{name(source)}: has data in {address}; expected {expected}")
+            raise files.DataError(f"{split_name(source)}: has data in {address}; expected {expected}")
         if folder is not None:
             yield Path(address)
         else:
             commit, _, path = address.removeprefix(f"{root}@").partition("/")
-            cache = store.folder / HOST
-            fetched = huggingface_hub.hf_hub_download(
-                source.dataset, path, repo_type="dataset", revision=commit, cache_dir=cache
-            )
-            yield Path(fetched)
+            where: dict[str, Any] = {"repo_type": "dataset", "revision": commit, "cache_dir": store.folder / HOST}
+            yield Path(huggingface_hub.hf_hub_download(source.dataset, path, **where))
 
 
 def mirrored(source: Hub, store: fetching.Store) -> Path | None:
@@ -109,7 +106,7 @@ def parquet_cells(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, ...
     import pyarrow.parquet  # type: ignore[import-untyped]  # it brings no types
 
     with pyarrow.parquet.ParquetFile(path) as table:
-        check_columns(path, names, table.schema_arrow.names)
+        readers.check_columns(path.name, names, table.schema_arrow.names)
         for batch in table.iter_batches(ROWS, columns=list(names)):
             yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
@@ -118,18 +115,8 @@ def json_cells(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     """Some columns of each row of a JSON file, a row a line."""
     for line in readers.Text(path.name, path).lines():
         row = json.loads(line)
-        check_columns(path, names, row)
+        readers.check_columns(path.name, names, row)
         yield tuple(row[name] for name in names)
-
-
-def check_columns(path: Path, names: tuple[str, ...], known: Iterable[str]) -> None:
-    """Check that a file has some columns.
-
-    Raises: DataError naming the nearest one.
-    """
-    for name in names:
-        if name not in known:
-            raise files.DataError(f"{path.name}: has no column {name!r}{params.nearest(name, known)}")
 
 
 def in_language(cell: Any, language: str) -> Any:

@@ -32,15 +32,6 @@ def names(folder: Path) -> list[str]:
     return parts
 
 
-def check_train(names: Iterable[str], where: Path) -> None:
-    """Check that one of the parts is the training part.
-
-    Raises: DataError naming the parts there are.
-    """
-    if TRAIN not in (names := list(names)):
-        raise files.DataError(f"{where}: has no training part, got {', '.join(names) or 'no part'}; expected {TRAIN!r}")
-
-
 def read(folder: Path, part: str) -> Iterator[Pair]:
     """The pairs of a part, one at a time.
 

@@ -87,11 +87,12 @@ def columns(table: Text, source: int | str, target: int | str) -> Iterator[Pair]
     Raises: DataError naming the column that the first row lacks, or the first row with fewer columns.
     """
     rows = csv_rows(table) if is_csv(table.name) else (line.split(b"\t") for line in table.lines())
-    left, right = (
-        (source - 1, target - 1)
-        if isinstance(source, int) and isinstance(target, int)
-        else named(table, next(rows, []), (str(source), str(target)))
-    )
+    if isinstance(source, int) and isinstance(target, int):
+        left, right = source - 1, target - 1
+    else:
+        header = [cell.decode("utf-8", "replace") for cell in next(rows, [])]
+        check_columns(table.name, (str(source), str(target)), header)
+        left, right = header.index(str(source)), header.index(str(target))
     needed = max(left, right) + 1
     for number, row in enumerate(rows, 1):
         if len(row) < needed:
@@ -118,16 +119,14 @@ def csv_rows(table: Text) -> Iterator[list[bytes]]:
         raise files.DataError(f"{table.name}: not valid CSV, {error}; expected a table with commas") from None
 
 
-def named(table: Text, header: list[bytes], names: tuple[str, str]) -> tuple[int, int]:
-    """Where the two columns stand.
+def check_columns(table: str, names: Iterable[str], known: Iterable[str]) -> None:
+    """Check that a table has some columns.
 
-    Raises: DataError for one that is not there.
+    Raises: DataError naming the nearest to one that it lacks.
     """
-    known = [cell.decode("utf-8", "replace") for cell in header]
     for name in names:
         if name not in known:
-            raise files.DataError(f"{table.name}: has no column {name!r}{params.nearest(name, known)}")
-    return known.index(names[0]), known.index(names[1])
+            raise files.DataError(f"{table}: has no column {name!r}{params.nearest(name, known)}")
 
 
 def flat(text: str) -> bytes:

@@ -1,7 +1,7 @@
 """Where a corpus comes from: the classes of `corpora/<corpus>.yaml`."""
 
 from pathlib import PurePosixPath
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -54,13 +54,7 @@ class Parallel(Section):
     @model_validator(mode="after")
     def check_choice(self) -> Self:
         """Either two files or a table."""
-        table = ("table", "source_column", "target_column")
-        given = {name for name in ("source", "target", *table) if getattr(self, name) is not None}
-        if given not in ({"source", "target"}, set(table)):
-            raise ValueError(
-                f"must have either source and target or {', '.join(table)}, got {', '.join(sorted(given)) or 'neither'}"
-            )
-        check_columns(self.source_column, self.target_column)
+        check_either(self, ("source", "target"), ("table", "source_column", "target_column"))
         return self
 
     @property
@@ -71,13 +65,18 @@ class Parallel(Section):
         return self.source_column, self.target_column
 
 
-def check_columns(source: int | str | None, target: int | str | None) -> None:
-    """Check that the two sides are not one column.
+def check_either(section: Any, one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    """Check that a section has all keys of one group and none of the other, and two different columns, if any.
 
     Raises: ValueError.
     """
-    if source is not None and source == target:
-        raise ValueError(f"must have two different columns, got {source!r} as source_column and target_column")
+    given = tuple(key for key in (*one, *other) if getattr(section, key) is not None)
+    if given not in (one, other):
+        raise ValueError(
+            f"must have either {' and '.join(one)} or {' and '.join(other)}, got {' and '.join(given) or 'neither'}"
+        )
+    if "source_column" in given and section.source_column == section.target_column:
+        raise ValueError(f"must have two different columns, got {section.source_column!r} twice")
 
 
 class Files(Parallel):
@@ -121,14 +120,7 @@ class Hub(Section):
     @model_validator(mode="after")
     def check_choice(self) -> Self:
         """Either two columns or a field."""
-        names = ("source_column", "target_column", "translation_field")
-        given = {name for name in names if getattr(self, name) is not None}
-        if given not in ({"source_column", "target_column"}, {"translation_field"}):
-            raise ValueError(
-                "must have either source_column and target_column or translation_field, "
-                f"got {', '.join(sorted(given)) or 'neither'}"
-            )
-        check_columns(self.source_column, self.target_column)
+        check_either(self, ("source_column", "target_column"), ("translation_field",))
         return self
 
     @property

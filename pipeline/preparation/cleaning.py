@@ -170,10 +170,8 @@ def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
 def check_kept(tally: Tally, where: Path) -> None:
     """Check that cleaning kept a pair.
 
-    Raises: DataError if the part was empty, or with the count of each rule if cleaning emptied it.
+    Raises: DataError with the count of each rule.
     """
-    if not tally.read:
-        raise files.DataError(f"{where}: is empty, got 0 pairs; expected at least one")
     if not tally.kept:
         counts = ", ".join(f"{rule} {count}" for rule, count in tally.dropped.items() if count)
         raise files.DataError(

@@ -99,11 +99,9 @@ def test_forty_pairs(downloaded, tmp_path, project_root):
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ({"train": []}, "train.source.txt: is empty, got 0 pairs; expected at least one"),
         ({"train": [(b"", b"one"), (b"un", b"un")]}, "train.source.txt: cleaning dropped every pair, got empty 1, "),
         ({"train": TRAIN, "test": []}, "test.source.txt: is empty, got 0 pairs; expected at least one"),
         ({"train": TRAIN, "test": [(b"No\xe9l.", b"Christmas.")]}, "test.source.txt line 1: invalid UTF-8, got byte "),
-        ({"test": TRAIN}, "download.json: has no training part, got test; expected 'train'"),
     ],
 )
 def test_bad_input_is_named_and_leaves_nothing(pairs, message, downloaded, tmp_path):

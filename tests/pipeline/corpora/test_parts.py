@@ -47,9 +47,3 @@ def test_a_copy_has_the_same_bytes(tmp_path):
     target.write_bytes(b"")
     with pytest.raises(DataError, match=r"test\.source\.txt: is empty, got 0 pairs; expected at least one$"):
         parts.copy("test", tmp_path, new)
-
-
-def test_a_corpus_without_a_training_part(tmp_path):
-    parts.check_train(["test", "train"], tmp_path)
-    with pytest.raises(DataError, match=r"download\.json: has no training part, got test; expected 'train'$"):
-        parts.check_train(["test"], tmp_path / "download.json")

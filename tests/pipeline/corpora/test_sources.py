@@ -14,7 +14,7 @@ ZIP = {"address": "https://a.org/x.zip", "member": "x"}
 COLUMNS = {"source_column": "de", "target_column": "en"}
 HUB = {"kind": "hub", "dataset": "a/b", "revision": "main", "split": "train"}
 MINE = {"kind": "local", "source": "my/x.fr", "target": "my/x.en.gz"}
-ONE_OF = "must have either source and target or table, source_column, target_column, got"
+ONE_OF = "must have either source and target or table and source_column and target_column, got"
 HUB_ONE_OF = "must have either source_column and target_column or translation_field, got"
 
 
@@ -92,11 +92,11 @@ def test_a_test_set_is_known_to_sacrebleu_in_either_direction():
         ({**HUB, "source_column": "fr"}, f": {HUB_ONE_OF} source_column"),
         (
             {**HUB, "source_column": "fr", "target_column": "fr"},
-            ": must have two different columns, got 'fr' as source_column and target_column",
+            ": must have two different columns, got 'fr' twice",
         ),
         (
             {"kind": "local", "table": "my/x.tsv", "source_column": 2, "target_column": 2},
-            ": must have two different columns, got 2 as source_column and target_column",
+            ": must have two different columns, got 2 twice",
         ),
     ],
 )
