@@ -98,24 +98,6 @@ def test_brought_parts_by_hand(run, tmp_path, project_root):
     assert written["train"] == [pair for pair in PAIRS if pair not in (*lost, ("La fille rit.", "The girl laughs."))]
 
 
-def test_near_twins_are_dropped_and_counted_apart(run):
-    twins = [
-        ("Il pleut !", "Rain falls."),  # of test
-        ("Regarde : il neige. Viens !", "Look at that."),  # of news, among others
-        ("Mais non.", "She said: “Snow falls.”"),  # of news
-        ("Il pleut souvent.", "It rains a lot."),  # none
-    ]
-    corpus = {"train": [*PAIRS, *twins], **BROUGHT}
-    written, counts = run(corpus, **NONE_CARVED)
-    assert counts["dropped"] == {"validation": {"exact": 1, "near": 0}, "train": {"exact": 3, "near": 3}}
-    assert counts["leakage"]["train/test"] == overlap(exact_target=1, near_source=1, dropped=2)
-    assert counts["leakage"]["train/news"] == overlap(near_source=1, near_target=1, dropped=2)
-    assert [pair for pair in twins if pair in written["train"]] == twins[3:]
-    written, counts = run(corpus, **NONE_CARVED, near_leakage="report")
-    assert set(twins) <= set(written["train"])
-    assert counts["leakage"]["train/test"] == overlap(exact_target=1, near_source=1, dropped=1)
-
-
 def test_a_brought_test_part_and_a_carved_validation_part(run):
     written, counts = run({"train": PAIRS, "news": BROUGHT["news"]}, test_share=0.0)
     assert set(written) == {"train", "validation", "news"}
