@@ -99,7 +99,10 @@ def test_forty_pairs(downloaded, tmp_path, project_root):
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        ({"train": [(b"", b"one"), (b"un", b"un")]}, "train.source.txt: cleaning dropped every pair, got empty 1, "),
+        (
+            {"train": [(b"", b"one"), (b"un", b"un")]},
+            "train.source.txt: cleaning dropped every pair, got empty 1, source_equals_target 1 ",
+        ),
         ({"train": TRAIN, "test": []}, "test.source.txt: is empty, got 0 pairs; expected at least one"),
         ({"train": TRAIN, "test": [(b"No\xe9l.", b"Christmas.")]}, "test.source.txt line 1: invalid UTF-8, got byte "),
     ],

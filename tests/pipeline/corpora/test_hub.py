@@ -1,11 +1,7 @@
-"""Data sets of the hub, from a mirror's folder and from a hub on loopback."""
+"""Data sets of the hub, from a mirror's folder."""
 
 import json
-import os
-import subprocess
-import sys
-import threading
-from http.server import ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +11,6 @@ from pipeline.corpora import hub
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Hub
 from pipeline.files import DataError
-from tests import hub_server
 
 ROWS = [
     {"fr": "un", "en": "one", "number": 1, "translation": {"fr": "un", "en": "one"}},
@@ -109,27 +104,17 @@ def test_damaged_files_are_named(folder):
         pairs(folder)
 
 
-def test_the_hub_is_asked_once_and_its_files_are_kept_in_the_store(tmp_path, project_root):
-    """`HF_ENDPOINT` names a mirror of the hub; libraries read it when they are imported, hence a process."""
-    script = (
-        "from pathlib import Path; from pipeline.corpora import hub; from pipeline.corpora.fetching import Store\n"
-        f"source = hub.Hub(kind='hub', dataset='toy/pairs', revision='main', split='train', **{COLUMNS})\n"
-        "for _ in range(2): print(list(hub.pairs(source, ('fr', 'en'), Store(Path('downloads')))))"
-    )
-    hub_server.FILES.update({"train.jsonl": LINES.encode(), "test.jsonl": b""})
-    (tmp_path / "toy/pairs").mkdir(parents=True)  # is not the data set, whatever its name
-    with ThreadingHTTPServer(("127.0.0.1", 0), hub_server.Hub) as served:
-        threading.Thread(target=served.serve_forever, args=(0.02,)).start()
-        environment = os.environ | {
-            "HF_ENDPOINT": f"http://127.0.0.1:{served.server_port}",
-            "PYTHONPATH": str(project_root),
-            "HF_HOME": str(tmp_path / "home"),
-        }
-        command = [sys.executable, "-c", script]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-        served.shutdown()
-    assert done.stdout == f"{PAIRS}\n{PAIRS}\n", done.stderr
-    assert [asked for asked in hub_server.ASKED if asked.startswith("GET") and asked.endswith(".jsonl")] == [
-        f"GET /datasets/toy/pairs/resolve/{hub_server.COMMIT}/train.jsonl"
-    ]
-    assert list((tmp_path / "downloads").rglob("train.jsonl"))
+def test_files_of_the_hub_are_kept_in_the_store_by_their_commit(tmp_path, monkeypatch):
+    (tmp_path / "a.jsonl").write_text(LINES)
+    urls = {"train": ["hf://datasets/toy/pairs@c0ffee/data/a.jsonl"]}
+    builder = SimpleNamespace(config=SimpleNamespace(data_files=urls))
+    asked = []
+
+    def fetch(dataset, path, **where):
+        asked.append((dataset, path, where["revision"], where["cache_dir"]))
+        return tmp_path / "a.jsonl"
+
+    monkeypatch.setattr("datasets.load_dataset_builder", lambda address, name, revision: builder)
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", fetch)
+    assert list(hub.pairs(source(), ("fr", "en"), Store(tmp_path))) == PAIRS
+    assert asked == [("toy/pairs", "data/a.jsonl", "c0ffee", tmp_path / "huggingface.co")]
