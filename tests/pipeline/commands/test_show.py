@@ -56,5 +56,5 @@ def test_check_is_silent_where_all_is_right(toy, run):
 @pytest.mark.parametrize("command", ["check", "list", "repro"])
 def test_a_fault_of_params_is_named_first(toy, fails, command):
     text = (toy / "params.yaml").read_text(encoding="utf-8")
-    (toy / "params.yaml").write_text(text.replace("vocabularies: [bpe]", "vocabularies: [bpo]"), encoding="utf-8")
+    (toy / "params.yaml").write_text(text.replace("  - bpe\n", "  - bpo\n", 1), encoding="utf-8")
     assert fails(command) == "params.yaml: build.vocabularies: unknown name, got 'bpo'; nearest is 'bpe'"

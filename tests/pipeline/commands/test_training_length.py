@@ -1,0 +1,52 @@
+"""What suits a new corpus: it fits the page whatever the corpus's size, and grows with it."""
+
+import pytest
+
+from pipeline.commands import training_length
+from pipeline.commands.training_length import Size
+from pipeline.encoding.budget import Training
+from pipeline.params import read_yaml
+
+
+@pytest.mark.parametrize("words", [1, 8, 500])  # a pair
+@pytest.mark.parametrize("pairs", [1, 9_999, 10_000, 99_999, 100_000, 1_000_000, 40_800_000])
+def test_a_training_fits_the_page(project_root, pairs, words):
+    page = read_yaml(project_root / "params.yaml")["training"]
+    training = Training.model_validate(page | training_length.suggest(Size(pairs, pairs * words)))
+    assert 10 <= training.updates <= training_length.LONGEST
+
+
+@pytest.mark.parametrize(
+    ("pairs", "words", "updates"),
+    [
+        (29_000, 12, 4_550),  # Multi30k: 29,000 * 12 * 1.4 tokens, 14 times, 1,500 an update
+        (500, 5, 70),
+        (4_500_000, 25, 31_500),
+        (40_800_000, 30, 100_000),
+    ],
+)
+def test_updates_by_hand(pairs, words, updates):
+    assert training_length.suggest(Size(pairs, pairs * words))["updates"] == pytest.approx(updates, rel=0.05)
+
+
+@pytest.mark.parametrize(("pairs", "share"), [(1, 0.1), (10_000, 0.1), (29_000, 0.034), (3_000_000, 0.00033)])
+def test_a_thousand_of_many_are_held_out_and_a_tenth_of_few(pairs, share):
+    assert training_length.held_out_share(Size(pairs, pairs)) == share
+
+
+@pytest.mark.parametrize(
+    ("pairs", "size", "vocabulary"),
+    [(9_999, "tiny", "bpe_2k"), (10_000, "small", "bpe_8k"), (1_000_000, "small", "bpe_32k")],
+)
+def test_more_text_has_a_larger_model(pairs, size, vocabulary):
+    assert training_length.model_size(Size(pairs, pairs)) == size
+    assert training_length.vocabulary(Size(pairs, pairs)) == vocabulary
+
+
+def test_minutes_by_hand(monkeypatch):
+    monkeypatch.setattr(training_length.cores, "count", lambda: 2)
+    size = Size(29_000, 29_000 * 12)
+    tokens = training_length.suggest(size)["updates"] * 1500
+    assert training_length.minutes(["small"], size) == round(tokens / 1600 / 60)  # one thread
+    assert training_length.minutes(["small", "small"], size) == round(tokens / 1600 / 60)  # two lanes
+    assert training_length.minutes(["paper"], size) == 0  # not measured
