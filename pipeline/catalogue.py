@@ -13,12 +13,12 @@ from pipeline.corpora.sources import Download, Text
 from pipeline.decoding.attending import Attending
 from pipeline.decoding.settings import Decoding
 from pipeline.encoding.budget import Training
-from pipeline.evaluation.pages import Report
 from pipeline.evaluation.scores import Scoring
 from pipeline.models import interface
 from pipeline.params import PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
 from pipeline.preparation.cleaning import Cleaning
 from pipeline.preparation.splits import Splitting, check_shares
+from pipeline.report.sentences import Report
 from pipeline.system import Build, Name, System, config_file, corpus_file
 from pipeline.training.learning import Learning
 from pipeline.vocabularies.subwords import Subwords
@@ -79,7 +79,7 @@ def check() -> None:
     project = Project(
         params=read([PATH], faults)[PATH.stem],
         corpora=read([corpus_file(name) for name in corpus_names()], faults),
-        configs=read([path for path in map(config_file, interface.names()) if path.exists()], faults),
+        configs=read([config_file(model) for model in interface.names()], faults),
     )
     for kind in (file_faults, override_faults, config_faults, choice_faults, share_faults, average_faults):
         faults += kind(project)

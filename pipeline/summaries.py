@@ -52,14 +52,6 @@ class Cleaned(Languages):
     pairs: dict[Part, Count]
 
 
-class CleaningCounts(Languages):
-    """Keys of clean.json that the report shows."""
-
-    read: Count
-    kept: Count
-    dropped: dict[str, Count]
-
-
 class Leaks(Summary):
     """Pairs of a part that share a sentence with a held-out part."""
 
@@ -75,20 +67,6 @@ class Split(Summary):
 
     pairs: dict[Part, Count]
     leakage: dict[str, Leaks]
-
-
-class Tokens(Summary):
-    """What `encode` counted in a part."""
-
-    pairs: Count
-    source_tokens: Count
-    target_tokens: Count
-    source_unknown: Count
-    target_unknown: Count
-
-
-class Encoded(RootModel[dict[Part, Tokens]]):
-    """data/encode/<corpus>-<vocabulary>/encode.json."""
 
 
 class CheckpointList(Summary):
@@ -115,13 +93,6 @@ class Lowest(Summary):
     validation_loss: float
 
 
-class TrainingForScore(TrainingSummary):
-    """Keys of training.json that become metrics, here or in MLflow."""
-
-    best: Lowest
-    num_parameters: Count
-
-
 class Best(Lowest):
     """The validation of the lowest loss."""
 
@@ -136,23 +107,6 @@ class TrainingForPackage(TrainingSummary):
     updates: Count
     precision: Precision
     num_parameters: Count
-
-
-class TrainingForReport(TrainingSummary):
-    """Keys of training.json that the report shows."""
-
-    params: dict[str, Any]
-    best: Best
-    stopped: str
-    updates: Count
-    padding_share: float
-    num_parameters: Count
-
-
-class Averaged(Summary):
-    """runs/<system>/average/average.json."""
-
-    checkpoints: list[Weights]
 
 
 class DecodeSettings(RootModel[dict[str, str | int | float | bool | None]]):

@@ -3,6 +3,7 @@
 import json
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PositiveInt, field_validator
@@ -11,11 +12,13 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from pipeline.evaluation.bleu import DIGITS, Lines
-from pipeline.evaluation.significance import seeded
+from pipeline.evaluation.significance import sacrebleu_seed
 from pipeline.params import Section
 
 Metric = Literal["bleu", "chrf", "ter"]
 Row = dict[str, str | int | float]
+
+MEASURED: tuple[Metric, ...] = ("bleu", "chrf")  # by length
 
 
 class Scoring(Section):
@@ -27,23 +30,23 @@ class Scoring(Section):
     bootstrap_samples: Annotated[int, Field(ge=40)]  # resamples of a part, for intervals and tests of a difference
     seed: PositiveInt  # of the resamples; sacrebleu takes 0 for none
 
-    @field_validator("metrics")
+    @field_validator("metrics", "length_buckets")
     @classmethod
-    def _each_once(cls, metrics: list[Metric]) -> list[Metric]:
-        if len(set(metrics)) < len(metrics):
-            raise ValueError(f"must name each metric once, got {metrics}")
-        return metrics
+    def _each_once(cls, values: list[Any]) -> list[Any]:
+        if len(set(values)) < len(values):
+            raise ValueError(f"must name each once, got {values}")
+        return values
 
     @field_validator("length_buckets")
     @classmethod
     def _ascending(cls, buckets: list[int]) -> list[int]:
-        if sorted(set(buckets)) != buckets:
+        if sorted(buckets) != buckets:
             raise ValueError(f"must be ascending, got {buckets}; expected the longest source of each bucket, in words")
         return buckets
 
 
 def corpus_scores(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, float]:
-    """The score of each metric of `scoring`, without its interval."""
+    """The score of each metric of `scoring`."""
     return {metric: details(hypotheses, references, metric, scoring.tokenize)["score"] for metric in scoring.metrics}
 
 
@@ -59,25 +62,24 @@ def corpus_details(hypotheses: Lines, references: Lines, scoring: Scoring) -> di
 def interval(hypotheses: Lines, references: Lines, metric: Metric, scoring: Scoring) -> list[float] | None:
     """The ends of the 95 % interval of a score over resamples of the sentences; None for 0, and for one sentence.
 
-    As sacreBLEU has it, the mean of the resamples plus and minus half of what the middle 95 % span, here within the
-    scale. None also if some resamples only have a chrF of 0 or, for TER, no word in the references: sacreBLEU 2.6 then
-    fails on zeros that are no numpy numbers.
+    The mean of the resamples plus and minus half of what the middle 95 % span, within the scale. None also if only some
+    resamples have a chrF of 0 or, for TER, no word in the references: sacreBLEU 2.6 then fails.
 
     Source: Koehn 2004; sacrebleu's option `--confidence`.
     """
     try:
-        with seeded(scoring.seed):
-            found = judge(metric, scoring.tokenize).corpus_score(
+        with sacrebleu_seed(scoring.seed):
+            result = judge(metric, scoring.tokenize).corpus_score(
                 hypotheses, [references], n_bootstrap=scoring.bootstrap_samples
             )
     except TypeError:
         if metric == "bleu":
             raise
         return None
-    told = json.loads(found.format(width=DIGITS, signature=":", is_json=True))  # the only public way to the interval
-    if "confidence_mean" not in told:
+    values = json.loads(result.format(width=DIGITS, signature=":", is_json=True))  # the only public way to the interval
+    if "confidence_mean" not in values:
         return None
-    mean, margin = told["confidence_mean"], told["confidence_var"]
+    mean, margin = values["confidence_mean"], values["confidence_var"]
     most = math.inf if metric == "ter" else 100.0
     return [round(max(0.0, mean - margin), DIGITS), round(min(most, mean + margin), DIGITS)]
 
@@ -87,9 +89,29 @@ def judge(metric: Metric, tokenize: str) -> Any:
     return BLEU(tokenize=tokenize, force=True) if metric == "bleu" else {"chrf": CHRF, "ter": TER}[metric]()
 
 
-def summary(measured: dict[str, dict[str, Any]]) -> dict[str, float]:
-    """Of `corpus_details`, the scores alone."""
-    return {metric: detail["score"] for metric, detail in measured.items()}
+def details(hypotheses: Lines, references: Lines, metric: Metric, tokenize: str) -> dict[str, Any]:
+    """The score by one metric, sacrebleu's signature, and the counts that the score is made of."""
+    assert len(hypotheses) == len(references) > 0, (len(hypotheses), len(references))
+    measure = judge(metric, tokenize)
+    result = measure.corpus_score(hypotheses, [references])  # the references are one set: a list of one list
+    common = {"score": round(result.score, DIGITS), "signature": str(measure.get_signature())}
+    if metric == "bleu":
+        return common | {
+            "precisions": [round(precision, DIGITS) for precision in result.precisions],
+            "brevity_penalty": round(result.bp, DIGITS),
+            "hypothesis_tokens": result.sys_len,
+            "reference_tokens": result.ref_len,
+        }
+    if metric == "ter":
+        return common | {"edits": result.num_edits, "reference_words": result.ref_length}
+    return common
+
+
+def sentence_chrf(hypotheses: Lines, references: Lines) -> list[float]:
+    """chrF of each sentence by itself, with one decimal."""
+    judge = CHRF()
+    pairs = zip(hypotheses, references, strict=True)
+    return [round(judge.sentence_score(hypothesis, [reference]).score, 1) for hypothesis, reference in pairs]
 
 
 def without_unknown(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, int | float]:
@@ -98,32 +120,15 @@ def without_unknown(hypotheses: Lines, references: Lines, scoring: Scoring) -> d
     Source: the column "No UNK" of Bahdanau et al. 2015, table 1: neither source nor reference has an unknown word, and
         the translation may have none.
     """
-    counts: dict[str, int | float] = {"sentences_without_unknown": len(references)}
-    if not references:
-        return counts
-    scores = corpus_scores(hypotheses, references, scoring)
-    return {f"{metric}_without_unknown": score for metric, score in scores.items()} | counts
+    scores = corpus_scores(hypotheses, references, scoring) if references else {}
+    return {f"{metric}_without_unknown": score for metric, score in scores.items()} | {
+        "sentences_without_unknown": len(references)
+    }
 
 
-def details(hypotheses: Lines, references: Lines, metric: Metric, tokenize: str = "13a") -> dict[str, Any]:
-    """The score by one metric, sacrebleu's signature, and the counts that the score is made of."""
-    assert len(hypotheses) == len(references) > 0, (len(hypotheses), len(references))
-    measure = judge(metric, tokenize)
-    found = measure.corpus_score(hypotheses, [references])  # the references are one set: a list of one list
-    common = {"score": round(found.score, DIGITS), "signature": str(measure.get_signature())}
-    if metric == "bleu":
-        return common | {
-            "precisions": [round(precision, DIGITS) for precision in found.precisions],
-            "brevity_penalty": round(found.bp, DIGITS),
-            "hypothesis_tokens": found.sys_len,
-            "reference_tokens": found.ref_len,
-        }
-    if metric == "ter":
-        return common | {"edits": found.num_edits, "reference_words": found.ref_length}
-    return common
-
-
-def scores_by_length(part: str, sources: Lines, hypotheses: Lines, references: Lines, scoring: Scoring) -> list[Row]:
+def scores_by_length(
+    part: str, sources: Sequence[str], hypotheses: Lines, references: Lines, scoring: Scoring
+) -> list[Row]:
     """One row for each bucket of source lengths that has sentences, the shortest first.
 
     Units: lengths in words between white space. An empty source counts with the shortest.
@@ -138,9 +143,6 @@ def scores_by_length(part: str, sources: Lines, hypotheses: Lines, references: L
             texts = [hypotheses[i] for i in chosen], [references[i] for i in chosen]
             row: Row = {"part": part, "bucket": f"{lower}-{upper}" if upper else f"{lower}+"}
             row |= {"lower": lower, "upper": upper or "", "sentences": len(chosen)}
-            row |= {
-                "bleu": details(*texts, "bleu", scoring.tokenize)["score"],
-                "chrf": details(*texts, "chrf")["score"],
-            }
+            row |= {name: details(*texts, name, scoring.tokenize)["score"] for name in MEASURED}
             rows.append(row)
     return rows

@@ -315,12 +315,12 @@ def test_all_faults_of_all_files_at_once(faults):
         f"{PHRASEBOOK}split.validation_share": 0.5,
         f"{PRENORM}.heads": 3,
         "vocabularies.bpe_2k.size": None,
-        "report.samples": "ten",
+        "report.sentences": "ten",
     }
     file = "corpora/phrasebook_fr_en.yaml"
     assert faults(edits) == [
         "params.yaml: vocabularies.bpe_2k.size: is missing",
-        "params.yaml: report.samples: should be a valid integer, got 'ten'",
+        "params.yaml: report.sentences: should be a valid integer, got 'ten'",
         f"{file}: clean.max_words: should be greater than or equal to 1, got 0",
         f"params.yaml: {PRENORM}.heads: must divide width 128, got 3",
         "params.yaml: build.models: unknown model, got 'transformer'; nearest is 'transformer_modern'",

@@ -1,4 +1,4 @@
-"""`python -m stages.attend <corpus> <vocabulary> <model> <size>` with a random model."""
+"""`python -m stages.attend <system>` with a random model."""
 
 import os
 import subprocess
@@ -8,7 +8,6 @@ import pytest
 
 from pipeline import files
 from pipeline.decoding.translator import Translator
-from pipeline.evaluation import attended
 from pipeline.system import System
 from stages import attend
 from tests.toys import systems
@@ -23,20 +22,20 @@ def project(tmp_path, monkeypatch):
 
 def test_the_command(project, project_root):
     system = systems.lay_out(project)
-    command = [sys.executable, "-m", "stages.attend", *system.split("-")]
+    command = [sys.executable, "-m", "stages.attend", system]
     environment = os.environ | {"PYTHONPATH": str(project_root)}
     done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     out = project / "data/attend" / system
     first = {path.name: path.read_bytes() for path in out.iterdir()}
     assert sorted(first) == ["other.json", "test.json"]
-    attend.main(*system.split("-"))
+    attend.main(system)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == first
 
 
 def test_some_sentences_of_every_test_part(project):
     system = systems.lay_out(project)
-    attend.main(*system.split("-"))
+    attend.main(system)
     out = project / "data/attend" / system
     test = files.read_json(out / "test.json")
     assert [one["line"] for one in test] == [1, 3, 6]  # the lines of 2 to 6 words
@@ -54,17 +53,9 @@ def test_some_sentences_of_every_test_part(project):
     assert [one["line"] for one in files.read_json(out / "other.json")] == [1, 2]
 
 
-def test_the_report_can_read_them(project):
-    system = systems.lay_out(project)
-    attend.main(*system.split("-"))
-    for part in ("test", "other"):
-        path = project / "data/attend" / system / f"{part}.json"
-        assert [one.line for one in attended.read(path)] == [one["line"] for one in files.read_json(path)]
-
-
 def test_a_model_without_attention_has_sentences_too(project):
     system = systems.lay_out(project, "rnn_encdec")
-    attend.main(*system.split("-"))
+    attend.main(system)
     assert [one["weights"] for one in files.read_json(project / "data/attend" / system / "test.json")] == [{}] * 3
 
 
@@ -72,7 +63,7 @@ def test_a_line_longer_than_in_training_is_shown_in_part_and_named(project, caps
     system, most = systems.lay_out(project), systems.MAX_LENGTH - 1
     for side in ("source", "target"):
         files.write_lines(project / f"data/split/toy/test.{side}.txt", ["le chat dort", systems.WORDS, "le chat"])
-    attend.main(*system.split("-"))
+    attend.main(system)
     [fits, cut, _] = files.read_json(project / "data/attend" / system / "test.json")
     assert len(fits["source"]) < len(cut["source"]) == most + 1
     [source] = Translator.built(System.parse(system)).read([systems.WORDS])
@@ -80,11 +71,3 @@ def test_a_line_longer_than_in_training_is_shown_in_part_and_named(project, caps
         "warning: data/split/toy/test.source.txt line 2: longer than in training, "
         f"got {source.num_pieces} pieces; only the first {most} are shown\n"
     )
-
-
-def test_a_fault_leaves_nothing(project):
-    system = systems.lay_out(project)
-    (project / "data/split/toy/test.source.txt").write_bytes(b"le chat\nle \xff chat\n")
-    with pytest.raises(files.DataError, match=r"^data/split/toy/test.source.txt line 2: invalid UTF-8"):
-        attend.main(*system.split("-"))
-    assert not (project / "data/attend" / system).exists()

@@ -1,4 +1,4 @@
-"""Comparisons against the sacrebleu command, and where its answer would mislead."""
+"""Comparisons against the sacrebleu command, and where its answer would mislead; Welch's test by hand."""
 
 import json
 import os
@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from pipeline.evaluation.significance import compare
+from pipeline.evaluation import significance
+from pipeline.evaluation.significance import Standing, bootstrap, seeds, welch
 
 REFERENCES = [
     f"the {animal} sees {number} green birds near the old house ." for animal in ("cat", "dog") for number in range(12)
@@ -18,70 +19,47 @@ POOR = [line.replace("green birds near", "a bird in") if index % 4 else line for
 SYSTEMS = {"best": BEST, "close": CLOSE, "poor": POOR}
 
 
-def compared(systems, references=REFERENCES, **changes):
-    return compare(systems, references, **{"tokenize": "13a", "num_samples": 200, "seed": 7} | changes)
-
-
-def command(tmp_path, samples, seed):
-    """What `sacrebleu --paired-bs` itself answers."""
-    for name, lines in {"references": REFERENCES, **SYSTEMS}.items():
-        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    call = [sys.executable, "-m", "sacrebleu", "references", "-i", *SYSTEMS, "-m", "bleu", "-f", "json", "--force"]
-    call += ["--paired-bs", "--paired-bs-n", str(samples)]
-    environment = os.environ | {"SACREBLEU_SEED": str(seed)}
-    return subprocess.run(call, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True).stdout
+def standings(systems, references=REFERENCES, **changes):
+    return bootstrap(systems, references, **{"tokenize": "13a", "num_samples": 200, "seed": 7} | changes)[0]
 
 
 def test_standings_are_those_of_the_sacrebleu_command(tmp_path):
-    answers = json.loads(command(tmp_path, samples=200, seed=7))
-    found = compared(SYSTEMS)
-    assert [answer["system"] for answer in answers][1:] == ["close", "poor"]
-    for answer, standing in zip(answers, found.standings.values(), strict=True):
-        bleu = answer["BLEU"]
-        assert standing.mean == pytest.approx(bleu["mean"], abs=1e-4)
-        assert standing.margin == pytest.approx(bleu["ci"], abs=1e-4)
-        assert standing.p_value == (pytest.approx(bleu["p_value"]) if bleu["p_value"] is not None else None)
-
-
-def test_the_signature_says_how_often_and_from_which_seed():
-    assert compared(SYSTEMS).signature.startswith("nrefs:1|bs:200|seed:7|case:mixed|eff:no|tok:13a|smooth:exp|version:")
-    assert "|tok:none|" in compared(SYSTEMS, tokenize="none").signature
+    for name, lines in {"references": REFERENCES, **SYSTEMS}.items():
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "references", "-i", *SYSTEMS, "-m", "bleu", "-f", "json", "--force"]
+    command += ["--paired-bs", "--paired-bs-n", "200"]
+    answers = json.loads(
+        subprocess.check_output(command, cwd=tmp_path, env=os.environ | {"SACREBLEU_SEED": "7"}, text=True)
+    )
+    expected = [[answer["BLEU"][key] for key in ("mean", "ci", "p_value")] for answer in answers]
+    for standing, (mean, margin, p_value) in zip(standings(SYSTEMS).values(), expected, strict=True):
+        assert standing[:2] == pytest.approx((mean, margin), abs=1e-4)
+        assert standing.p_value == (p_value if p_value is None else pytest.approx(p_value))
 
 
 def test_a_clear_difference_is_none_of_chance():
-    found = compared(SYSTEMS).standings
-    assert found["best"].p_value is None
-    assert found["close"].p_value > 0.05
-    assert found["poor"].p_value < 0.05
+    best, close, poor = standings(SYSTEMS).values()
+    assert best.p_value is None
+    assert close.p_value > 0.05 > poor.p_value
 
 
-def test_the_seed_decides():
-    assert compared(SYSTEMS) == compared(SYSTEMS)
-    assert compared(SYSTEMS).standings["poor"].mean != compared(SYSTEMS, seed=8).standings["poor"].mean
-
-
-def test_one_system_has_an_interval_and_no_p():
-    found = compared({"best": BEST})
-    assert found.standings["best"].margin > 0
-    assert found.standings["best"].p_value is None
+def test_the_signature_says_how_often_and_from_which_seed():
+    _, signature = bootstrap(SYSTEMS, REFERENCES, tokenize="none", num_samples=200, seed=7)
+    assert signature.startswith("nrefs:1|bs:200|seed:7|case:mixed|eff:no|tok:none|")
 
 
 def test_equal_translations_differ_by_chance():
-    found = compared({"best": BEST, "same": list(BEST)})
-    assert found.standings["same"].p_value == 1.0
-    assert found.standings["same"][:2] == pytest.approx(found.standings["best"][:2])
+    assert standings({"best": BEST, "same": list(BEST)})["same"].p_value == 1.0
+
+
+def test_one_system_has_an_interval_and_no_p():
+    alone = standings({"best": BEST})["best"]
+    assert alone.margin > 0
+    assert alone.p_value is None
 
 
 def test_one_sentence_cannot_be_resampled():
-    found = compared({name: lines[:1] for name, lines in SYSTEMS.items()}, REFERENCES[:1])
-    assert found.standings == {}
-    assert "bs:200" in found.signature
-
-
-def test_empty_translations_can_be_compared():
-    found = compared({"best": BEST, "mute": [""] * len(BEST)})
-    assert found.standings["mute"][:2] == (0, 0)
-    assert found.standings["mute"].p_value < 0.05
+    assert standings({name: lines[:1] for name, lines in SYSTEMS.items()}, REFERENCES[:1]) == {}
 
 
 @pytest.mark.parametrize("before", [None, "12"])
@@ -89,5 +67,38 @@ def test_the_users_own_seed_stays(monkeypatch, before):
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     if before:
         monkeypatch.setenv("SACREBLEU_SEED", before)
-    assert "|seed:7|" in compared({"best": BEST}).signature
+    assert standings({"best": BEST}) == standings({"best": BEST}) != standings({"best": BEST}, seed=8)
     assert os.environ.get("SACREBLEU_SEED") == before
+
+
+def test_t_test_by_hand():
+    """Means 2 and 6, both variances 1, three each: t = 4 / sqrt(2/3) = 4.899, 4 degrees of freedom.
+
+    With 4 degrees, p = 1 - x (3 - x^2) / 2 for x = t / sqrt(t^2 + 4) = sqrt(24 / 28).
+    """
+    x = (24 / 28) ** 0.5
+    assert welch([1.0, 2.0, 3.0], [5.0, 6.0, 7.0]) == pytest.approx(1 - x * (3 - x * x) / 2)
+
+
+def test_variances_may_differ():
+    """Variances 0 and 2 over 3: the degrees are those of the second sample, 2, for which p = 1 - t / sqrt(t^2 + 2)."""
+    t = 4 / (4 / 3) ** 0.5
+    assert welch([1.0, 1.0, 1.0], [3.0, 5.0, 7.0]) == pytest.approx(1 - t / (t * t + 2) ** 0.5)
+
+
+@pytest.mark.parametrize(("second", "expected"), [(1.0, 1.0), (1.0001, 0.0)])
+def test_samples_without_variance(second, expected):
+    assert welch([1.0, 1.0], [second, second]) == expected
+
+
+def test_mean_and_deviation_by_hand():
+    """Squares of the differences to the mean: 4 + 0 + 4, over 3 - 1."""
+    assert seeds({"a": [30.0, 32.0, 34.0]}) == {"a": Standing(32.0, 2.0, None)}
+
+
+def test_holm_by_hand(monkeypatch):
+    """Of three p the smallest counts three times, the next twice, the last once, none less than one before it."""
+    p_values = {1.0: 0.04, 2.0: 0.01, 3.0: 0.03}
+    monkeypatch.setattr(significance, "welch", lambda best, other: p_values[other[0]])
+    standings = seeds({name: [value, value] for name, value in zip("abcd", (0.0, *p_values), strict=True)})
+    assert {name: one.p_value for name, one in standings.items()} == {"a": None, "b": 0.06, "c": 0.03, "d": 0.06}

@@ -1,0 +1,68 @@
+"""The report on all systems: one HTML page, which needs no other file and no network."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pipeline.evaluation.significance import ALPHA
+from pipeline.report import attention, charts, leaderboard, sentences
+from pipeline.report.charts import Chart
+from pipeline.report.results import CorpusResults, SystemResults
+from pipeline.report.sentences import Report
+
+TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.filters["count"] = lambda number: f"{number:,}"
+TEMPLATES.filters["percent"] = lambda some, total: f"{100 * some / total:.2f} %" if total else "–"
+TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
+
+
+def report(corpora: Sequence[CorpusResults], section: Report, num_resamples: int) -> str:
+    """The page on all corpora."""
+    found = [corpus_data(corpus, section) for corpus in corpora]
+    return TEMPLATES.get_template("report.html").render(corpora=found, resamples=num_resamples, alpha=ALPHA)
+
+
+def attention_page(title: str, record: dict[str, Any]) -> str:
+    """A page on one sentence."""
+    data = {title: [attention.sentence(record, "")]}
+    return TEMPLATES.get_template("attention.html").render(title=title, data=data)
+
+
+def anatomy_page(drawn: Sequence[Chart], maps: dict[str, Any]) -> str:
+    """A page on the parts of training: charts, and matrices to choose from."""
+    return TEMPLATES.get_template("anatomy.html").render(charts=drawn, maps=maps)
+
+
+def corpus_data(corpus: CorpusResults, section: Report) -> dict[str, Any]:
+    """What the template shows of a corpus."""
+    return {
+        "corpus": corpus,
+        "verdicts": {part: leaderboard.verdict(corpus, part) for part in corpus.parts},
+        "columns": leaderboard.columns(corpus),
+        "boards": {part: leaderboard.rows(corpus, part) for part in corpus.parts},
+        "by_length": charts.by_length(corpus),
+        "sentences": sentences.browser(corpus, section),
+        "attention": {
+            corpus.label(system): attended(system)
+            for system in corpus.best_first(next(iter(corpus.parts)))
+            if any(record["weights"] for records in system.attended.values() for record in records)
+        },
+        "training": charts.training(corpus),
+    }
+
+
+def attended(system: SystemResults) -> list[dict[str, Any]]:
+    """The sentences of a system whose attention is drawn."""
+    return [
+        attention.sentence(record, f"{part}, line {record['line']:,}")
+        for part, records in system.attended.items()
+        for record in records
+    ]

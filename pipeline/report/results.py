@@ -1,0 +1,159 @@
+"""What earlier stages wrote, read for the report: one object a corpus, one a system."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from pipeline import files
+from pipeline.evaluation import significance
+from pipeline.evaluation.scores import Scoring
+from pipeline.evaluation.significance import Standing
+from pipeline.evaluation.translations import Translated, read
+from pipeline.system import System, encoded_folder
+
+Rows = list[dict[str, str]]
+
+AXES = ("vocabulary", "model", "size")  # what may tell the systems of a corpus apart
+TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
+
+
+@dataclass(frozen=True)
+class SystemResults:
+    """One system: the scores of every seed; training, translations and attention of the first seed."""
+
+    system: System
+    scores: list[dict[str, dict[str, float]]]  # one a seed: test part -> metric -> score
+    details: dict[str, dict[str, dict[str, Any]]]  # test part -> metric -> how the score was computed
+    by_length: Rows
+    curves: Rows  # one row a validation
+    train_loss: Rows
+    training: dict[str, Any]
+    average: dict[str, Any]
+    texts: dict[str, Translated]  # test part -> sources, references, translations
+    attended: dict[str, list[dict[str, Any]]]  # test part -> sentences with attention weights
+
+    @property
+    def name(self) -> str:
+        """The name of the system among those of its corpus."""
+        return "-".join(getattr(self.system, axis) for axis in AXES)
+
+    def of_seeds(self, part: str, metric: str) -> list[float]:
+        """The score of each seed."""
+        return [scores[part][metric] for scores in self.scores]
+
+    def score(self, part: str, metric: str) -> float:
+        """The mean score of all seeds."""
+        return fmean(self.of_seeds(part, metric))
+
+
+@dataclass(frozen=True)
+class CorpusResults:
+    """One corpus: its counts, and the systems that learnt from it."""
+
+    name: str
+    cleaning: dict[str, Any]
+    splitting: dict[str, Any]
+    tokens: dict[str, dict[str, dict[str, int]]]  # vocabulary -> part -> counts
+    systems: list[SystemResults]
+    standings: dict[str, dict[str, Standing]] = field(default_factory=dict)  # test part -> system's name
+    signatures: list[str] = field(default_factory=list)  # of every metric and comparison
+
+    @property
+    def parts(self) -> dict[str, Translated]:
+        """The test parts; their translations are those of the first system."""
+        return self.systems[0].texts
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Source and target."""
+        return self.cleaning["source_language"], self.cleaning["target_language"]
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics of every system, the one that ranks them first."""
+        return list(next(iter(self.systems[0].details.values())))
+
+    @property
+    def num_seeds(self) -> int:
+        """With how many seeds each system was trained."""
+        return len(self.systems[0].scores)
+
+    @property
+    def varied(self) -> list[str]:
+        """What tells the systems apart: the model, and whatever else differs."""
+        return [
+            axis for axis in AXES if axis == "model" or len({getattr(one.system, axis) for one in self.systems}) > 1
+        ]
+
+    def label(self, system: SystemResults) -> str:
+        """A short name of a system."""
+        return "-".join(getattr(system.system, axis) for axis in self.varied)
+
+    def best_first(self, part: str) -> list[SystemResults]:
+        """The systems by their first metric on `part`; equal ones keep their order."""
+        metric = self.metrics[0]
+        return sorted(self.systems, key=lambda system: system.score(part, metric), reverse=metric != "ter")
+
+
+def read_corpora(systems: Sequence[System], scoring: Scoring) -> Iterator[CorpusResults]:
+    """Every corpus with its systems; those that differ by their seed alone are one."""
+    for name, group in itertools.groupby(sorted(systems, key=lambda system: system.corpus), lambda one: one.corpus):
+        by_seed: dict[tuple[Any, ...], list[System]] = {}
+        for system in group:
+            by_seed.setdefault(system[:4], []).append(system)
+        yield read_corpus(name, [read_system(seeds) for seeds in by_seed.values()], scoring)
+
+
+def read_corpus(name: str, systems: list[SystemResults], scoring: Scoring) -> CorpusResults:
+    """A corpus: its counts, and its systems compared with the best."""
+    vocabularies = dict.fromkeys(one.system.vocabulary for one in systems)
+    corpus = CorpusResults(
+        name=name,
+        cleaning=files.read_json(Path("data/clean", name, "clean.json")),
+        splitting=files.read_json(Path("data/split", f"{name}.json")),
+        tokens={one: files.read_json(encoded_folder(name, one) / "encode.json") for one in vocabularies},
+        systems=systems,
+    )
+    compared = {part: compare(corpus, part, scoring) for part in corpus.parts}
+    details = [found for system in systems for metrics in system.details.values() for found in metrics.items()]
+    signatures = [f"{TITLES[metric]}: {detail['signature']}" for metric, detail in details]
+    signatures += [f"BLEU, paired bootstrap: {signature}" for _, signature in compared.values() if signature]
+    standings = {part: found for part, (found, _) in compared.items()}
+    return replace(corpus, standings=standings, signatures=list(dict.fromkeys(signatures)))
+
+
+def compare(corpus: CorpusResults, part: str, scoring: Scoring) -> tuple[dict[str, Standing], str]:
+    """The systems against the best one on a part: over seeds if there are several, else over sentences by BLEU."""
+    ranked, metric = corpus.best_first(part), corpus.metrics[0]
+    if corpus.num_seeds > 1:
+        return significance.seeds({system.name: system.of_seeds(part, metric) for system in ranked}), ""
+    if metric != "bleu":
+        return {}, ""
+    return significance.bootstrap(
+        {system.name: system.texts[part].translations for system in ranked},
+        corpus.parts[part].references,
+        tokenize=scoring.tokenize,
+        num_samples=scoring.bootstrap_samples,
+        seed=scoring.seed,
+    )
+
+
+def read_system(seeds: Sequence[System]) -> SystemResults:
+    """One system, with the scores of all its seeds."""
+    system = seeds[0]
+    texts = read(system.split, system.decoded)
+    return SystemResults(
+        system=system,
+        scores=[files.read_json(one.metrics) for one in seeds],
+        details=files.read_json(system.scored / "scores.json"),
+        by_length=files.read_table(system.scored / "by_length.csv"),
+        curves=files.read_table(system.trained / "curves.csv"),
+        train_loss=files.read_table(system.trained / "train_loss.csv"),
+        training=files.read_json(system.training_summary),
+        average=files.read_json(system.averaged / "average.json"),
+        texts=texts,
+        attended={part: files.read_json(system.attended / f"{part}.json") for part in texts},
+    )
