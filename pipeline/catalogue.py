@@ -79,7 +79,7 @@ def check() -> None:
     project = Project(
         params=read([PATH], faults)[PATH.stem],
         corpora=read([corpus_file(name) for name in corpus_names()], faults),
-        configs=read([config_file(model) for model in interface.names()], faults),
+        configs=read([path for path in map(config_file, interface.names()) if path.exists()], faults),
     )
     for kind in (file_faults, override_faults, config_faults, choice_faults, share_faults, average_faults):
         faults += kind(project)

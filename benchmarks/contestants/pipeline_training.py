@@ -33,7 +33,6 @@ training = Training(
     exact=job.exact,
     cuda_graphs=False,
     threads=0,
-    seed=job.seed,
 )
 learning = Learning.model_validate(
     {
@@ -53,7 +52,7 @@ device.be_deterministic(job.seed)
 where = device.prepared()
 model = network(job, job.dropout).to(where)
 encoded = Encoded.open(Path(job.data))
-sampler = BatchSampler(encoded, training, learning.batches)
+sampler = BatchSampler(encoded, training, learning.batches, seed=job.seed)
 with process_group() as ranks:
     ranks.be_exact(job.exact)
     batches = load_batches(sampler, encoded, START, updates, ranks.shard)

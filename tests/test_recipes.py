@@ -1,0 +1,43 @@
+"""Recipes build on the packages of the project, whose own graph does not know them."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+
+from pipeline.decoding.translator import Translator
+from tests.toys.project import SYSTEMS, stages_run
+
+STUDENT = "taught-bpe-transformer_prenorm-toy-1"
+TEACHER = {"corpus": "toy", "vocabulary": "bpe", "model": "transformer_postnorm", "size": "toy", "seed": 1}
+
+
+@pytest.mark.slow
+def test_a_student_learns_from_the_translations_of_its_teacher(built, tmp_path):
+    project, recipe = built.copy(tmp_path / "copy"), tmp_path / "copy/recipes/student"
+    toys = YAML(typ="safe").load(project.root / "params.yaml")
+    params = {name: toys[name] for name in ("training", "average", "decode", "score")}
+    params["teacher"] = TEACHER | {"keep_references": True}
+    params["student"] = {"models": ["transformer_prenorm"], "sizes": ["toy"], "seeds": [1]}
+    YAML(typ="safe").dump(params, recipe / "params.yaml")
+    shutil.copytree(project.root / "configs", recipe / "configs", dirs_exist_ok=True)
+
+    stages = stages_run(project.dvc("--cd", "recipes/student", "repro"))
+    systems = [f"{stage}@{STUDENT}" for stage in ("train", "average", "decode", "score", "package")]
+    assert stages == ["distill", "encode", *systems]
+    assert stages_run(project.dvc("--cd", "recipes/student", "repro")) == project.repro() == []
+
+    split, taught = project.root / "data/split/toy", recipe / "data/split/taught"
+    sources, references = (lines(split / f"train.{side}.txt") for side in ("source", "target"))
+    teacher = Translator.load(project.root / "models" / SYSTEMS[0])
+    assert lines(taught / "train.source.txt") == sources * 2
+    assert lines(taught / "train.target.txt") == teacher.translate(sources) + references
+    assert (taught / "test.target.txt").read_bytes() == (split / "test.target.txt").read_bytes()
+    student = Translator.load(recipe / "models" / STUDENT)
+    assert student.vocabulary_digest == teacher.vocabulary_digest
+    assert not (recipe / "work/distill").exists()
+
+
+def lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
