@@ -47,7 +47,8 @@ def main(
 ) -> None:
     """Print a table: medians over the rounds, and the ratio to this project round by round."""
     chosen = System.parse(system)
-    translator, decoding = Translator.built(chosen), project.decoding(chosen)
+    translator = project.load(chosen)
+    decoding = translator.decoding
     source, target = parts.paths(chosen.split, part)
     sources = [line.ids for line in translator.read(list(files.read_lines(source))[:sentences])]
     references = list(files.read_lines(target))[:sentences]

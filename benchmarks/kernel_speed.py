@@ -22,7 +22,6 @@ from decode_speed import SYSTEM, write
 from pipeline import device, files
 from pipeline.commands import project
 from pipeline.corpora import parts
-from pipeline.decoding.translator import Translator
 from pipeline.system import System
 
 AS_IS = "none"
@@ -78,9 +77,9 @@ def searches(
     system: System, part: str, folder: Path, sentences: int, batch: int, threads: int
 ) -> Iterator[tuple[str, tuple[str, ...], str, dict[str, Any]]]:
     """Each search, likewise."""
-    translator = Translator.built(system)
+    translator = project.load(system)
     lines = list(files.read_lines(parts.paths(system.split, part)[0]))[:sentences]
-    given = write(translator, folder, [line.ids for line in translator.read(lines)], project.decoding(system))
+    given = write(translator, folder, [line.ids for line in translator.read(lines)], translator.decoding)
     for beam_size, task in ((1, "greedy search"), (5, "beam search, 5")):
         yield (
             task,

@@ -28,9 +28,9 @@ def attention(
 
     project.check_here()
     chosen = project.parse(system)
-    decoding = overridden(project.decoding(chosen), beam)
     line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
     translator = project.load(chosen)
+    decoding = overridden(translator.decoding, beam)
     [source] = translator.read([line])
     if not source.ids:
         raise DataError(f"sentence: holds no text, got {sentence!r}; expected words to translate")

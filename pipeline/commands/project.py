@@ -3,6 +3,7 @@
 import contextlib
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pipeline.decoding.settings import Decoding
@@ -43,8 +44,14 @@ def parse(text: str) -> System:
 
 
 def load(system: System) -> Translator:
-    """A built system: as its run left it or, while a stage of that runs again, as it is packaged."""
-    return Translator.built(system) if has_run(system) else Translator.load(system.packaged)
+    """A built system: as it is packaged, also while its run is built again; or else as its run left it.
+
+    Without a package the settings of the search are those of the pages.
+    """
+    if system.packaged.is_dir():
+        return Translator.load(system.packaged)
+    own = [f"{corpus_file(system.corpus)}:decode"] if corpus_file(system.corpus).exists() else []
+    return replace(Translator.built(system), settings=Decoding.load_all("decode", *own))
 
 
 def built() -> list[str]:
@@ -58,12 +65,8 @@ def built() -> list[str]:
 
 def is_built(system: System) -> bool:
     """Whether a system can translate."""
-    return has_run(system) or system.packaged.is_dir()
-
-
-def has_run(system: System) -> bool:
-    """Whether the outputs of its training and averaging are there."""
-    return all(path.exists() for path in (system.weights, system.training_summary, system.vocabulary_folder))
+    run = system.weights, system.training_summary, system.vocabulary_folder
+    return system.packaged.is_dir() or all(path.exists() for path in run)
 
 
 def matching(text: str, ids: Sequence[str]) -> list[str]:
@@ -88,9 +91,3 @@ def shortest(system: str, ids: Sequence[str]) -> str:
     short = (model, f"{model}-{size}", f"{vocabulary}-{model}-{size}")
     candidates = (*short, *(f"{name}-{seed}" for name in short[1:]))
     return next((name for name in candidates if matching(name, ids) == [system]), system)
-
-
-def decoding(system: System) -> Decoding:
-    """Section `decode` for the corpus of a system; if the corpus's file is gone, params.yaml alone counts."""
-    own = [f"{corpus_file(system.corpus)}:decode"] if corpus_file(system.corpus).exists() else []
-    return Decoding.load_all("decode", *own)

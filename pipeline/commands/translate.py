@@ -55,8 +55,8 @@ def translate(
 
     A score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
-    translator, settings = load(system or [], model or [])
-    decoding = overridden(settings, beam, length_penalty)
+    translator = load(system or [], model or [])
+    decoding = overridden(translator.decoding, beam, length_penalty)
     if n_best and n_best > decoding.beam_size:
         raise DataError(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
@@ -66,8 +66,8 @@ def translate(
     write(translations(translator, given, decoding, n_best), given)
 
 
-def load(systems: list[str], folders: list[Path]) -> tuple[Translator, Decoding]:
-    """What --system or --model names, an ensemble of several, and the first one's settings of the search.
+def load(systems: list[str], folders: list[Path]) -> Translator:
+    """What --system or --model names; several are an ensemble.
 
     Raises: DataError if not one of the two options is given, or if one is not there.
     """
@@ -78,14 +78,11 @@ def load(systems: list[str], folders: list[Path]) -> tuple[Translator, Decoding]
         )
     if folders:
         members = [Translator.load(folder) for folder in folders]
-        settings = members[0].decoding
     else:
         from pipeline.commands import project  # imports what --model can lack
 
-        named = [project.parse(system) for system in systems]
-        members = [project.load(one) for one in named]
-        settings = members[0].decoding if members[0].config else project.decoding(named[0])
-    return Translator.ensemble(members) if members[1:] else members[0], settings
+        members = [project.load(project.parse(system)) for system in systems]
+    return Translator.ensemble(members) if members[1:] else members[0]
 
 
 def overridden(decoding: Decoding, beam: int | None, length_penalty: float | None = None) -> Decoding:

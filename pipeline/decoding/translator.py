@@ -56,17 +56,18 @@ class Translator:
     where: torch.device
     precision: Precision = "fp32"  # of its products
     vocabulary_digest: str = ""
+    settings: Decoding | None = None  # of the search, unless it is told others
     config: Config | None = None  # of a packaged system
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """A packaged system, `models/<system>/` or a copy of it anywhere, with its `config`.
+        """A packaged system, `models/<system>/` or a copy of it anywhere, with its `config` and `settings`.
 
         Raises: DataError if a file is missing or changed, or if this code does not know such a model.
         """
         config, path = package.read(folder), folder / package.CONFIG
         expected = "a model of this version of nmt-pipeline"
-        package.section(Decoding, config.decoding, "decoding", path, expected)
+        settings = package.section(Decoding, config.decoding, "decoding", path, expected)
         found = cls.assembled(
             config.model,
             config.arch,
@@ -77,7 +78,7 @@ class Translator:
             origin=path,
             expected=expected,
         )
-        return replace(found, config=config)
+        return replace(found, settings=settings, config=config)
 
     @classmethod
     def built(cls, system: System) -> Self:
@@ -157,9 +158,9 @@ class Translator:
 
     @property
     def decoding(self) -> Decoding:
-        """Section `decode` of a packaged system: the settings that its scores were made with."""
-        assert self.config, "a packaged system"
-        return Decoding.model_validate(self.config.decoding)
+        """The settings of the search; those of a packaged system are what its scores were made with."""
+        assert self.settings, "a packaged system"
+        return self.settings
 
     def read(self, lines: Sequence[str]) -> list[SourceLine]:
         """The lines as the network reads them: cut to the longest source that it was trained on."""
@@ -197,7 +198,7 @@ class Translator:
     def translate(
         self, lines: Sequence[str], decoding: Decoding | None = None, *, unknown: bool | None = None, what: str = ""
     ) -> list[str]:
-        """The best translation of each line, as `nmt translate` writes it; by default with the packaged settings."""
+        """The best translation of each line, as `nmt translate` writes it; by default with its own settings."""
         sources = self.read(lines)
         if cut := sum(source.is_cut for source in sources):
             print(f"warning: {what or 'translate'}: {cut} lines longer than in training, cut to that", file=sys.stderr)

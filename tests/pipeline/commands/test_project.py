@@ -94,5 +94,6 @@ def test_the_shortest_name_is_unambiguous():
 
 def test_a_corpus_may_have_its_own_settings(project):
     (project / "corpora/toy.yaml").write_text("decode: {beam_size: 9}\n")
-    assert here.decoding(System.parse(SYSTEM)).beam_size == 9
-    assert here.decoding(System.parse(SYSTEM.replace("toy", "gone", 1))).beam_size == 3  # its file was removed
+    assert here.load(System.parse(SYSTEM)).decoding.beam_size == 9
+    (project / "corpora/toy.yaml").unlink()
+    assert here.load(System.parse(SYSTEM)).decoding.beam_size == 3
