@@ -116,11 +116,6 @@ class System(NamedTuple):
         """The scores."""
         return Path("metrics", f"{self.id}.json")
 
-    @property
-    def log(self) -> Path:
-        """Local logs of the stages that track."""
-        return Path("work/logs", self.id)
-
 
 def corpus_file(corpus: str) -> Path:
     """The file that describes a corpus."""

@@ -6,7 +6,6 @@ from pipeline import cli, files, summaries
 from pipeline.averaging import Averaging, average_checkpoints
 from pipeline.params import Reader
 from pipeline.system import System
-from pipeline.tracking import runs
 from pipeline.training import checkpoint_file, resuming
 
 READS = ("average", "corpora/{corpus}.yaml:average")
@@ -22,12 +21,9 @@ def main(name: str) -> None:
         weights = average_checkpoints([checkpoints / name for name in names])
         checkpoint_file.save_tensors(folder / "model.safetensors", weights)
         files.write_json(folder / "average.json", {"checkpoints": names})
-    states = list(resuming.folders_of(system.training_summary, system.id))
-    missed = resuming.training_log(system.id, states[0]) if states else None
-    training = files.sha256(system.training_summary)
-    with runs.system_run(system.id, stage="average", fingerprint=training, missed=missed) as run:
-        run.artifact(system.averaged, "average")
-    for folder in states:  # DVC has recorded the outputs of the training
+    for folder in list(
+        resuming.folders_of(system.training_summary, system.id)
+    ):  # DVC has recorded the outputs of the training
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -3,13 +3,13 @@
 from typing import Any
 
 from pipeline import cli, files, summaries
+from pipeline.corpora import parts
 from pipeline.decoding.translator import Translator
 from pipeline.packaging import card, ctranslate2_form, package
 from pipeline.params import Reader
 from pipeline.preparation.seen_words import path_beside
 from pipeline.system import System
-from pipeline.tracking import runs
-from pipeline.tracking.registry import About
+from pipeline.tracking import registry, runs
 
 READS = ("corpora/{corpus}.yaml:licence",)
 
@@ -44,9 +44,10 @@ def main(name: str) -> None:
         )
         files.write_lines(folder / package.CARD, card.text(config, facts).split("\n"))
         package.seal(folder)
-    about = About(system.split, training["params"]["training.validation_sentences"])
-    with runs.system_run(system.id, stage="package", fingerprint=files.sha256(system.training_summary)) as run:
-        run.model(system.packaged, about)
+    sums = files.sha256(*parts.paths(system.split, parts.VALIDATION))
+    validation = f"{sums[:16]}, {training['params']['training.validation_sentences']} sentences"
+    with runs.finished_training(system) as run:
+        registry.register(run, system.packaged, validation)
 
 
 def read_config(system: System, licence: str, translator: Translator, training: dict[str, Any]) -> package.Config:

@@ -30,8 +30,7 @@ def main() -> None:
     for corpus in corpora:
         rich.print(leaderboard.terminal(corpus))
         for one in corpus.systems:
-            fingerprint = files.sha256(one.system.training_summary)
-            with runs.system_run(one.system.id, stage="report", fingerprint=fingerprint) as run:
+            with runs.finished_training(one.system) as run:
                 run.artifact(out / "index.html", "report")
 
 

@@ -5,16 +5,14 @@ were computed.
 """
 
 from itertools import compress
-from typing import Any
 
 from pipeline import cli, files
 from pipeline.corpora import parts
 from pipeline.evaluation import scores, translations
 from pipeline.evaluation.scores import Scoring
-from pipeline.evaluation.translations import Translated
 from pipeline.params import Reader
 from pipeline.system import System
-from pipeline.tracking import notes, runs
+from pipeline.tracking import runs
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 READS = ("score",)
@@ -42,35 +40,13 @@ def main(name: str) -> None:
         files.write_table(folder / "by_length.csv", rows)
     files.write_json(system.metrics, metrics)
     params = {"score": scoring.model_dump(), "decode": files.read_json(system.decoded / "decode.json")}
-    track(system, training, params, {part: metrics[part] for part in texts}, texts)
-
-
-def track(
-    system: System,
-    training: dict[str, Any],
-    params: dict[str, Any],
-    metrics: dict[str, dict[str, float]],
-    texts: dict[str, Translated],
-) -> None:
-    """Log scores, translations and settings, and describe the system, in the training's run too."""
-    log = system.log / "score.jsonl"
-    languages = files.read_json(system.split / "languages.json")
-    best = {name: value for name, value in training["best"].items() if name.startswith("validation_")}
-    facts = notes.Facts(
-        languages["source_language"], languages["target_language"], training["num_parameters"], best, metrics
-    )
-    with runs.scoring_run(system.id, stage="score", fingerprint=files.sha256(system.training_summary), log=log) as run:
+    with runs.scoring_run(system) as run:
         run.params(params)
-        run.log(
-            0,
-            **{f"{part}/{name}": value for part, found in metrics.items() for name, value in found.items()},
-            num_parameters=training["num_parameters"],
-        )
-        run.describe(notes.text(system, facts))
-        for part, found in texts.items():
-            counts = {"pairs": len(found.sources)}
-            run.dataset(f"{system.corpus} {part}", parts.paths(system.split, part), counts, system.split)
-            run.table(part, dict(zip(("source", "reference", "translation"), found, strict=True)))
+        run.scores({part: metrics[part] for part in texts}, system)
+        for part, columns in texts.items():
+            data = parts.paths(system.split, part)
+            run.dataset(f"{system.corpus} {part}", system.split, data, {"pairs": len(columns.sources)})
+            run.table(part, dict(zip(("source", "reference", "translation"), columns, strict=True)))
         for path in system.decoded, system.scored:
             run.artifact(path, path.parent.name)
 

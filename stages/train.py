@@ -78,7 +78,7 @@ def run_training(config: setup.Config, ranks: Ranks) -> None:
         if ranks.is_main:
             summary = outputs.summarise(config, device, sampler, net, state)
             outputs.publish(system.trained, checkpoints, state, summary)
-            run.tags(**{"nmt.fingerprint": files.sha256(system.training_summary)})  # by which later stages find it
+            run.tags(training=files.sha256(system.training_summary))  # by which later stages find it
             run.artifact(system.trained / "curves.csv")
             run.artifact(system.vocabulary_folder, "vocabulary")
         if ranks.size == 1 and ranks.interrupted:  # during the last update; `dvc repro` itself does not hear Ctrl-C

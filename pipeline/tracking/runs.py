@@ -1,256 +1,252 @@
-"""Tracks a run in a local log, which is always complete, and in MLflow, if it answers."""
+"""Runs in MLflow of trainings and scorings. None of their methods raises or waits long: see `store.tolerant`."""
 
+import getpass
 import json
 import math
 import os
-import re
-import sys
-import threading
+import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Literal, Self
+from typing import Any, Self
 
-from pipeline import files, params, terminal
-from pipeline.tracking.deadline import Deadline
-from pipeline.tracking.registry import About
-from pipeline.tracking.store import Kind, Store
+from ruamel.yaml import YAML
 
-MAX_JOBS = 20_000  # pending jobs at which a slow store is given up, before they fill the memory
+from pipeline import files, params
+from pipeline.system import System
+from pipeline.tracking.store import store, tolerant
 
-deadline = Deadline()  # shared by all runs of this process: after its first failure no run waits for the store
+FLUSH_SECONDS = 5.0  # after which metrics are sent at the latest
+MAX_METRICS = 900  # of a batch; MLflow takes 1000
+MAX_PARAMS = 90  # ... and 100 parameters
+TABLE_START = "| part |"  # of the descriptions that stages write
+STATE = "mlflow_run.json"  # beside the state of a training: its run, and the last update whose metrics were sent
 
 
-def training_run(system: str, *, stage: str, fingerprint: str, log: Path, resumed_at: int) -> "Run":
-    """The run of a training that starts (`resumed_at` 0) or resumes after update `resumed_at`.
+def training_run(system: System, state_folder: Path, resumed_at: int) -> "Run":
+    """The run of a training; one that resumes after update `resumed_at` goes on in its run of before."""
+    run = Run(state_folder / STATE)
+    run.open_training(system, resumed_at)
+    return run
 
-    An unfinished run is continued: steps that it already holds are skipped, and earlier steps that only the local log
-    holds are sent. A training from scratch opens a new run only if the last one has finished.
+
+def scoring_run(system: System) -> "Run":
+    """A run of its own for one scoring of a trained system; the training's run gets the same scores.
+
+    But not from an experiment that did not train the system: its run stands for itself.
     """
-    return Run("training", system, stage=stage, fingerprint=fingerprint, log=log, resumed_at=resumed_at)
+    run = Run()
+    run.open_scoring(system)
+    return run
 
 
-def scoring_run(system: str, *, stage: str, fingerprint: str, log: Path) -> "Run":
-    """A new child of the newest training run of `system` with the training's `fingerprint`; its log starts empty."""
-    return Run("scoring", system, stage=stage, fingerprint=fingerprint, log=log)
+def no_run() -> "Run":
+    """A run that records nothing, for a process of a training that has others to record it."""
+    store.is_lost = True
+    return Run()
 
 
-def system_run(system: str, *, stage: str, fingerprint: str, missed: Path | None = None) -> "Run":
-    """The newest training run of `system`, to add artifacts or tags to; its status does not change.
-
-    It gets those steps of the training's local log `missed` that it lacks: a training gives up a store that fails.
-    """
-    return Run("system", system, stage=stage, fingerprint=fingerprint, missed=missed)
+def finished_training(system: System) -> "Run":
+    """The run of the training that wrote a system's summary, to add to; a new one if the store has none."""
+    run = Run()
+    run.open_finished(system)
+    return run
 
 
 class Run:
-    """One run: lines go to the local log at once, and everything goes to MLflow in a background thread.
+    """One run in MLflow."""
 
-    Nothing here raises or waits long: a failure is reported once on stderr, and the run continues without tracking. A
-    number that is not finite is null in the log and left out in MLflow, which would draw infinity as 1.8e308.
-    """
+    def __init__(self, state_file: Path | None = None) -> None:
+        self.id = self.parent_id = ""
+        self.is_running = False  # this process ends it
+        self.state_file, self.sent = state_file, 0
+        self.buffer: list[Any] = []  # metrics to send
+        self.flushed = time.monotonic()
+        self.pending: Any = None  # the batch that MLflow sends in the background
+        self.monitor: Any = None  # of system metrics
 
-    def __init__(
-        self,
-        kind: Kind,
-        system: str,
-        *,
-        stage: str,
-        fingerprint: str,
-        log: Path | None = None,
-        resumed_at: int = 0,
-        missed: Path | None = None,
-    ) -> None:
-        self.log_path, self._resumed_at, self._missed = log, resumed_at, missed
-        self._log = Log(log, resumed_at) if log else None
-        self._jobs: SimpleQueue[Callable[[Store], None] | None] = SimpleQueue()
-        self._done = threading.Event()
-        if deadline.is_over:
-            self._done.set()
+    @tolerant
+    def open_training(self, system: System, resumed_at: int) -> None:
+        """Continue the run that the state file names, or create one."""
+        from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+
+        assert self.state_file
+        before = files.read_json(self.state_file) if self.state_file.exists() else None
+        if before and resumed_at:
+            self.id, self.sent = before["run"], before["sent"]
+            store.client.update_run(self.id, status="RUNNING")
+        else:
+            if before:  # it ended before its first checkpoint, or its checkpoint is of no use any more
+                store.client.set_terminated(before["run"], "KILLED")
+            self.id = create_run(system, "train")
+        self.is_running = True
+        self.monitor = SystemMetricsMonitor(self.id, resume_logging=True)  # type: ignore[no-untyped-call]
+        self.monitor.start()
+
+    @tolerant
+    def open_scoring(self, system: System) -> None:
+        """Create a run, below the training's if both are of one experiment or of none."""
+        training = find_training(system)
+        if training and training.data.tags.get("experiment", "") == os.environ.get("DVC_EXP_NAME", ""):
+            self.parent_id = training.info.run_id
+        self.id, self.is_running = create_run(system, "score", self.parent_id), True
+
+    @tolerant
+    def open_finished(self, system: System) -> None:
+        """Find the training's run, or create one that has ended."""
+        if training := find_training(system):
+            self.id = training.info.run_id
             return
-        self._store = Store(kind, system, stage=stage, fingerprint=fingerprint, deadline=deadline)
-        threading.Thread(target=self._work, name="tracking", daemon=True).start()
+        self.id = create_run(system, "train")
+        self.tags(training=files.sha256(system.training_summary))
+        store.client.set_terminated(self.id)
 
+    @tolerant
     def log(self, step: int, **metrics: float) -> None:
-        """Log metrics of one step; several calls for one step should use different names."""
-        if self._log:
-            self._log.write(step, metrics)
+        """Log metrics of one step, but for those that the run has already; MLflow draws no infinity and no NaN."""
+        from mlflow.entities import Metric
+
         now = int(time.time() * 1000)
-        self._do(lambda store: store.metrics(step, now, metrics))
+        if step > self.sent:
+            self.buffer += [Metric(name, value, now, step) for name, value in metrics.items() if math.isfinite(value)]
+        if len(self.buffer) > MAX_METRICS or time.monotonic() - self.flushed > FLUSH_SECONDS:
+            self._flush()
 
+    def _flush(self) -> None:
+        """Have MLflow send the metrics in the background, once those before have arrived."""
+        if self.pending:
+            self.pending.wait()
+        if self.buffer:
+            self.pending = store.client.log_batch(self.id, metrics=self.buffer, synchronous=False)
+            if self.state_file:  # more metrics of the last step may follow
+                files.write_json(self.state_file, {"run": self.id, "sent": self.buffer[-1].step - 1})
+        self.buffer, self.flushed = [], time.monotonic()
+
+    @tolerant
+    def scores(self, scores: Mapping[str, Mapping[str, float]], system: System) -> None:
+        """Log the scores of each test part, and describe the run by them and by how to use the system."""
+        from mlflow.entities import Metric
+
+        usage = f"In the project's folder, `nmt translate --system {system.id}` translates with it."
+        now = int(time.time() * 1000)
+        metrics = [Metric(f"{part}/{name}", value, now, 0) for part in scores for name, value in scores[part].items()]
+        for run_id in filter(None, (self.id, self.parent_id)):
+            store.client.log_batch(run_id, metrics=metrics)
+            note = store.client.get_run(run_id).data.tags.get("mlflow.note.content", "")
+            if not note or note.startswith(TABLE_START):  # what a user wrote stays
+                store.client.set_tag(run_id, "mlflow.note.content", f"{table(scores)}\n\n{usage}")
+
+    @tolerant
     def params(self, values: Mapping[str, object]) -> None:
-        """Log parameters, with nested names joined by dots; a parameter that the run already has keeps its value."""
-        self._do(lambda store: store.params(flatten(values)))
+        """Log parameters, with nested names joined by dots."""
+        from mlflow.entities import Param
 
-    def dataset(self, name: str, data: Sequence[Path], counts: Mapping[str, int], path: Path | None = None) -> None:
-        """Log the data that the run reads; MLflow keeps the first 36 characters of the SHA-256 of these files."""
-        self._do(lambda store: store.dataset(name, data, counts, path))
+        flat = [Param(name, str(value)) for name, value in params.flatten(values).items()]
+        for start in range(0, len(flat), MAX_PARAMS):
+            store.client.log_batch(self.id, params=flat[start : start + MAX_PARAMS])
 
+    @tolerant
+    def dataset(self, name: str, folder: Path, data: Sequence[Path], counts: Mapping[str, int]) -> None:
+        """Log what the run reads: files of a folder, by a digest of their bytes, and how much it is."""
+        from mlflow.entities import Dataset, DatasetInput
+
+        source = json.dumps({"uri": folder.as_posix()})
+        dataset = Dataset(name, files.sha256(*data)[:36], "local", source, profile=json.dumps(counts))
+        store.client.log_inputs(self.id, [DatasetInput(dataset)])
+
+    @tolerant
     def artifact(self, path: Path, folder: str = "") -> None:
-        """Log a file, or all files of a folder, below `folder` of the run; they must exist until `close`."""
-        self._do(lambda store: store.artifact(path, folder))
+        """Log a file, or all files of a folder, below `folder` of the run."""
+        store.expect_upload(path)
+        log = store.client.log_artifacts if path.is_dir() else store.client.log_artifact
+        log(self.id, str(path), folder)
 
+    @tolerant
     def table(self, name: str, columns: Mapping[str, Sequence[object]]) -> None:
-        """Log a table by its columns, to the training's run too."""
-        self._do(lambda store: store.table(name, columns))
+        """Log a table by its columns."""
+        store.client.log_table(self.id, dict(columns), f"{name}.json")
 
-    def image(self, path: Path, name: str, step: int = 0) -> None:
-        """Log a picture to be shown beside the charts, by its name and step; it must exist until `close`."""
-        self._do(lambda store: store.image(path, name, step))
-
-    def describe(self, text: str) -> None:
-        """Set the description of the run and of the training's, in Markdown, unless a user has written one."""
-        self._do(lambda store: store.describe(text))
-
-    def model(self, folder: Path, about: About) -> None:
-        """Log a packaged system and register it as a version of its corpus, once for the same bytes."""
-        self._do(lambda store: store.model(folder, about))
-
+    @tolerant
     def tags(self, **values: str) -> None:
         """Set tags; they replace those of the same name."""
-        self._do(lambda store: store.tags(values))
+        for name, value in values.items():
+            store.client.set_tag(self.id, name, value)
 
-    def close(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
-        """Send what is left and end the run; waits as long as MLflow makes progress, and no longer."""
-        self._do(lambda store: store.end(status))
-        self._jobs.put(None)
-        if not deadline.is_over and not deadline.wait(self._done):
-            self._give_up("the store did not answer in time")
-        if self._log:
-            self._log.close()
+    @tolerant
+    def close(self, status: str = "FINISHED") -> None:
+        """Send what is left, and end the run unless it was there before."""
+        self._flush()
+        if self.pending:
+            self.pending.wait()
+        if self.monitor:
+            self.monitor.finish()
+        if self.is_running:
+            store.client.set_terminated(self.id, status)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        asked = isinstance(error, KeyboardInterrupt | SystemExit)
-        self.close("FINISHED" if kind is None else "KILLED" if asked else "FAILED")
-
-    def _do(self, job: Callable[[Store], None]) -> None:
-        if deadline.is_over:
-            return
-        self._jobs.put(job)
-        if self._jobs.qsize() > MAX_JOBS:
-            self._give_up("the store does not keep up")
-
-    def _work(self) -> None:
-        """Run in the thread: open the store, then do one job after the other until `close` or the store is given up."""
-        try:
-            self._store.open(self._resumed_at)
-            self._catch_up()
-            while not deadline.is_over:
-                try:
-                    job = self._jobs.get(timeout=1.0)
-                except Empty:
-                    job = Store.tick
-                if job is None:
-                    break
-                job(self._store)
-        except BaseException as error:  # a fault of the store must not stop the run
-            self._give_up(reason(error))
-        self._done.set()
-
-    def _catch_up(self) -> None:
-        """Send the steps before `resumed_at`, some of which only the local log may hold; or all that were missed."""
-        path, last = (self._missed, sys.maxsize) if self._missed else (self.log_path, self._resumed_at)
-        if path and path.exists() and last:
-            for step, metrics in logged(path, last):
-                self._store.metrics(step, self._store.created, metrics)
-
-    def _give_up(self, what: str) -> None:
-        if deadline.give_up():
-            rest = f"the local log {self.log_path} goes on" if self.log_path else "the stage goes on without it"
-            print(terminal.printable(f"tracking: {what}; {rest}"), file=sys.stderr)
+        stopped = isinstance(error, KeyboardInterrupt | SystemExit)
+        self.close("FINISHED" if kind is None else "KILLED" if stopped else "FAILED")
 
 
-class NullRun(Run):
-    """A run that tracks nothing, for all ranks of a training but rank 0."""
-
-    def __init__(self) -> None:
-        pass
-
-    def log(self, step: int, **metrics: float) -> None:
-        """Do nothing."""
-
-    def close(self, status: Literal["FINISHED", "FAILED", "KILLED"] = "FINISHED") -> None:
-        """Do nothing."""
-
-    def _do(self, job: Callable[[Store], None]) -> None:
-        pass
+def find_training(system: System) -> Any:
+    """The newest run of the training that wrote the system's summary, None if the store has none."""
+    where = f"tags.training = '{files.sha256(system.training_summary)}'"
+    runs = store.client.search_runs([store.experiment_id], where, max_results=1)
+    return runs[0] if runs else None
 
 
-class Log:
-    """JSON lines `{"step": n, name: number, ...}`, each handed to the system at once."""
-
-    def __init__(self, path: Path, resumed_at: int) -> None:
-        self.path, self._file = path, -1
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            cut(path, resumed_at)
-            self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
-        except (OSError, files.DataError) as error:
-            self._give_up(error)
-
-    def write(self, step: int, metrics: Mapping[str, float]) -> None:
-        """Append one line; after the first failure (a full disk) do nothing."""
-        if self._file < 0:
-            return
-        finite = {name: float(value) if math.isfinite(value) else None for name, value in metrics.items()}
-        line = (json.dumps({"step": step, **finite}) + "\n").encode()
-        try:
-            written = os.write(self._file, line)
-            if written < len(line):
-                os.write(self._file, line[written:])  # raises what cut the first one short
-        except OSError as error:
-            self._give_up(error)
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file >= 0:
-            os.close(self._file)
-            self._file = -1
-
-    def _give_up(self, error: Exception) -> None:
-        self.close()
-        text = f"tracking: the local log {self.path} ends here: {reason(error)}; the run goes on"
-        print(terminal.printable(text), file=sys.stderr)
+def create_run(system: System, stage: str, parent: str = "") -> str:
+    """The id of a new run, whose name begins with what tells it from others: MLflow's list cuts names off."""
+    experiment, changes = os.environ.get("DVC_EXP_NAME", ""), varied()
+    name = f"{system.model}-{system.size}-{system.seed} · {system.vocabulary} · {system.corpus}"
+    name = name if stage == "train" else f"{stage} · {name}"
+    tags = {
+        "system": system.id,
+        **system.axes,
+        "stage": stage,
+        "experiment": experiment,
+        "varied": changes,
+        "mlflow.parentRunId": parent,
+        "mlflow.user": getpass.getuser(),
+        "mlflow.source.name": f"stages/{stage}.py",
+        "mlflow.source.type": "LOCAL",
+        "mlflow.source.git.commit": git("rev-parse", "-q", "--verify", "HEAD").strip(),
+    }
+    tags = {key: value for key, value in tags.items() if value}
+    name = f"{experiment}: {changes} · {name}" if experiment else name
+    return str(store.client.create_run(store.experiment_id, tags=tags, run_name=name).info.run_id)
 
 
-def flatten(values: Mapping[str, object]) -> dict[str, str]:
-    """Nested mappings as one flat mapping, names joined by dots, values as text."""
-    return {name: str(value) for name, value in params.flatten(values).items()}
+def varied() -> str:
+    """Parameters in which DVC's experiment differs from its baseline: `decode.beam_size=1`."""
+    if not (baseline := os.environ.get("DVC_EXP_BASELINE_REV")):
+        return ""
+    changes = []
+    paths = git("diff", "--relative", "--name-only", baseline, "--", "params.yaml", "configs", "corpora").split()
+    for path in filter(os.path.exists, paths):
+        texts = git("show", f"{baseline}:./{path}"), Path(path).read_text(encoding="utf-8")
+        before, now = (params.flatten(YAML(typ="safe").load(text) or {}) for text in texts)
+        changes += [f"{name}={value}" for name, value in now.items() if before.get(name) != value]
+    return ", ".join(changes)
 
 
-def cut(path: Path, resumed_at: int) -> None:
-    """Remove from a log, atomically, the lines after update `resumed_at` (all lines, if it is 0) and broken lines."""
-    if not path.exists():
-        return
-    with files.new_file(path, "wb") as file, path.open("rb") as old:
-        file.writelines(line for line in old if 0 <= step_of(line) <= resumed_at and resumed_at > 0)
-
-
-def logged(path: Path, last: int) -> Iterator[tuple[int, dict[str, float]]]:
-    """Step and metrics of each intact line of a log up to update `last`."""
-    with path.open("rb") as lines:
-        for line in lines:
-            if 0 <= (step := step_of(line)) <= last:
-                metrics = {name: value for name, value in json.loads(line).items() if value is not None}
-                del metrics["step"]
-                yield step, metrics
-
-
-def step_of(line: bytes) -> int:
-    """The step of a line of a log, -1 if the line is broken."""
+def git(*arguments: str) -> str:
+    """What git prints; nothing without git or outside a repository."""
     try:
-        return int(json.loads(line)["step"]) if line.endswith(b"\n") else -1
-    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-        return -1
+        return subprocess.run(["git", *arguments], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return ""
 
 
-def reason(error: BaseException) -> str:
-    """Class and first line of an error, shortened for a warning, without passwords and control characters."""
-    first = next(iter(str(error).splitlines()), "")
-    clean = "".join(letter if letter.isprintable() else "?" for letter in re.sub(r"//[^/@\s]+@", "//", first)[:200])
-    return f"{type(error).__name__}: {clean}" if clean else type(error).__name__
+def table(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """Scores of each part in Markdown."""
+    metrics = list(dict.fromkeys(name for of_part in scores.values() for name in of_part))
+    rows = [["part", *metrics], ["---"] * (len(metrics) + 1)]
+    rows += [
+        [part, *(f"{found[name]:.1f}" if name in found else "" for name in metrics)] for part, found in scores.items()
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -30,11 +30,6 @@ def state_folder(system: str, params: dict[str, Any], inputs: Iterable[Path]) ->
     return Path("work/train", f"{system}-{digest(params, inputs)}")
 
 
-def training_log(system: str, states: Path) -> Path:
-    """The local log of the training that keeps its states in the folder: of each update and validation, a line."""
-    return Path("work/logs", system, f"train-{states.name.rpartition('-')[2]}.jsonl")
-
-
 def folders_of(training: Path, system: str) -> Iterator[Path]:
     """The state folders of the finished training that wrote the summary `training`: a copy of it lies there."""
     for copy in Path("work/train").glob(f"{system}-*/training.json"):

@@ -126,13 +126,12 @@ def references(system: System) -> Path:
 def start_run(config: Config, states: Path, sampler: BatchSampler, state: TrainState, ranks: Ranks) -> runs.Run:
     """The tracked run of this training on rank 0; on other ranks a run that records nothing."""
     if not ranks.is_main:
-        return runs.NullRun()
-    system = config.system
-    log = resuming.training_log(system.id, states)
-    run = runs.training_run(system.id, stage="train", fingerprint=states.name, log=log, resumed_at=state.update)
+        return runs.no_run()
+    folder = config.system.encoded
+    run = runs.training_run(config.system, states, state.update)
     run.params(config.params)
-    data = system.encoded / "train/source.ids.npy", system.encoded / "train/target.ids.npy"
-    run.dataset(system.encoded.name, data, sampler.pair_counts(), system.encoded)
+    data = [folder / "train" / f"{side}.ids.npy" for side in ("source", "target")]
+    run.dataset(folder.name, folder, data, sampler.pair_counts())
     return run
 
 

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from pipeline.tracking.deadline import Deadline
 
 from pipeline import files
 from pipeline.tracking import runs
-from pipeline.tracking.deadline import Deadline
 from stages import package
 from tests.toys import searches, systems
 

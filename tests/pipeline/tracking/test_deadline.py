@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
+from pipeline.tracking.deadline import Deadline, WatchedClient
 
 from pipeline.tracking import deadline as tracking_deadline
-from pipeline.tracking.deadline import Deadline, WatchedClient
 
 
 class Clock:

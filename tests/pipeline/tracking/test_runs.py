@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pipeline.tracking.deadline import Deadline
 
 from pipeline.tracking import database as tracking_database
 from pipeline.tracking import deadline as tracking_deadline
@@ -25,7 +26,6 @@ from pipeline.tracking import notes, registry, views
 from pipeline.tracking import runs as tracking
 from pipeline.tracking import server as tracking_server
 from pipeline.tracking import store as tracking_store
-from pipeline.tracking.deadline import Deadline
 
 SYSTEM = "toy-bpe-model-tiny"
 NAME = "model-tiny · bpe · toy"

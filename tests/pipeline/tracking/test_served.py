@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pipeline.tracking.deadline import Deadline
 
 from pipeline.tracking import registry, runs, store
-from pipeline.tracking.deadline import Deadline
 from tests.toys import packages, systems
 
 ADDRESS = "models:/toy@champion"

@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from pipeline.tracking.deadline import Deadline
 
 from pipeline.system import System
 from pipeline.tracking import database as tracking_database
 from pipeline.tracking import store as tracking_store
-from pipeline.tracking.deadline import Deadline
 
 
 def test_opening_a_store_sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
