@@ -71,7 +71,7 @@ ui: PORT ?= 5000
 ui: install ## MLflow on http://127.0.0.1:5000; `make ui PORT=5001` takes another port
 	@echo "http://127.0.0.1:$(PORT) in a few seconds; Ctrl-C ends it"
 	@set -o pipefail; PYTHONWARNINGS=ignore MLFLOW_LOGGING_LEVEL=ERROR MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false \
-		mlflow ui --app-name nmt --host 127.0.0.1 --port $(PORT) --workers 1 --uvicorn-opts "--log-level warning" \
+		mlflow ui --host 127.0.0.1 --port $(PORT) --workers 1 --uvicorn-opts "--log-level warning" \
 		--backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}" 2>&1 | \
 		{ grep -v -e "^Registry store URI" -e "^\[MLflow\] Security" || true; }  # the exit status is that of the server
 

@@ -21,9 +21,7 @@ def main(name: str) -> None:
         weights = average_checkpoints([checkpoints / name for name in names])
         checkpoint_file.save_tensors(folder / "model.safetensors", weights)
         files.write_json(folder / "average.json", {"checkpoints": names})
-    for folder in list(
-        resuming.folders_of(system.training_summary, system.id)
-    ):  # DVC has recorded the outputs of the training
+    for folder in list(resuming.folders_of(system.training_summary, system.id)):  # DVC has recorded their training
         shutil.rmtree(folder, ignore_errors=True)
 
 

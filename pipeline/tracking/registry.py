@@ -1,4 +1,4 @@
-"""Packaged systems in MLflow's registry: every corpus is a model, every package a version, the best one the champion."""
+"""MLflow's registry: every corpus is a model, every package a version, the one best on validation the champion."""
 
 import importlib.metadata
 import os

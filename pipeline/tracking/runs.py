@@ -103,7 +103,7 @@ class Run:
         store.client.set_terminated(self.id)
 
     @tolerant
-    def log(self, step: int, **metrics: float) -> None:
+    def log(self, step: int, /, **metrics: float) -> None:
         """Log metrics of one step, but for those that the run has already; MLflow draws no infinity and no NaN."""
         from mlflow.entities import Metric
 
@@ -168,7 +168,7 @@ class Run:
         store.client.log_table(self.id, dict(columns), f"{name}.json")
 
     @tolerant
-    def tags(self, **values: str) -> None:
+    def tags(self, /, **values: str) -> None:
         """Set tags; they replace those of the same name."""
         for name, value in values.items():
             store.client.set_tag(self.id, name, value)
@@ -205,11 +205,7 @@ def create_run(system: System, stage: str, parent: str = "") -> str:
     name = f"{system.model}-{system.size}-{system.seed} · {system.vocabulary} · {system.corpus}"
     name = name if stage == "train" else f"{stage} · {name}"
     tags = {
-        "system": system.id,
-        **system.axes,
-        "stage": stage,
-        "experiment": experiment,
-        "varied": changes,
+        "system": system.id, **system.axes, "stage": stage, "experiment": experiment, "varied": changes,
         "mlflow.parentRunId": parent,
         "mlflow.user": getpass.getuser(),
         "mlflow.source.name": f"stages/{stage}.py",

@@ -100,7 +100,7 @@ def tolerant(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[A
     """A method that talks to the store: an error ends tracking, not the stage. It does nothing once tracking ended."""
 
     @wraps(method)
-    def call(self: Any, *args: P.args, **kwargs: P.kwargs) -> R | None:
+    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         if store.is_lost:
             return None
         began = time.monotonic()
@@ -118,7 +118,8 @@ def tolerant(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[A
 def reason(error: Exception) -> str:
     """Class and first line of an error, shortened, without the passwords in addresses."""
     first = next(iter(str(error).splitlines()), "")
-    return f"{type(error).__name__}: {re.sub(r'//[^/@\s]+@', '//', first)[:200]}"
+    without_passwords = re.sub(r"//[^/@\s]+@", "//", first)
+    return f"{type(error).__name__}: {without_passwords[:200]}"
 
 
 def project() -> Path:

@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from pipeline.encoding.batching import BatchSampler, Position
-from pipeline.tracking.runs import NullRun
+from pipeline.tracking.runs import no_run
 from pipeline.training import outputs
 from pipeline.training.state import TrainState
 from tests.toys import samples
@@ -42,6 +42,6 @@ def test_summary(tmp_path, patience, stopped):
 def test_speed_is_printed(capsys, monkeypatch):
     monkeypatch.setattr(outputs, "peak_memory_gib", lambda where: 1.5)
     monkeypatch.setattr(outputs.progress, "say", print)
-    outputs.log_speed(NullRun(), "toy", 4, 24691, 2.0, torch.device("cpu"))
-    outputs.log_speed(NullRun(), "toy", 4, 0, 0.0, torch.device("cpu"))  # no update was made
+    outputs.log_speed(no_run(), "toy", 4, 24691, 2.0, torch.device("cpu"))
+    outputs.log_speed(no_run(), "toy", 4, 0, 0.0, torch.device("cpu"))  # no update was made
     assert capsys.readouterr().out == "toy 12,346 target tokens/s without padding, peak memory 1.50 GiB\n"

@@ -1,0 +1,128 @@
+"""Runs in a store of its own: what a training and its stages leave there; a store that fails costs one line."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline import files
+from pipeline.system import System
+from pipeline.tracking import registry, runs, store
+
+SYSTEM = System("toy", "bpe", "rnnsearch", "tiny", 1)
+SCORES = {"test": {"bleu": 41.3, "chrf": 60.1}}
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch) -> Path:
+    """A folder with the summary of a training, in which nothing is tracked yet."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "DVC_EXP_NAME", "DVC_EXP_BASELINE_REV", "DVC_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    files.write_json(SYSTEM.training_summary, {"best": {"validation_loss": 1.5}})
+    return tmp_path
+
+
+@pytest.fixture
+def new_store(project, monkeypatch) -> store.Store:
+    """The store of a new process."""
+    fresh = store.Store()
+    for module in (store, runs, registry):
+        monkeypatch.setattr(module, "store", fresh)
+    return fresh
+
+
+def train(states: Path, resumed_at: int, updates: range) -> str:
+    """Track a training's updates; the id of its run."""
+    with runs.training_run(SYSTEM, states, resumed_at) as run:
+        run.params({"training": {"updates": 4}})
+        for update in updates:
+            run.log(update, train_loss=1 / update, broken=float("nan"))
+        run.tags(training=files.sha256(SYSTEM.training_summary))
+    return run.id
+
+
+def test_a_training_and_its_scores(new_store, project):
+    training = train(project / "states", 0, range(1, 5))
+    with runs.scoring_run(SYSTEM) as run:
+        run.scores(SCORES, SYSTEM)
+        run.table("test", {"source": ["le chat"], "translation": ["the cat"]})
+    first = new_store.client.get_run(training)
+    assert first.info.status == "FINISHED"
+    assert first.data.params == {"training.updates": "4"}
+    assert {key: first.data.metrics[key] for key in ("train_loss", "test/bleu")} == {
+        "train_loss": 0.25,
+        "test/bleu": 41.3,
+    }
+    assert "broken" not in first.data.metrics
+    assert first.data.tags["system"] == SYSTEM.id
+    assert first.info.run_name.startswith("rnnsearch-tiny-1")
+    second = new_store.client.get_run(run.id)
+    assert second.data.tags["mlflow.parentRunId"] == training
+    assert "41.3" in second.data.tags["mlflow.note.content"]
+
+
+def test_a_resumed_training_goes_on_in_its_run(new_store, project):
+    training = train(project / "states", 0, range(1, 4))
+    assert train(project / "states", 2, range(3, 6)) == training
+    history = new_store.client.get_metric_history(training, "train_loss")
+    assert sorted({point.step for point in history}) == [1, 2, 3, 4, 5]
+
+
+def test_an_experiment_shows_its_name(new_store, project, monkeypatch):
+    monkeypatch.setenv("DVC_EXP_NAME", "wide")
+    training = train(project / "states", 0, range(1, 2))
+    assert new_store.client.get_run(training).info.run_name.startswith("wide: ")
+
+
+def test_the_champion_is_the_best_on_validation(new_store, project, monkeypatch):
+    """By BLEU among the versions validated on the same sentences; an experiment replaces none of other sentences."""
+    client = new_store.client
+    client.create_registered_model("toy")
+    for bleu, validation in ((20.0, "a"), (30.0, "a"), (25.0, "a"), (40.0, "b")):
+        tags = {"validation_bleu": str(bleu), "validation_loss": "1.0", "validation": validation}
+        client.create_model_version("toy", source=str(project), tags=tags)
+    registry.choose_champion("toy", "a")
+    assert str(client.get_model_version_by_alias("toy", "champion").version) == "2"
+    monkeypatch.setenv("DVC_EXP_NAME", "other")
+    registry.choose_champion("toy", "b")
+    assert str(client.get_model_version_by_alias("toy", "champion").version) == "2"
+
+
+@contextlib.contextmanager
+def silent_server() -> Iterator[int]:
+    """The port of a server that takes connections and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        kept = []
+        threading.Thread(target=lambda: kept.append(listening.accept()), daemon=True).start()
+        yield listening.getsockname()[1]
+
+
+def test_a_store_that_is_down_costs_one_line(new_store, project, monkeypatch, capfd):
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+    train(project / "states", 0, range(1, 5))
+    [line] = capfd.readouterr().err.splitlines()
+    assert line.startswith("tracking: ")
+    assert line.endswith("; the stage goes on without it")
+
+
+@pytest.mark.slow
+def test_a_store_that_hangs_costs_one_line_and_seconds(new_store, project, monkeypatch, capfd):
+    with silent_server() as port:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
+        began = time.monotonic()
+        train(project / "states", 0, range(1, 5))
+    assert time.monotonic() - began < 25
+    assert len(capfd.readouterr().err.splitlines()) == 1
+
+
+def test_a_broken_database_costs_one_line(new_store, project, capfd):
+    (project / "mlflow.db").write_text("no database", encoding="utf-8")
+    train(project / "states", 0, range(1, 5))
+    assert "the stage goes on without it" in capfd.readouterr().err
