@@ -205,7 +205,11 @@ def create_run(system: System, stage: str, parent: str = "") -> str:
     name = f"{system.model}-{system.size}-{system.seed} · {system.vocabulary} · {system.corpus}"
     name = name if stage == "train" else f"{stage} · {name}"
     tags = {
-        "system": system.id, **system.axes, "stage": stage, "experiment": experiment, "varied": changes,
+        "system": system.id,
+        **system.axes,
+        "stage": stage,
+        "experiment": experiment,
+        "varied": changes,
         "mlflow.parentRunId": parent,
         "mlflow.user": getpass.getuser(),
         "mlflow.source.name": f"stages/{stage}.py",

@@ -5,14 +5,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from pipeline.tracking.deadline import Deadline
 
 from pipeline import files
-<<<<<<< HEAD
-from pipeline.tracking import runs
-=======
 from pipeline.tracking.store import store
->>>>>>> 48d9fbe (Test tracking by what stands in the store, and by stores that fail)
 from stages import package
 from tests.toys import searches, systems
 
