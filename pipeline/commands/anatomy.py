@@ -15,10 +15,10 @@ from pipeline.report import attention, charts, page
 from pipeline.report.charts import Chart
 from pipeline.system import Build
 from pipeline.training.learning import Learning
-from pipeline.training.loss import masses, smoothed_cross_entropy
+from pipeline.training.loss import Spread, masses, smoothed_cross_entropy
 
 # Examples for the pictures; training does not use them.
-LENGTH, WIDTH, DIMENSIONS = 100, 128, (4, 5, 6, 7)
+LENGTH, WIDTH, DIMENSIONS = 100, 128, (24, 25, 40, 41)
 UPDATES = [1, *range(10, 1001, 10)]
 PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁the", "▁cat", "▁sleeps", "."]
 TARGET = ["▁the", "▁cat", "▁sleeps", ".", "</s>"]
@@ -73,12 +73,11 @@ def penalties(learnings: dict[str, Learning]) -> Chart:
     shares = np.repeat(((1 - CONFIDENCE) / (len(PIECES) - 1))[:, None], len(PIECES), axis=1)
     shares[:, -1] = CONFIDENCE
     log_p, right, lines = torch.from_numpy(np.log(shares)).float(), torch.tensor([len(PIECES) - 1]), {}
-    for one in learnings.values():
-        loss = [
-            smoothed_cross_entropy(row[None], right, smoothing=one.label_smoothing, spread=one.smoothing_spread).item()
-            for row in log_p
-        ]
-        lines[f"label smoothing: {smoothing(one)}"] = list(zip(map(float, CONFIDENCE), loss, strict=True))
+    kinds: dict[str, tuple[float, Spread]] = {"none": (0.0, "all")}
+    kinds |= {smoothing(one): (one.label_smoothing, one.smoothing_spread) for one in learnings.values()}
+    for name, (amount, spread) in kinds.items():
+        loss = [smoothed_cross_entropy(row[None], right, smoothing=amount, spread=spread).item() for row in log_p]
+        lines[f"label smoothing: {name}"] = list(zip(map(float, CONFIDENCE), loss, strict=True))
     return charts.chart("Loss of a token (nats)", "probability of the right piece", lines, from_zero=True)
 
 
