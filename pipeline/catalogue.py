@@ -7,7 +7,6 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from pipeline.averaging import Averaging
 from pipeline.corpora import local
 from pipeline.corpora.sources import Download, Text
 from pipeline.decoding.attending import Attending
@@ -20,6 +19,7 @@ from pipeline.preparation.cleaning import Cleaning
 from pipeline.preparation.splits import Splitting, check_shares
 from pipeline.report.sentences import Report
 from pipeline.system import Build, Name, System, config_file, corpus_file
+from pipeline.training.averaging import Averaging
 from pipeline.training.learning import Learning
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.words import Words

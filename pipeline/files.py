@@ -1,33 +1,17 @@
-"""Atomic files and folders, strict reading of parallel text, checksums, JSON, CSV."""
+"""Files and folders that appear whole or not at all; strict reading of parallel text, JSON and CSV; checksums."""
 
 import csv
-import errno
-import fcntl
 import hashlib
 import json
 import os
-import re
-import secrets
 import shutil
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any
 
 LINE_BYTES = 1 << 20  # far longer than any sentence: a file without line ends must not fill the memory
-KINDS = {
-    stat.S_IFDIR: "a folder",
-    stat.S_IFCHR: "a device",
-    stat.S_IFBLK: "a device",
-    stat.S_IFIFO: "a pipe",
-    stat.S_IFSOCK: "a socket",
-}
-NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # Lustre unless mounted with -o flock, NFS without lockd
-Manifest = dict[str, int]  # relative name of each file below a folder -> its size in bytes
-
-UNFINISHED: dict[Path, Manifest] = {}  # the folders that this process is filling -> the files written into each
 
 
 class DataError(ValueError):
@@ -38,237 +22,59 @@ class DataError(ValueError):
 def new_folder(path: Path) -> Iterator[Path]:
     """An empty folder to fill; it becomes `path` if the block ends without an error, and is removed otherwise.
 
-    It lies beside `path` as `.<name>.<random>.partial`: publishing is one rename on the same disk, and no other process
-    writes into it. Folders that killed processes left are removed.
-    Raises: DataError if another process removes or changes something in it meanwhile.
+    It is `.<name>.partial` beside `path`, so that publishing is a rename; what a killed process left there is removed.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial, opened = begin_folder(path)
-    UNFINISHED[partial] = {}
-    try:
-        remove_leftovers(path, partial)
-        yield partial
-        publish(partial, path, opened)
-    except BaseException as error:
+    partial = partial_path(path)
+    with naming(path):
         shutil.rmtree(partial, ignore_errors=True)
-        name_file(error, path)
-        raise
-    finally:
-        del UNFINISHED[partial]
-        os.close(opened)
-
-
-def begin_folder(path: Path) -> tuple[Path, int]:
-    """An empty folder beside `path`, and the descriptor that holds its lock.
-
-    Before it is locked, another process may take it for the leftover of a killed one and remove it; then another is
-    made.
-    """
-    while True:
-        partial = unfinished(path)
-        partial.mkdir()
-        with suppress(FileNotFoundError):
-            opened = os.open(partial, os.O_RDONLY)
-            lock_unfinished(opened)
-            if is_at(partial, opened):
-                return partial, opened
-            os.close(opened)
-
-
-def is_at(path: Path, opened: int) -> bool:
-    """Whether the file or folder that was opened is still the one at `path`."""
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(opened))
-    except FileNotFoundError:
-        return False
-
-
-def publish(partial: Path, path: Path, opened: int) -> None:
-    """Rename the folder `partial`, open as `opened`, to `path`, if all that was written is still there.
-
-    Raises: DataError if it is not. NotADirectoryError if there is a file at `path`.
-    """
-    check_same(partial, path, opened)
-    written, found = UNFINISHED[partial], manifest(partial)
-    for name, size in written.items():
-        if found.get(name) != size:
-            got = f"{found[name]} bytes in {name}" if name in found else f"no {name}"
-            raise DataError(f"{path}: was changed while it was written, got {got}; expected {size} bytes")
-    old = unfinished(path)
-    if os.path.lexists(path):
-        if path.is_symlink() or not path.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
-        path.rename(old)
-    partial.rename(path)
-    shutil.rmtree(old, ignore_errors=True)
-    check_same(path, path, opened)
-    if manifest(path) != found:
-        path.rename(partial)  # where the caller removes it
-        raise DataError(f"{path}: was changed while it was published; expected no other process there")
-
-
-def check_same(folder: Path, path: Path, opened: int) -> None:
-    """Check that `folder`, which is or becomes `path`, is still the one that was opened.
-
-    Raises: DataError if it was removed or replaced.
-    """
-    if not is_at(folder, opened):
-        raise DataError(f"{path}: was removed while it was written; expected no other process there")
-
-
-def manifest(folder: Path) -> Manifest:
-    """Every file below a folder and its size."""
-    found = {path.relative_to(folder).as_posix(): path.lstat() for path in folder.rglob("*")}
-    return {name: state.st_size for name, state in found.items() if not stat.S_ISDIR(state.st_mode)}
-
-
-def record_written(path: Path) -> None:
-    """Record the size of a written file, which `new_folder` checks before it publishes its folder.
-
-    `new_file` does so itself; call this for files that a library wrote.
-    """
-    if holder := holder_of(path):
-        UNFINISHED[holder][path.relative_to(holder).as_posix()] = path.stat().st_size
-
-
-def holder_of(path: Path) -> Path | None:
-    """The unfinished folder that a path lies in, if any."""
-    return next((folder for folder in UNFINISHED if folder in path.parents), None)
+        partial.mkdir(parents=True)
+        try:
+            yield partial
+            if path.is_dir():
+                shutil.rmtree(path)
+            partial.rename(path)
+        except BaseException:
+            shutil.rmtree(partial, ignore_errors=True)
+            raise
 
 
 @contextmanager
 def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """A file to write (UTF-8 and \\n, or bytes); it becomes `path` if the block ends without an error, else is removed.
 
-    The folder above is made if it is missing, except a folder of `new_folder` that another process removed.
-    Raises: DataError if `path` is a device, a pipe or a folder: a rename would replace it by a file.
+    Raises: DataError if `path` is a folder or a device: a rename would replace it by a file.
     """
-    check_replaceable(path)
-    holder = holder_of(path)
-    if holder is None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    else:
-        make_below(holder, path)
-    partial, opened = begin_file(path)
+    if path.exists() and not path.is_file():
+        raise DataError(f"{path}: is {'a folder' if path.is_dir() else 'a device'}; expected a file to write")
+    partial = partial_path(path)
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
-    try:
-        with open(opened, mode, encoding=encoding, newline=newline) as file:
-            if holder is None:
-                remove_leftovers(path, partial)
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-        record_written(path)
-    except BaseException as error:
-        partial.unlink(missing_ok=True)
-        name_file(error, path)
-        raise
-
-
-def begin_file(path: Path) -> tuple[Path, int]:
-    """As `begin_folder`, for an empty file."""
-    while True:
-        partial = unfinished(path)
-        opened = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o666)
-        lock_unfinished(opened)
-        if is_at(partial, opened):
-            return partial, opened
-        os.close(opened)
-
-
-def check_replaceable(path: Path) -> None:
-    """Check that `path` is free or an ordinary file.
-
-    Raises: DataError saying what it is.
-    """
-    with suppress(FileNotFoundError, NotADirectoryError):
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            raise DataError(f"{path}: is {KINDS.get(stat.S_IFMT(mode), 'no file')}; expected an ordinary file, or none")
-
-
-def make_below(holder: Path, path: Path) -> None:
-    """Make the folders between an unfinished one and a file in it.
-
-    Raises: DataError if the unfinished one is gone.
-    """
-    try:
-        os.stat(holder)
-        for above in reversed([above for above in path.parents if holder in above.parents]):
-            above.mkdir(exist_ok=True)
-    except FileNotFoundError:
-        raise DataError(
-            f"{path}: its folder was removed while it was written; expected no other process there"
-        ) from None
-
-
-def unfinished(path: Path) -> Path:
-    """A new name beside `path` for the file or folder that becomes `path` once it is complete."""
-    return path.with_name(f".{path.name}.{token()}.partial")
-
-
-def token() -> str:
-    """Eight random letters and digits."""
-    return secrets.token_hex(4)
-
-
-def lock_unfinished(opened: int) -> None:
-    """Lock an unfinished file or folder, to show other processes that it is being written; needs a file system's locks.
-
-    Waits for a process that holds the lock in order to remove it as a leftover.
-    """
-    with suppress(OSError):
-        fcntl.flock(opened, fcntl.LOCK_EX)
-
-
-def flock(file: IO[str], how: int) -> None:
-    """Lock an open file as `fcntl.flock` does; on a file system without locks, do nothing.
-
-    Raises: BlockingIOError if another process holds the lock and `how` says not to wait.
-    """
-    try:
-        fcntl.flock(file, how)
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with partial.open(mode, encoding=encoding, newline=newline) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(path)
+        except BaseException:
+            partial.unlink(missing_ok=True)
             raise
 
 
-def remove_leftovers(path: Path, mine: Path) -> None:
-    """Remove the unfinished files and folders of `path` that killed processes left."""
-    pattern = re.compile(rf"\.{re.escape(path.name)}(\.[0-9a-f]{{8}})?\.partial")
-    for entry in list(os.scandir(path.parent)):
-        if pattern.fullmatch(entry.name) and entry.name != mine.name:
-            remove_left(entry)
+def partial_path(path: Path) -> Path:
+    """Where a file or folder is written before it becomes `path`."""
+    return path.with_name(f".{path.name}.partial")
 
 
-def remove_left(entry: os.DirEntry[str]) -> None:
-    """Remove an unfinished file or folder unless a process holds its lock; the lock is held here meanwhile."""
-    if entry.is_symlink():
-        Path(entry.path).unlink(missing_ok=True)
-        return
-    with suppress(OSError):
-        opened = os.open(entry.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if entry.is_dir(follow_symlinks=False):
-                shutil.rmtree(entry.path, ignore_errors=True)
-            else:
-                Path(entry.path).unlink(missing_ok=True)
-        finally:
-            os.close(opened)
-
-
-def copy_file(old: Path, new: Path) -> None:
-    """Copy a file byte for byte to where `new_file` could write it."""
-    shutil.copyfile(old, new)
-    record_written(new)
-
-
-def name_file(error: BaseException, path: Path) -> None:
-    """Add the path to the error of a failed write; the system names only files that it failed to open."""
-    if isinstance(error, OSError) and error.errno and error.filename is None:
-        error.filename = str(path)
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """A block whose failed writes name the path; the system names only files that it failed to open."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -282,30 +88,11 @@ def read_json(path: Path) -> Any:
 
     Raises: DataError if the file is missing or not JSON.
     """
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; expected JSON that an earlier stage writes") from None
-    except (ValueError, RecursionError) as error:
-        what = f"line {error.lineno} column {error.colno}" if isinstance(error, json.JSONDecodeError) else "bytes"
-        raise DataError(f"{path}: not valid JSON, got {what}; expected what an earlier stage writes") from None
-
-
-def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file under the names in its first line.
-
-    Raises: DataError if the file is missing, is not UTF-8 or has no row, or a row has more or fewer values.
-    """
-    try:
-        rows = list(csv.DictReader(read_lines(path), strict=True))
-    except csv.Error as error:
-        raise DataError(f"{path}: not valid CSV, {error}; expected what an earlier stage writes") from None
-    for number, row in enumerate(rows, 1):
-        if None in row or None in row.values():
-            raise DataError(f"{path}: row {number} does not fit the first line; expected as many values as names")
-    if not rows:
-        raise DataError(f"{path}: is empty, got 0 rows; expected what an earlier stage writes")
-    return rows
+    with opened(path) as file:
+        try:
+            return json.load(file)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{path}: not valid JSON ({error}); expected what an earlier stage writes") from None
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -314,6 +101,17 @@ def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
+
+
+def read_table(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file under the names in its first line.
+
+    Raises: DataError if the file is missing or has no row.
+    """
+    rows = list(csv.DictReader(read_lines(path)))
+    if not rows:
+        raise DataError(f"{path}: has no rows; expected what an earlier stage writes")
+    return rows
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:
@@ -325,6 +123,19 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
     return count
 
 
+def read_lines(path: Path) -> Iterator[str]:
+    """The lines of a UTF-8 file without their ends; only \\n (or \\r\\n) ends one.
+
+    Raises: DataError if the file is missing, or naming file and line if it is not UTF-8 or too long.
+    """
+    with opened(path) as file:
+        for number, line in enumerate(bounded_lines(file, str(path)), 1):
+            try:
+                yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise not_utf8(f"{path} line {number}", error) from None
+
+
 def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
     """The lines of `file` with their ends, in bounded memory; `name` is the file's name in messages.
 
@@ -334,20 +145,6 @@ def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
         if len(line) + (not line.endswith(b"\n")) > LINE_BYTES:
             raise DataError(f"{name} line {number}: has over {LINE_BYTES:,} bytes; expected one sentence a line")
         yield line
-
-
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without their ends; only \\n (or \\r\\n) ends one.
-
-    Raises: DataError if the file is missing, or naming file and line if the bytes are not UTF-8 or the line is too
-        long.
-    """
-    with opened(path) as file:
-        for number, line in enumerate(bounded_lines(file, str(path)), 1):
-            try:
-                yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise not_utf8(f"{path} line {number}", error) from None
 
 
 def not_utf8(where: str, error: UnicodeDecodeError) -> DataError:

@@ -1,45 +1,34 @@
-"""Progress with rates and time left: a live bar on a terminal, elsewhere a plain line now and then.
+"""Progress of a stage: a live bar on a terminal, elsewhere a plain line now and then; for `nmt repro` a small file."""
 
-Under `nmt repro`, which shows the progress of several stages, it goes there as events.
-"""
-
-import math
+import contextlib
+import json
+import os
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
-    ProgressColumn,
     SpinnerColumn,
-    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.text import Text
 
-from pipeline import events
 from pipeline.terminal import printable
 
 T = TypeVar("T")
 
+SECONDS = 0.2  # between two looks at how far it is
 PLAIN_SECONDS = 15.0  # between two plain lines
+FOLDER = Path("work/progress")  # a file of JSON for each stage that DVC runs
 console = Console(stderr=True, soft_wrap=not sys.stderr.isatty())  # a log keeps long lines whole
-
-
-class About(ProgressColumn):
-    """What there is to say of the work; else units finished a second."""
-
-    def render(self, task: Task) -> Text:
-        if about := task.fields["about"]:
-            return Text(about())
-        speed = task.finished_speed or task.speed
-        return Text("" if speed is None else f"{speed:,.1f} {task.fields['unit']}/s")
 
 
 def track(
@@ -56,67 +45,30 @@ def track(
     `what` is the label, `start` the number of items done before; `about` is asked for words in place of the rate.
     """
     what = printable(what)  # it may name a file of somebody else's
-    if events.are_wanted():
-        yield from sent(items, total=total, unit=unit, start=start, about=about)
-        return
-    if not console.is_interactive:  # no terminal, or one on which nothing can be drawn again (TERM=dumb)
-        yield from plain(items, what, total=total, unit=unit, start=start, about=about)
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        MofNCompleteColumn(),
-        About(),
-    )
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=console) as bar:
-        task = bar.add_task(what, total=total, completed=start, unit=unit, about=about)
-        for item in items:
-            yield item
-            bar.advance(task)
-
-
-def plain(
-    items: Iterable[T], what: str, *, total: int | None, unit: str, start: int, about: Callable[[], str] | None
-) -> Iterator[T]:
-    """Pass `items` on; a line every `PLAIN_SECONDS`, for logs and pipes."""
-    began = said = time.monotonic()
-    for done, item in enumerate(items, start + 1):
-        yield item
-        now = time.monotonic()
-        if now - said >= PLAIN_SECONDS:
-            said = now
-            rate = (done - start) / (now - began)
-            words = about() if about else f"{rate:,.1f}/s"
-            print(line(what, done, total, unit, words, remaining(done, total, rate)), file=sys.stderr)
-
-
-def sent(
-    items: Iterable[T], *, total: int | None, unit: str, start: int, about: Callable[[], str] | None
-) -> Iterator[T]:
-    """Pass `items` on; an event now and then, for `nmt repro`."""
-    began = time.monotonic()
-    said = -math.inf
-    for done, item in enumerate(items, start + 1):
-        yield item
-        now = time.monotonic()
-        if now - said >= events.SECONDS or done == total:
-            said = now
-            rate = (done - start) / (now - began) if now > began else 0.0
-            words, left = about() if about else f"{rate:,.1f}/s", remaining(done, total, rate)
-            events.send("progress", done=done, total=total, unit=unit, about=words, left=left)
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=20))
+    numbers = (MofNCompleteColumn(), TextColumn("{task.fields[about]}", markup=False))
+    times = (TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, *numbers, *times, console=console, disable=not console.is_interactive) as bar:
+        task = bar.add_task(what, total=total, completed=start, about="")
+        began = said = shown = time.monotonic()
+        with state_file() as write:
+            for done, item in enumerate(items, start + 1):
+                yield item
+                if (now := time.monotonic()) - shown < SECONDS and done != total:
+                    continue
+                shown, rate = now, (done - start) / max(now - began, 1e-9)
+                words, left = about() if about else f"{rate:,.1f} {unit}/s", (total - done) / rate if total else None
+                bar.update(task, completed=done, about=words)
+                write(done=done, total=total, unit=unit, about=words, left=left)
+                if not console.is_interactive and now - said >= PLAIN_SECONDS:
+                    said = now
+                    print(line(what, done, total, unit, words, left), file=sys.stderr)
 
 
 def line(what: str, done: int, total: int | None, unit: str, about: str, left: float | None) -> str:
-    """A line of progress, within 100 columns."""
-    end = "" if left is None else f"  {clock(left)} left"
+    """A plain line of progress."""
     count = f"{done:,}{f'/{total:,}' if total else ''} {unit}".rstrip()
-    return f"{what}  {count}  {about}{end}"
-
-
-def remaining(done: int, total: int | None, rate: float) -> float | None:
-    """Seconds to go, if that can be said."""
-    return (total - done) / rate if total and rate else None
+    return f"{what}  {count}  {about}{'' if left is None else f'  {clock(left)} left'}"
 
 
 def clock(seconds: float) -> str:
@@ -127,6 +79,56 @@ def clock(seconds: float) -> str:
 
 
 def say(what: str, text: str) -> None:
-    """Show a line about `what`, above a bar, if there is one; `nmt repro` has one line a stage instead."""
-    if not events.are_wanted():
-        console.print(f"{what}  {text}", markup=False, highlight=False)
+    """Show a line about `what`, above the bar if there is one."""
+    console.print(f"{what}  {text}", markup=False, highlight=False)
+
+
+@contextlib.contextmanager
+def state_file() -> Iterator[Callable[..., None]]:
+    """Writes how far the stage is into a file of its own, which goes at the end; only where DVC runs the stage."""
+    stage = os.environ.get("DVC_STAGE")
+    path = FOLDER / f"{stage}.json"
+
+    def write(**values: Any) -> None:
+        if stage:
+            path.with_suffix(".partial").write_text(json.dumps({"stage": stage, **values}), encoding="utf-8")
+            path.with_suffix(".partial").replace(path)
+
+    try:
+        if stage:
+            FOLDER.mkdir(parents=True, exist_ok=True)
+        yield write
+    finally:
+        path.unlink(missing_ok=True)
+
+
+class TrainingDisplay:
+    """Loss, BLEU so far and speed of a training called `name`; a line for each validation."""
+
+    def __init__(self, name: str, updates: int) -> None:
+        self.name, self.updates, self.bleu = name, updates, ""
+        self.tokens, self.seconds = 0, 0.0  # of all updates
+        self.recent: deque[tuple[float, int, float]] = deque(maxlen=20)  # loss, tokens and seconds of the last updates
+
+    def track(self, steps: Iterable[Any], *, start: int) -> Iterator[Any]:
+        """Pass the updates after number `start` on and show how far they are."""
+        return track(self.watch(steps), self.name, total=self.updates, unit="", start=start, about=self.about)
+
+    def watch(self, steps: Iterable[Any]) -> Iterator[Any]:
+        """The updates, counted in."""
+        for step in steps:
+            self.recent.append((step.loss, step.tokens, step.seconds))
+            self.tokens, self.seconds = self.tokens + step.tokens, self.seconds + step.seconds
+            yield step
+
+    def about(self) -> str:
+        """Mean training loss and speed of the last updates, and BLEU of the last validation."""
+        losses, tokens, seconds = (sum(values) for values in zip(*self.recent, strict=True))
+        return f"train {losses / len(self.recent):.2f}{self.bleu}  {tokens / seconds:,.0f} tokens/s"
+
+    def show_validation(self, row: Mapping[str, float]) -> None:
+        """Show the scores of a validation."""
+        self.bleu = f"  BLEU {row['validation_bleu']:.1f}" if "validation_bleu" in row else ""
+        losses = f"train {row['train_loss']:.2f}  valid {row['validation_loss']:.2f}"
+        text = f"update {row['update']:,}/{self.updates:,}  {losses}  ppl {row['validation_perplexity']:,.1f}"
+        say(self.name, text + self.bleu)

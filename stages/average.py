@@ -2,11 +2,11 @@
 
 import shutil
 
-from pipeline import cli, files, summaries
-from pipeline.averaging import Averaging, average_checkpoints
+from pipeline import cli, files, weights
 from pipeline.params import Reader
 from pipeline.system import System
-from pipeline.training import checkpoint_file, resuming
+from pipeline.training import resuming
+from pipeline.training.averaging import Averaging, average_checkpoints
 
 READS = ("average", "corpora/{corpus}.yaml:average")
 
@@ -16,13 +16,13 @@ def main(name: str) -> None:
     system = System.parse(name)
     number = Reader(READS, corpus=system.corpus)(Averaging, *READS).checkpoints
     checkpoints = system.trained / "checkpoints"
-    names = summaries.read(checkpoints / "checkpoints.json", summaries.CheckpointList)["last"][-number:]
+    names = files.read_json(checkpoints / "checkpoints.json")["last"][-number:]
     with files.new_folder(system.averaged) as folder:
-        weights = average_checkpoints([checkpoints / name for name in names])
-        checkpoint_file.save_tensors(folder / "model.safetensors", weights)
+        average = average_checkpoints([checkpoints / name for name in names])
+        weights.save(folder / "model.safetensors", average)
         files.write_json(folder / "average.json", {"checkpoints": names})
-    for folder in list(resuming.folders_of(system.training_summary, system.id)):  # DVC has recorded their training
-        shutil.rmtree(folder, ignore_errors=True)
+    for states in resuming.finished_folders(system.id, system.training_summary):  # DVC has recorded its outputs
+        shutil.rmtree(states, ignore_errors=True)
 
 
 if __name__ == "__main__":

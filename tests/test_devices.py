@@ -67,7 +67,7 @@ def test_an_update(network, r_drop, monkeypatch):
     pairs = Batch(networks.SOURCE, networks.TARGET, gold, torch.arange(gold.numel()), pairs=None)
     network.train()
     with OneDevice():
-        _, (loss, *gradients) = loop.loss_and_gradients(network, {0: pairs, 1: pairs}, learning, 9, lambda index: index)
+        loss, *gradients = loop.loss_and_gradients(network, {0: pairs, 1: pairs}, learning, 9, lambda index: index)
         for weight, gradient in zip(network.parameters(), gradients, strict=True):
             weight.grad = gradient
         norm = torch.nn.utils.clip_grad_norm_(network.parameters(), learning.clip)

@@ -13,12 +13,12 @@ from ruamel.yaml import YAML
 
 ROOT = Path(__file__).parents[1]
 # Modules that show and track: they change no output, so no stage depends on them.
-NEUTRAL = ("cli", "events", "progress", "terminal", "training_display", "tracking")
+NEUTRAL = ("cli", "progress", "terminal", "tracking")
 # The rooms from bottom to top: a module imports its own room and those before it. Single files of `pipeline` not
 # named here are the ground floor, below all rooms.
 ROOMS = (
     *("corpora", "preparation", "vocabularies", "encoding", "kernels", "layers", "models", "packaging", "decoding"),
-    *("evaluation", "tracking", "training", "averaging", "report", "serving", "catalogue", "commands"),
+    *("evaluation", "tracking", "training", "report", "serving", "catalogue", "commands"),
 )
 
 

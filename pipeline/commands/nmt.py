@@ -61,7 +61,7 @@ def load(name: str) -> Any:
             f"expected nmt-pipeline[{EXTRAS.get(name, 'build')}]"
         ) from error
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name)(cli.to_the_end(getattr(module, entry.function)))
+    alone.command(name)(getattr(module, entry.function))
     return typer.main.get_command(alone)
 
 

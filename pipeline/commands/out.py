@@ -35,9 +35,14 @@ def is_written(folder: Path, command: str) -> bool:
     """Whether a command wrote all files of a folder."""
     try:
         told = files.read_json(folder / MARK)
-        return told["command"] == command and {MARK, *told["files"]} >= files.manifest(folder).keys()
+        return told["command"] == command and {MARK, *told["files"]} >= file_names(folder)
     except (DataError, TypeError, KeyError):
         return False
+
+
+def file_names(folder: Path) -> set[str]:
+    """Every file below a folder."""
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
 
 
 @contextmanager
@@ -52,7 +57,7 @@ def new_folder(path: Path | None, default: Path, command: str) -> Iterator[tuple
     try:
         with files.new_folder(path.resolve()) as folder:
             yield folder, path
-            files.write_json(folder / MARK, {"command": command, "files": sorted(files.manifest(folder))})
+            files.write_json(folder / MARK, {"command": command, "files": sorted(file_names(folder))})
     except BaseException:
         for above in made:
             if above.is_dir() and not any(above.iterdir()):

@@ -1,5 +1,6 @@
 """The parts of a corpus on disk: two parallel text files each, `<part>.source.txt` and `<part>.target.txt`."""
 
+import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -70,5 +71,5 @@ def copy(part: str, old: Path, new: Path) -> int:
     if not count:
         raise files.DataError(f"{paths(old, part)[0]}: is empty, got 0 pairs; expected at least one")
     for path, copied in zip(paths(old, part), paths(new, part), strict=True):
-        files.copy_file(path, copied)
+        shutil.copyfile(path, copied)
     return count

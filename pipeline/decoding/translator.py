@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -128,12 +127,8 @@ class Translator:
             raise files.DataError(f"{origin}: unknown model, got {model!r}; expected {expected}")
         module, pieces = interface.find(model), Vocabulary.load(vocabulary)
         sizes = package.section(module.Arch, arch, "arch", origin, expected)
-        build = partial(module.Model, sizes, source_size=pieces.source_size, target_size=pieces.target_size)
-        with weights.shapes_alone():  # a hostile package may ask for any size
-            shapes = build()
-        read = weights.read(path, shapes, expected)
-        net = build()
-        net.load_state_dict(read)
+        net = module.Model(sizes, source_size=pieces.source_size, target_size=pieces.target_size)
+        weights.load(path, net, expected)
         where = device.prepared()
         if where.type != "cpu" or not device.has_bf16(where):  # a GPU translates in fp32
             precision = "fp32"

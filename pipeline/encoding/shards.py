@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from pipeline.files import DataError, record_written
+from pipeline.files import DataError
 
 Ids: TypeAlias = np.dtype[Any]
 SIDES = ("source", "target")
@@ -168,7 +168,6 @@ class Column:
         with self.file:
             self.file.seek(0)
             self.file.write(header(self.dtype, self.length))
-        record_written(self.path)
 
 
 def header(dtype: Ids, length: int) -> bytes:

@@ -1,6 +1,7 @@
 """A packaged system: a folder with all that translation needs, which is checked before anything in it is used."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -66,12 +67,12 @@ class Checksums(RootModel[dict[str, Entry]]):
 
 def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path, seen_words: Path) -> None:
     """Copy what translation needs into `folder`, beside config.json."""
-    files.copy_file(weights, folder / WEIGHTS)
+    shutil.copyfile(weights, folder / WEIGHTS)
     (folder / VOCABULARY).mkdir()
     for path in sorted(vocabulary.iterdir()):
-        files.copy_file(path, folder / VOCABULARY / path.name)
+        shutil.copyfile(path, folder / VOCABULARY / path.name)
     if seen_words.exists():
-        files.copy_file(seen_words, folder / SEEN_WORDS)
+        shutil.copyfile(seen_words, folder / SEEN_WORDS)
     files.write_json(folder / CONFIG, config.model_dump())
 
 

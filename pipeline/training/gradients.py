@@ -5,13 +5,12 @@ as the sum of r, r + 2n, r + 4n, ... and the sum of r + n, r + 3n, r + 5n, ... R
 ranks have whole subtrees, whose sums `Ranks.all_reduce` then adds as one process alone would.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
-# What nothing adds up to: x + -0.0 is x to the bit, whereas -0.0 + 0.0 is 0.0.
-NOTHING = -0.0
+ZERO = -0.0  # identity of addition, also for -0.0
 
 
 def tree_sum(leaves: Sequence[int], compute: Callable[[int], list[Tensor]]) -> list[Tensor]:
@@ -26,16 +25,16 @@ def tree_sum(leaves: Sequence[int], compute: Callable[[int], list[Tensor]]) -> l
     return total
 
 
-def nothing(weights: Sequence[nn.Parameter]) -> list[Tensor]:
+def zeros(weights: Sequence[nn.Parameter]) -> list[Tensor]:
     """The loss and gradients of no micro-batch."""
-    loss = torch.full((), NOTHING, device=weights[0].device)
-    return [loss, *(torch.full_like(weight, NOTHING, requires_grad=False) for weight in weights)]
+    return [torch.full((), ZERO, device=weights[0].device), *pop_gradients(weights)]
 
 
-def taken(weights: Iterable[nn.Parameter]) -> list[Tensor]:
-    """The gradients, which the weights then no longer have; `NOTHING` for a weight that had none."""
-    found = []
+def pop_gradients(weights: Sequence[nn.Parameter]) -> list[Tensor]:
+    """The gradients, taken from the weights; `ZERO` for a weight that has none."""
+    gradients = []
     for weight in weights:
-        found.append(torch.full_like(weight, NOTHING, requires_grad=False) if weight.grad is None else weight.grad)
+        gradient = weight.grad
+        gradients.append(torch.full_like(weight, ZERO, requires_grad=False) if gradient is None else gradient)
         weight.grad = None
-    return found
+    return gradients

@@ -7,19 +7,16 @@ import sys
 from collections.abc import Sequence
 
 import torch
-from torch.distributed import DistError
 from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-from torch.distributed.elastic.rendezvous import RendezvousError
 
-from pipeline.training.ranks import ProcessesError
+from pipeline.training.ranks import RanksError
 
 PROCESSES = "TRAIN_PROCESSES"  # an environment variable: with as many threads each, results are the same
-
-
-class RendezvousTimeoutError(ValueError):
-    """The machines of one training did not find each other in time."""
+# In seconds, from asking the ranks to stop to killing them; torchrun's default of 30 is too short for a validation and
+# a checkpoint.
+SHUTDOWN_TIMEOUT = "3600"
 
 
 def is_due() -> bool:
@@ -30,28 +27,15 @@ def is_due() -> bool:
 def processes() -> int:
     """Number of training processes on this machine: `TRAIN_PROCESSES`, else one per GPU, else one.
 
-    Raises: ProcessesError if the variable is not a number or exceeds the number of GPUs.
+    Raises: RanksError if the variable is not a number or exceeds the number of GPUs.
     """
     gpus = torch.cuda.device_count()
     text = os.environ.get(PROCESSES, str(max(gpus, 1)))
     number = int(text) if text.isdecimal() else 0
     if not number or 0 < gpus < number:
         most = f"1 to {gpus}, the number of GPUs" if gpus else "1 or more"
-        raise ProcessesError(f"environment variable {PROCESSES}: must be a number, {most}, got {text!r}")
+        raise RanksError(f"environment variable {PROCESSES}: must be a number, {most}, got {text!r}")
     return number
-
-
-def writes() -> bool:
-    """Whether this process writes the outputs: it is the only one, or rank 0."""
-    return not is_due() and os.environ.get("RANK", "0") == "0"
-
-
-def silence_torchrun() -> None:
-    """Hide what torchrun says of failures that are not fatal: at the end of a training, another machine left sooner."""
-    logger = logging.getLogger("torch.distributed")
-    logger.setLevel(logging.CRITICAL)
-    for handler in logger.handlers:  # which also get what the loggers below let through, each by its own level
-        handler.setLevel(logging.CRITICAL)
 
 
 def launch(module: str, arguments: Sequence[str]) -> None:
@@ -59,19 +43,15 @@ def launch(module: str, arguments: Sequence[str]) -> None:
 
     torchrun also reads its options from environment variables: set `PET_NNODES`, `PET_NODE_RANK`, `PET_MASTER_ADDR` and
     `PET_MASTER_PORT` on each of several machines to train on all of them.
-    Raises: SystemExit with the status of the first rank that failed, which has reported why. RendezvousTimeoutError if
-        the machines do not meet within 15 minutes, torchrun's limit.
+    Raises: SystemExit with the status of the first rank that failed, which has reported why.
     """
     silence_torchrun()
     number = processes()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // number)))
-    os.environ.setdefault(
-        "PET_SHUTDOWN_TIMEOUT", "3600"
-    )  # in seconds; its default of 30 is too short for a validation and a checkpoint
-    standalone = [] if "PET_NNODES" in os.environ else ["--standalone", "--local-addr=localhost"]
-    options = torchrun.parse_args([*standalone, f"--nproc-per-node={number}", "-m", module, *arguments])
+    os.environ.setdefault("PET_SHUTDOWN_TIMEOUT", SHUTDOWN_TIMEOUT)
+    alone = [] if "PET_NNODES" in os.environ else ["--standalone", "--local-addr=localhost"]
     try:
-        torchrun.run(options)
+        torchrun.run(torchrun.parse_args([*alone, f"--nproc-per-node={number}", "-m", module, *arguments]))
     except SignalException as ended:
         sys.exit(128 + ended.sigval)
     except ChildFailedError as failed:
@@ -80,9 +60,11 @@ def launch(module: str, arguments: Sequence[str]) -> None:
             name = signal.Signals(-failure.exitcode).name
             print(f"error: rank {rank} was ended by {name}; repeat the command to go on", file=sys.stderr)
         sys.exit(failure.exitcode if failure.exitcode > 0 else 128 - failure.exitcode)
-    except (DistError, RendezvousError) as error:
-        reason = next(iter(str(error).splitlines()), "")
-        raise RendezvousTimeoutError(
-            f"the machines of this training did not meet ({reason}); expected all of them started within 15 minutes, "
-            "with the address of the first in PET_MASTER_ADDR and PET_MASTER_PORT"
-        ) from None
+
+
+def silence_torchrun() -> None:
+    """Hide what torchrun says of failures that are not fatal: at the end of a training, another machine left sooner."""
+    logger = logging.getLogger("torch.distributed")
+    logger.setLevel(logging.CRITICAL)
+    for handler in logger.handlers:  # which also get what the loggers below let through, each by its own level
+        handler.setLevel(logging.CRITICAL)

@@ -1,11 +1,11 @@
-"""The training loop: global batches in, one `Step` out per update."""
+"""The training loop: the batches of each update in, one `Step` out per update."""
 
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -14,7 +14,7 @@ from pipeline.device import has_bf16
 from pipeline.encoding.batching import Batch, GlobalBatch, Position
 from pipeline.models.interface import Model
 from pipeline.seeding import seed_for
-from pipeline.training.gradients import nothing, taken, tree_sum
+from pipeline.training.gradients import pop_gradients, tree_sum, zeros
 from pipeline.training.learning import Learning
 from pipeline.training.loss import r_drop_loss, smoothed_cross_entropy
 from pipeline.training.ranks import Ranks
@@ -29,7 +29,8 @@ class DivergedError(ValueError):
     """The loss or the gradient is not finite any more."""
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True)
+class Step:
     """What one update did: its position in the data and its metrics."""
 
     position: Position
@@ -39,6 +40,7 @@ class Step(NamedTuple):
     learning_rate: float
     num_real_positions: int  # source and target positions that hold a piece
     num_positions: int  # all source and target positions, padding included
+    seconds: float = field(default=0.0, compare=False)  # without what the caller did between two steps
 
     @property
     def update(self) -> int:
@@ -53,6 +55,7 @@ class Step(NamedTuple):
             "learning_rate": self.learning_rate,
             "tokens": self.tokens,
             "padding_share": 1 - self.num_real_positions / self.num_positions,
+            "tokens_per_second": self.tokens / self.seconds,
         }
 
 
@@ -73,14 +76,15 @@ def train(
     teacher forcing are drawn for each of these, by (seed, update, micro-batch). How many ranks share them changes
     nothing if `ranks` are exact. The schedule of the learning rate reads `width` (of the model) and `updates` (the
     number of the last).
-    Raises: DivergedError naming the update and its micro-batches if loss or gradient is not finite.
+    Raises: DivergedError naming the update and its first pairs if loss or gradient is not finite.
     """
     weights = list(model.parameters())
+    began = time.perf_counter()
     for position, micro_batches, tokens, num_real_positions, num_positions in batches:
         update = position.update
         model.train()
         seeds = partial(seed_for, seed, "dropout", update)
-        losses, sums = loss_and_gradients(model, micro_batches, learning, tokens, seeds)
+        sums = loss_and_gradients(model, micro_batches, learning, tokens, seeds)
         ranks.all_reduce(sums)
         total, *gradients = sums
         for weight, gradient in zip(weights, gradients, strict=True):
@@ -88,39 +92,31 @@ def train(
         rate = learning.schedule.rate(update, width=width, updates=updates)
         for group in optimizer.param_groups:
             group["lr"] = rate
-        max_norm = learning.clip or math.inf
-        loss, norm = torch.stack((total, nn.utils.clip_grad_norm_(weights, max_norm))).tolist()  # one sync
-        if not math.isfinite(loss + norm):  # the same on every rank
-            parts = ranks.all_gather([(losses[index].item(), batch) for index, batch in micro_batches.items()])
-            raise_diverged(update, parts, {"loss": loss, "gradient norm": norm})
+        norm = nn.utils.clip_grad_norm_(weights, learning.clip or math.inf)
+        loss, grad_norm = torch.stack((total, norm)).tolist()  # one sync with a GPU
+        check_finite(update, micro_batches.values(), loss, grad_norm)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
-        yield Step(position, loss, norm, tokens, rate, num_real_positions, num_positions)
-
-
-def timed(steps: Iterable[Step]) -> Iterator[tuple[Step, float]]:
-    """Each step and the seconds it took; what the caller does between two steps does not count."""
-    began = time.perf_counter()
-    for step in steps:
-        yield step, time.perf_counter() - began
+        seconds = time.perf_counter() - began
+        yield Step(position, loss, grad_norm, tokens, rate, num_real_positions, num_positions, seconds)
         began = time.perf_counter()
 
 
 def loss_and_gradients(
     model: Model, micro_batches: Mapping[int, Batch], learning: Learning, tokens: int, seeds: Callable[[int], int]
-) -> tuple[dict[int, Tensor], list[Tensor]]:
-    """The loss of each of these micro-batches, and the sums of their losses and, weight by weight, their gradients.
+) -> list[Tensor]:
+    """The sums over these micro-batches of the loss and, weight by weight, of the gradient.
 
     `seeds` gives the seed of a micro-batch's dropout. The weights keep no gradient.
     """
-    weights, losses = list(model.parameters()), {}
+    weights = list(model.parameters())
 
     def compute(index: int) -> list[Tensor]:
         torch.manual_seed(seeds(index))
-        losses[index] = forward_backward(model, micro_batches[index].to(weights[0].device), learning, tokens)
-        return [losses[index].clone(), *taken(weights)]
+        loss = forward_backward(model, micro_batches[index].to(weights[0].device), learning, tokens)
+        return [loss, *pop_gradients(weights)]
 
-    return losses, tree_sum(list(micro_batches), compute) if micro_batches else nothing(weights)
+    return tree_sum(list(micro_batches), compute) if micro_batches else zeros(weights)
 
 
 def forward_backward(model: Model, batch: Batch, learning: Learning, tokens: int) -> Tensor:
@@ -175,25 +171,14 @@ def resolve_precision(precision: str, device: torch.device) -> str:
     return precision
 
 
-def raise_diverged(update: int, parts: list[tuple[float, Batch]], totals: dict[str, float]) -> NoReturn:
-    """Raise an error naming the first micro-batch whose loss is not finite; if all are finite, every micro-batch.
+def check_finite(update: int, batches: Iterable[Batch], loss: float, grad_norm: float) -> None:
+    """Check what an update computed, before the optimizer spreads it over all weights.
 
-    `parts` holds the loss and batch of each micro-batch, `totals` the loss and gradient norm of the update by name.
-    Raises: DivergedError.
+    Raises: DivergedError naming the update and pairs of the training part that are in it.
     """
-    broken = [index for index, (loss, _) in enumerate(parts) if not math.isfinite(loss)][:1]
-    if broken:
-        what, value = "loss", parts[broken[0]][0]
-    else:
-        what, value = next((what, value) for what, value in totals.items() if not math.isfinite(value))
-    named = broken or range(len(parts))
-    batches = ", ".join(f"micro-batch {index} (training pairs {first_pairs(parts[index][1])})" for index in named)
-    raise DivergedError(
-        f"update {update}, {batches}: {what} is {value}; "
-        "expected a finite number: lower the learning rate or clip harder"
-    )
-
-
-def first_pairs(batch: Batch) -> str:
-    """The indices of the first five pairs, followed by `...` if there are more."""
-    return ", ".join([*map(str, batch.pairs[:5]), *(["..."] if len(batch.pairs) > 5 else [])])
+    if not math.isfinite(loss + grad_norm):
+        pairs = [str(pair) for batch in batches for pair in batch.pairs[:3]]
+        raise DivergedError(
+            f"update {update} (training pairs {', '.join(pairs[:9])} ...): loss is {loss}, gradient norm {grad_norm}; "
+            "expected finite numbers: lower the learning rate or clip harder"
+        )

@@ -2,7 +2,6 @@
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 
 from pipeline.kernels import dispatch
@@ -17,7 +16,7 @@ def smoothed_cross_entropy(logits: Tensor, targets: Tensor, *, smoothing: float,
     Units: nats; divide by the number of tokens for a mean.
     Source: Szegedy et al. 2016, section 7, with two readings of its uniform distribution. `all`: every piece receives
         smoothing / V, as in torch. `others`: every piece but the gold one and padding receives smoothing / (V - 2),
-        padding 0, as in the Annotated Transformer (whose KL divergence differs by the constant `target_entropy`).
+        padding 0, as in the Annotated Transformer (whose KL divergence differs by a constant, the target's entropy).
     Raises: ValueError if smoothing is outside [0, 1).
     """
     if not 0 <= smoothing < 1:
@@ -42,10 +41,3 @@ def masses(vocab_size: int, smoothing: float, spread: Spread) -> tuple[float, fl
         share = smoothing / vocab_size
         return 1 - smoothing + share, share, share
     return 1 - smoothing, smoothing / (vocab_size - 2), 0.0
-
-
-def target_entropy(vocab_size: int, smoothing: float, spread: Spread) -> float:
-    """Entropy of the smoothed target in nats: the infimum of the loss, and its difference from the KL divergence."""
-    gold, other, padding = masses(vocab_size, smoothing, spread)
-    shares = torch.tensor([gold, padding] + [other] * (vocab_size - 2), dtype=torch.float64)
-    return float(torch.special.entr(shares).sum())

@@ -24,14 +24,14 @@ def start(matrices: EmbeddingMatrices, encoded: Encoded, *, most_pairs: int, see
 
     Source: Dumais et al. 1997, Automatic cross-language retrieval using latent semantic indexing.
     """
-    occurrences = count(encoded, matrices, drawn(len(encoded.source), most_pairs, seed))
-    found = decompose(occurrences, matrices.source.shape[1], seed)
-    turn(matrices.target, found[-len(matrices.target) :])
+    occurrences = count(encoded, matrices, draw_rows(len(encoded.source), most_pairs, seed))
+    directions = decompose(occurrences, matrices.source.shape[1], seed)
+    turn_(matrices.target, directions[-len(matrices.target) :])
     if not matrices.are_shared:
-        turn(matrices.source, found[: len(matrices.source)])
+        turn_(matrices.source, directions[: len(matrices.source)])
 
 
-def drawn(num_pairs: int, most: int, seed: int) -> np.ndarray:
+def draw_rows(num_pairs: int, most: int, seed: int) -> np.ndarray:
     """The rows of `most` pairs at random, or of all if they are fewer."""
     return np.sort(generator(seed, "LSI pairs").choice(num_pairs, min(most, num_pairs), replace=False))
 
@@ -61,12 +61,12 @@ def decompose(occurrences: Occurrences, width: int, seed: int) -> Tensor:
     image = occurrences.sums_of_pieces(rarity * basis).double()
     squares, vectors = torch.linalg.eigh(image.T @ image)  # ascending; the squares of the singular values
     scaled = vectors * squares.clamp(min=0) ** 0.25
-    found = F.pad(basis @ scaled[:, -width:].float(), (0, max(0, width - len(squares))))
+    directions = F.pad(basis @ scaled[:, -width:].float(), (0, max(0, width - len(squares))))
     rotation = torch.linalg.qr(normal(draw, width, width)).Q
-    return torch.where(rarity > 0, F.normalize(found @ rotation), 0)
+    return torch.where(rarity > 0, F.normalize(directions @ rotation), 0)
 
 
-def turn(matrix: Tensor, directions: Tensor) -> None:
+def turn_(matrix: Tensor, directions: Tensor) -> None:
     """Give the rows of a matrix other directions, in place; where a direction is 0 the row stays."""
     with torch.no_grad():
         directions = directions.to(matrix)

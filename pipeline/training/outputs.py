@@ -1,29 +1,26 @@
 """The outputs of a finished training: checkpoints, learning curves, a summary."""
 
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from pipeline import files, progress
-from pipeline.device import peak_memory_gib
+from pipeline import files
 from pipeline.encoding.batching import BatchSampler
-from pipeline.tracking.runs import Run
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.loop import resolve_precision
-from pipeline.training.setup import Config
+from pipeline.training.setup import TrainingConfig
 from pipeline.training.state import TrainState
 from pipeline.vocabularies.vocabulary import digest
 
 
-def publish(out: Path, checkpoints: Checkpoints, state: TrainState, summary: dict[str, Any]) -> None:
-    """Write `checkpoints/`, `curves.csv`, `train_loss.csv` and `training.json` into the new folder `out`.
+def publish(config: TrainingConfig, checkpoints: Checkpoints, state: TrainState, summary: dict[str, Any]) -> None:
+    """Write `checkpoints/`, `curves.csv`, `train_loss.csv` and `training.json` into runs/<system>/train/.
 
     The state to resume from stays until stage `average`: DVC, killed before it has recorded these outputs, deletes them
     and runs the stage again.
     """
-    with files.new_folder(out) as folder:
+    with files.new_folder(config.system.trained) as folder:
         checkpoints.publish(folder / "checkpoints", state)
         files.write_table(folder / "curves.csv", state.history)
         files.write_table(folder / "train_loss.csv", state.whole_curve())
@@ -31,17 +28,8 @@ def publish(out: Path, checkpoints: Checkpoints, state: TrainState, summary: dic
     files.write_json(checkpoints.folder / "training.json", summary)  # by which stage `average` knows the folder
 
 
-def log_speed(run: Run, name: str, update: int, tokens: int, seconds: float, device: torch.device) -> None:
-    """Log and print the mean speed of the updates that this process made, if any, and its peak memory."""
-    if not tokens:
-        return
-    speed, peak = tokens / seconds, peak_memory_gib(device)
-    run.log(update, mean_tokens_per_second=speed, peak_memory_gib=peak)
-    progress.say(name, f"{speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
-
-
 def summarise(
-    config: Config, device: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
+    config: TrainingConfig, device: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
 ) -> dict[str, Any]:
     """The content of training.json: what was trained and how it ended, without times."""
     best = state.best(1)[0]
@@ -51,7 +39,7 @@ def summarise(
         "stopped": "patience" if state.is_out_of_patience(config.training.patience) else "updates",
         "best": next(row for row in state.history if row["update"] == best),
         "precision": resolve_precision(config.learning.precision, device),
-        "padding_share": state.padding_share(),
+        "padding_share": 1 - state.num_real_positions / state.num_positions,
         "num_parameters": sum(weight.numel() for weight in net.parameters()),
         **sampler.pair_counts(),
         "params": config.params,

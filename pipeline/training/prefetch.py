@@ -9,14 +9,14 @@ from pipeline.encoding.batching import GlobalBatch
 AHEAD = 2  # global batches loaded in advance
 
 
-def prefetched(batches: Iterable[GlobalBatch], *, pinned: bool) -> Iterator[GlobalBatch]:
+def prefetch(batches: Iterable[GlobalBatch], *, pinned: bool) -> Iterator[GlobalBatch]:
     """The same batches in the same order, loaded by a thread `AHEAD` of the caller; for a GPU in `pinned` memory.
 
     An error in the thread is raised here, in place of the batch.
     """
     source = iter(batches)
 
-    def following() -> GlobalBatch | None:
+    def load() -> GlobalBatch | None:
         batch = next(source, None)
         if batch is None or not pinned:
             return batch
@@ -24,9 +24,9 @@ def prefetched(batches: Iterable[GlobalBatch], *, pinned: bool) -> Iterator[Glob
 
     thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch")
     try:
-        waiting = deque(thread.submit(following) for _ in range(AHEAD))
+        waiting = deque(thread.submit(load) for _ in range(AHEAD))
         while (batch := waiting.popleft().result()) is not None:
-            waiting.append(thread.submit(following))
+            waiting.append(thread.submit(load))
             yield batch
     finally:
         thread.shutdown(cancel_futures=True)

@@ -20,16 +20,8 @@ TIMEOUT = timedelta(hours=2)  # of a collective: the others wait while rank 0 wr
 GRACE_SECONDS = 5.0  # for the first rank that failed to report why, before the others exit
 
 
-class ProcessesError(ValueError):
-    """TRAIN_PROCESSES is not a number of processes that can train here, or so."""
-
-
-class LostRankError(ValueError):
-    """Another process of the training has ended."""
-
-
-class RankMismatchError(ValueError):
-    """The processes do not have the same code, data or settings."""
+class RanksError(ValueError):
+    """The processes cannot train together: too many, not the same, or one has ended."""
 
 
 class Ranks:
@@ -41,27 +33,19 @@ class Ranks:
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
         self.rank, self.size = rank, size
+        self.is_main = rank == 0
+        self.shard = slice(rank, None, size)  # of a list of micro-batches, what this rank computes
         self.interrupted = False  # this process was asked to stop
         self.should_stop = False  # any process was; set by a collective, so on all ranks at once
         self.exact = False  # see `be_exact`
 
-    @property
-    def is_main(self) -> bool:
-        """Whether this process is rank 0, which logs and writes."""
-        return self.rank == 0
-
-    @property
-    def shard(self) -> slice:
-        """The slice of a list of micro-batches that this rank computes."""
-        return slice(self.rank, None, self.size)
-
     def be_exact(self, exact: bool) -> None:
         """Choose whether `all_reduce` rounds as one process alone would.
 
-        Raises: ProcessesError if their number is no power of two.
+        Raises: RanksError if their number is no power of two.
         """
         if exact and self.size & (self.size - 1):
-            raise ProcessesError(
+            raise RanksError(
                 f"training.exact: must be false for this number of processes, got {self.size}; "
                 "expected 1, 2, 4, 8 ..., by the environment variable TRAIN_PROCESSES"
             )
@@ -108,30 +92,25 @@ class Ranks:
 
     def all_gather(self, results: Sequence[T]) -> list[T]:
         """The results of all ranks for their shards of a list, in the list's order; updates `should_stop`."""
-        if self.size == 1:
-            self.should_stop = self.interrupted
-            return list(results)
-        parts: list[Any] = [None] * self.size
-        with collective_errors():
-            distributed.all_gather_object(parts, (self.interrupted, list(results)))
+        parts: list[Any] = [(self.interrupted, list(results))] * self.size
+        if self.size > 1:
+            with collective_errors():
+                distributed.all_gather_object(parts, parts[0])
         self.should_stop = any(interrupted for interrupted, _ in parts)
         shards = [iter(shard) for _, shard in parts]
         return [next(shards[index % self.size]) for index in range(sum(len(shard) for _, shard in parts))]
 
-    def broadcast(self, data: bytes | None) -> bytes | None:
-        """Rank 0's `data`, on every rank; the others' argument is ignored."""
-        if self.size == 1:
-            return data
-        objects = [data]
-        with collective_errors():
-            distributed.broadcast_object_list(objects, src=0)
-        return objects[0]
-
     def barrier(self) -> None:
         """Return once every rank has called it."""
+        self.all_gather([])
+
+    def broadcast(self, data: bytes | None) -> bytes | None:
+        """Rank 0's `data`, on every rank; the others' argument is ignored."""
+        objects = [data]
         if self.size > 1:
             with collective_errors():
-                distributed.barrier()
+                distributed.broadcast_object_list(objects, src=0)
+        return objects[0]
 
     def broadcast_weights(self, weights: Iterable[Tensor]) -> None:
         """Replace every weight by rank 0's: another kind of processor may round the same seed's draws differently."""
@@ -143,12 +122,10 @@ class Ranks:
     def check_equal(self, value: str, what: str, expected: str) -> None:
         """Check that all ranks have the same value.
 
-        Raises: RankMismatchError naming `what`, each rank whose value differs from rank 0's, and what is `expected`.
+        Raises: RanksError naming `what`, the values that differ, and what is `expected`.
         """
-        first, *others = values = self.all_gather([value])
-        if any(other != first for other in others):
-            others_text = ", ".join(f"{got!r} on rank {rank}" for rank, got in enumerate(values) if got != first)
-            raise RankMismatchError(f"{what}: got {others_text} and {first!r} on rank 0; expected {expected}")
+        if len(values := set(self.all_gather([value]))) > 1:
+            raise RanksError(f"{what}: got {' and '.join(sorted(values))}; expected {expected}")
 
 
 def exchange(sent: Tensor, received: Tensor, peer: int) -> None:
@@ -169,10 +146,9 @@ def collective_errors() -> Iterator[None]:
     except torch.OutOfMemoryError:
         raise
     except RuntimeError as error:
-        first = next(iter(str(error).splitlines()), "")
-        raise LostRankError(
-            f"another process of this training has ended ({first[:120]}); expected all of them to run to the end: "
-            "look for the reason on its own machine, or repeat the command to resume from the newest checkpoint"
+        raise RanksError(
+            f"another process of this training has ended ({str(error).splitlines()[0][:120]}); expected all of them to "
+            "run to the end: look for the reason on its machine, or repeat the command to go on"
         ) from error
 
 
@@ -191,8 +167,8 @@ def process_group() -> Iterator[Ranks]:
         if single:  # torchrun's ranks have sessions of their own: their launcher gets Ctrl-C and passes it on
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    handled = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
-    previous = {number: signal.signal(number, interrupt) for number in handled}
+    heard = [number for number in (signal.SIGTERM, signal.SIGINT) if signal.getsignal(number) != signal.SIG_IGN]
+    previous = {number: signal.signal(number, interrupt) for number in heard}
     try:
         if single:
             yield ranks
@@ -210,29 +186,28 @@ def distributed_group(ranks: Ranks) -> Iterator[Ranks]:
     store, _, _ = next(rendezvous("env://"))
     backend = "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo"
     distributed.init_process_group(backend, store=store, rank=ranks.rank, world_size=ranks.size, timeout=TIMEOUT)
+    status = 1
+    # After the caller has reported an error; without closing connections, which made gloo abort in about one of thirty
+    # trainings (`terminate called without an active exception`).
+    atexit.register(lambda: exit_now(status))
     try:
         yield ranks
         ranks.barrier()
+        status = 0
     except SystemExit as end:  # raised on all ranks alike
-        atexit.register(exit_now, int(end.code or 0))  # after the caller has said that the stage ended
+        status = int(end.code or 0)
         raise
     except Exception as error:
-        lost = isinstance(error, LostRankError)
-        if not lost and is_first_to_fail(store):
-            atexit.register(exit_now, 1)  # after the caller has reported the error
-            raise
-        time.sleep(GRACE_SECONDS)  # meanwhile the launcher interrupts this process if a rank of its own has ended
-        if lost and not ranks.interrupted and os.environ["LOCAL_RANK"] == "0":  # the lost rank's machine is another
-            print(f"error: {error}", file=sys.stderr)
-        exit_now(1)
-    atexit.register(exit_now, 0)
+        if not is_first_to_fail(store):
+            time.sleep(GRACE_SECONDS)  # meanwhile the launcher asks this process to end if the first is one of its own
+            if not ranks.interrupted and os.environ["LOCAL_RANK"] == "0":
+                print(f"error: {error}", file=sys.stderr)
+            exit_now(1)
+        raise
 
 
 def exit_now(status: int) -> None:
-    """End this process without closing its connections.
-
-    Closing them made gloo abort in about one of thirty trainings (`terminate called without an active exception`).
-    """
+    """End this process, with what it has printed."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)

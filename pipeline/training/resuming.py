@@ -3,48 +3,40 @@
 import hashlib
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from pipeline.files import sha256
 
-NO_RESULTS = ("cli", "events", "progress", "terminal", "tracking", "training_display")  # modules that shape none
-
-
-def digest(values: Any, inputs: Iterable[Path]) -> str:
-    """16 hexadecimal digits of a SHA-256 over values, which JSON can hold, and over files and all files of folders.
-
-    Paths count relative to the working directory: a copy of the project elsewhere has the same digest.
-    """
-    total = hashlib.sha256(json.dumps(values).encode())
-    for path in inputs:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                total.update(f"{file.as_posix()} {sha256(file)}\n".encode())
-    return total.hexdigest()[:16]
+NEUTRAL = ("cli", "progress", "terminal", "tracking")  # modules that shape no result
 
 
 def state_folder(system: str, params: dict[str, Any], inputs: Iterable[Path]) -> Path:
-    """Where the training of a system with these parameters and inputs keeps its states, until it is averaged."""
-    return Path("work/train", f"{system}-{digest(params, inputs)}")
+    """`work/train/<system>-<digest>`, where a training with these parameters and inputs keeps its states.
+
+    Paths count relative to the working directory: a copy of the project elsewhere has the same digest.
+    """
+    digest = hashlib.sha256(json.dumps(params).encode())
+    for path in inputs:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+            if file.is_file():
+                digest.update(f"{file.as_posix()} {sha256(file)}\n".encode())
+    return Path("work/train", f"{system}-{digest.hexdigest()[:16]}")
 
 
-def folders_of(training: Path, system: str) -> Iterator[Path]:
-    """The state folders of the finished training that wrote the summary `training`: a copy of it lies there."""
-    for copy in Path("work/train").glob(f"{system}-*/training.json"):
-        if copy.read_bytes() == training.read_bytes():
-            yield copy.parent
+def finished_folders(system: str, summary: Path) -> list[Path]:
+    """The state folders of the training that wrote the file `summary`: a copy of it lies there."""
+    copies = Path("work/train").glob(f"{system}-*/{summary.name}")
+    return [copy.parent for copy in copies if copy.read_bytes() == summary.read_bytes()]
 
 
 def made_by(device: str, precision: str) -> dict[str, str]:
-    """All else that is in the weights: the code now loaded, the libraries that compute, the device and the precision.
+    """What else is in the weights: the code now loaded, the libraries that compute, the device and the precision.
 
-    It stands beside a state in work/, never in an output.
+    It stands in the states in work/, never in an output.
     """
-    versions: dict[str, str] = {
-        name: sys.modules[name].__version__ for name in ("numpy", "torch") if name in sys.modules
-    }
+    versions: dict[str, str] = {name: sys.modules[name].__version__ for name in ("numpy", "torch")}
     return {"code": code_digest(), **versions, "device": device, "precision": precision}
 
 
@@ -59,4 +51,4 @@ def code_digest() -> str:
 def is_ours(module: str) -> bool:
     """Whether a module is one of this project and may shape a result."""
     room, _, name = module.partition(".")
-    return room in ("pipeline", "stages") and name.split(".")[0] not in NO_RESULTS
+    return room in ("pipeline", "stages") and name.split(".")[0] not in NEUTRAL

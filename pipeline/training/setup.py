@@ -7,11 +7,11 @@ import torch
 
 from pipeline.device import be_deterministic, bound_memory, prepared, use_threads
 from pipeline.encoding.batching import BatchSampler
-from pipeline.encoding.budget import TokenBatches, Training
+from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
 from pipeline.models import interface
 from pipeline.params import Reader, flatten
-from pipeline.progress import console
+from pipeline.progress import say
 from pipeline.seeding import seed_for
 from pipeline.system import System
 from pipeline.tracking import runs
@@ -25,8 +25,8 @@ from pipeline.training.validation import Validator
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 
-class Config(NamedTuple):
-    """One training as params.yaml defines it."""
+class TrainingConfig(NamedTuple):
+    """One training as the sections of its files define it."""
 
     system: System
     training: Training
@@ -40,11 +40,15 @@ class Config(NamedTuple):
         sections = {"training": self.training, "arch": self.arch, "learning": self.learning}
         return flatten({name: section.model_dump() for name, section in sections.items()})
 
+    def has_graphs(self, device: torch.device) -> bool:
+        """Whether a GPU replays what it computes for a shape of batches; see `pipeline/training/graphs.py`."""
+        return self.training.cuda_graphs and device.type == "cuda" and bool(self.model.is_capturable)
 
-def read_config(reads: tuple[str, ...], system: System) -> Config:
+
+def read_config(reads: tuple[str, ...], system: System) -> TrainingConfig:
     """The training of a system, from the sections `reads`: two of `training`, then two of the model's file."""
     read, module = Reader(reads, **system.axes), interface.find(system.model)
-    return Config(
+    return TrainingConfig(
         system,
         training=read(Training, *reads[:2]),
         arch=read.own(module.Arch, *reads[2:]),
@@ -61,19 +65,20 @@ def prepare_device(training: Training, seed: int) -> torch.device:
     return prepared()
 
 
-def open_checkpoints(config: Config, device: torch.device, ranks: Ranks) -> Checkpoints:
+def open_checkpoints(config: TrainingConfig, device: torch.device, ranks: Ranks) -> Checkpoints:
     """The folder in work/ from which this very training resumes, and in which it keeps its checkpoints.
 
-    Raises: RankMismatchError if the ranks do not have the same code, data and parameters.
+    Raises: RanksError if the ranks do not have the same code, data and parameters.
     """
     training, system = config.training, config.system
-    folder = resuming.state_folder(system.id, config.params, inputs(system))
     precision = resolve_precision(config.learning.precision, device)
-    made_by = resuming.made_by(device.type, precision)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
+    folder = resuming.state_folder(system.id, config.params, inputs(system))
+    made_by = resuming.made_by(device.type, precision)
     same = f"{folder.name} {made_by}"
     ranks.check_equal(same, "code, data and parameters", "the same files and versions on every machine")
-    return Checkpoints(folder, made_by, last=training.last_checkpoints, best=training.best_checkpoints)
+    threads = {"threads": str(torch.get_num_threads())} if device.type == "cpu" else {}
+    return Checkpoints(folder, made_by | threads, last=training.last_checkpoints, best=training.best_checkpoints)
 
 
 def inputs(system: System) -> list[Path]:
@@ -81,7 +86,12 @@ def inputs(system: System) -> list[Path]:
     return [system.encoded / "train", system.encoded / "validation", system.vocabulary_folder, references(system)]
 
 
-def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
+def references(system: System) -> Path:
+    """Target sentences of the validation part, as text."""
+    return system.split / "validation.target.txt"
+
+
+def open_data(config: TrainingConfig) -> tuple[Vocabulary, Encoded, Validator]:
     """The vocabulary, the pairs to train on, and the validator of the validation part."""
     system = config.system
     vocabulary = Vocabulary.load(system.vocabulary_folder)
@@ -91,26 +101,21 @@ def open_data(config: Config) -> tuple[Vocabulary, Encoded, Validator]:
     return vocabulary, Encoded.open(system.encoded / "train", *sizes), validator
 
 
-def open_sampler(config: Config, encoded: Encoded, device: torch.device) -> BatchSampler:
+def open_sampler(config: TrainingConfig, encoded: Encoded, device: torch.device) -> BatchSampler:
     """What cuts the pairs into batches; of few shapes where a GPU replays them."""
-    training, learning, graphs_ = config.training, config.learning, has_graphs(config, device)
-    return BatchSampler(encoded, training, learning.batches, seed=config.system.seed, bucketed=graphs_)
+    batches, bucketed = config.learning.batches, config.has_graphs(device)
+    return BatchSampler(encoded, config.training, batches, seed=config.system.seed, bucketed=bucketed)
 
 
-def build_model(config: Config, vocabulary: Vocabulary, device: torch.device) -> Any:
+def build_model(config: TrainingConfig, vocabulary: Vocabulary, device: torch.device) -> Any:
     """The network on its device, with the rank's own random weights."""
     net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
-    if has_graphs(config, device):
+    if config.has_graphs(device):
         graphs.replay_hidden(net)
     return net
 
 
-def has_graphs(config: Config, device: torch.device) -> bool:
-    """Whether a GPU replays what it computes for a shape of batches; see `pipeline/training/graphs.py`."""
-    return config.training.cuda_graphs and device.type == "cuda" and bool(config.model.is_capturable)
-
-
-def start_weights(net: Any, config: Config, encoded: Encoded, ranks: Ranks) -> None:
+def start_weights(net: Any, config: TrainingConfig, encoded: Encoded, ranks: Ranks) -> None:
     """Give every rank the same weights to start from, in place."""
     if config.learning.lsi_pairs and ranks.is_main:
         most_pairs, seed = config.learning.lsi_pairs, config.system.seed
@@ -118,40 +123,26 @@ def start_weights(net: Any, config: Config, encoded: Encoded, ranks: Ranks) -> N
     ranks.broadcast_weights(net.state_dict().values())
 
 
-def references(system: System) -> Path:
-    """Target sentences of the validation part, as text."""
-    return system.split / "validation.target.txt"
+def resume(
+    net: Any, optimizer: torch.optim.Optimizer, config: TrainingConfig, checkpoints: Checkpoints, ranks: Ranks
+) -> TrainState:
+    """The state to go on from, with weights and optimizer set to it; the first one if there is no checkpoint."""
+    state = checkpoints.resume(net, optimizer, ranks)
+    if state.update:
+        is_finished = state.update == config.training.updates or state.is_out_of_patience(config.training.patience)
+        say(config.system.id, "is trained already" if is_finished else f"resuming at update {state.next.update}")
+    return state
 
 
-def start_run(config: Config, states: Path, sampler: BatchSampler, state: TrainState, ranks: Ranks) -> runs.Run:
+def start_run(
+    config: TrainingConfig, checkpoints: Checkpoints, sampler: BatchSampler, state: TrainState, ranks: Ranks
+) -> runs.Run:
     """The tracked run of this training on rank 0; on other ranks a run that records nothing."""
     if not ranks.is_main:
         return runs.no_run()
-    folder = config.system.encoded
-    run = runs.training_run(config.system, states, state.update)
+    run = runs.training_run(config.system, checkpoints.folder, state.update)
     run.params(config.params)
-    data = [folder / "train" / f"{side}.ids.npy" for side in ("source", "target")]
+    folder = config.system.encoded
+    data = folder / "train/source.ids.npy", folder / "train/target.ids.npy"
     run.dataset(folder.name, folder, data, sampler.pair_counts())
     return run
-
-
-def announce(config: Config, state: TrainState, ranks: Ranks) -> None:
-    """Print whether the training resumes, and warn of ranks without work."""
-    training = config.training
-    if idle_ranks(training, config.learning, ranks.size):
-        console.print(
-            f"{config.system.id}: {ranks.size} processes, but tokens_per_update / tokens_per_batch = "
-            f"{training.tokens_per_update} / {training.tokens_per_batch} keeps only about "
-            f"{training.micro_batches_per_update} of them busy; the others wait"
-        )
-    if state.update:
-        finished = state.update == training.updates or state.is_out_of_patience(training.patience)
-        news = "training is already finished" if finished else f"resuming at update {state.next.update}"
-        console.print(f"{config.system.id}: {news}")
-
-
-def idle_ranks(training: Training, learning: Learning, num_ranks: int) -> int:
-    """About how many ranks get no micro-batch of an update; 0 for updates counted in sentences, where it varies."""
-    if not isinstance(learning.batches, TokenBatches):
-        return 0
-    return max(0, num_ranks - training.micro_batches_per_update)

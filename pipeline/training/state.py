@@ -47,9 +47,8 @@ class TrainState(NamedTuple):
 
     def with_validation(self, step: Step, scores: dict[str, float]) -> "TrainState":
         """The state with the scores of one more validation, made after `step`."""
-        metrics = step.metrics()
-        row = {"update": step.update, **{key: metrics[key] for key in ("train_loss", "learning_rate", "grad_norm")}}
-        return self._replace(history=(*self.history, row | scores))
+        losses = {"train_loss": step.loss, "learning_rate": step.learning_rate, "grad_norm": step.grad_norm}
+        return self._replace(history=(*self.history, {"update": step.update, **losses, **scores}))
 
     def best(self, count: int) -> list[int]:
         """The updates of the `count` lowest validation losses, best first; of equal losses the earlier update."""
@@ -62,7 +61,3 @@ class TrainState(NamedTuple):
             return False
         best = [row["update"] for row in self.history].index(self.best(1)[0])
         return len(self.history) - 1 - best >= patience
-
-    def padding_share(self) -> float:
-        """Share of the computed positions that held padding."""
-        return 1 - self.num_real_positions / self.num_positions

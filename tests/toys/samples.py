@@ -24,7 +24,6 @@ TRAINING: dict[str, Any] = {
     "exact": True,
     "cuda_graphs": True,
     "threads": 0,
-    "seed": 1,
 }
 LEARNING: dict[str, Any] = {
     "batches": {"kind": "tokens"},

@@ -2,7 +2,6 @@
 
 import contextlib
 import itertools
-import json
 import os
 import signal
 import subprocess
@@ -16,7 +15,7 @@ from pipeline.vocabularies import subwords as subword_training
 from pipeline.vocabularies.subwords import Subwords
 
 ROOT = Path(__file__).parents[2]
-SYSTEM = "toy-joint-transformer_prenorm-tiny"
+SYSTEM = "toy-joint-transformer_prenorm-tiny-1"
 SUBJECTS = {"le chat": "the cat", "le chien": "the dog", "la fille": "the girl", "un homme": "a man"}
 VERBS = {"voit": "sees", "aime": "likes", "suit": "follows"}
 OBJECTS = {"la maison": "the house", "le jardin": "the garden", "une pomme": "an apple", "la mer": "the sea"}
@@ -28,28 +27,35 @@ PAIRS = [
 ]
 PARTS = {"train": PAIRS[:40], "validation": PAIRS[40:]}
 SUBWORDS = {"kind": "bpe", "size": 60, "joint": True, "byte_fallback": False, "character_coverage": 1.0}
-PARAMS = """
-training:
-  default: {patience: 0, seed: 1}
-  toy: {updates: 24, tokens_per_update: 150, tokens_per_batch: 80, pool_pairs: 40, max_length: 60,
-    validation_interval: 8, validation_sentences: 4, checkpoint_interval: 4, last_checkpoints: 2,
-    best_checkpoints: 1, threads: 0, exact: true, cuda_graphs: true}
-models:
-  transformer_prenorm:
-    default:
-      optimizer: {kind: adam, beta1: 0.9, beta2: 0.98, epsilon: 1e-9, weight_decay: 0.0}
-      batches: {kind: tokens}
-    tiny: {encoder_layers: 1, decoder_layers: 1, width: 16, heads: 2, feed_forward: 32, dropout: 0.2,
-      attention_dropout: 0.2, feed_forward_dropout: 0.2,
-      tied_embeddings: all, initialisation: {kind: xavier, sublayer_gain: 1.0},
-      schedule: {kind: inverse_sqrt, peak_rate: 1e-2, warmup: 10},
-      label_smoothing: 0.1, smoothing_spread: others, r_drop: 2.0, lsi_pairs: 1000, clip: 1.0, precision: fp32}
+PARAMS = """\
+training: {updates: 24, tokens_per_update: 150, tokens_per_batch: 80, pool_pairs: 40, max_length: 60, patience: 0,
+  validation_interval: 8, validation_sentences: 4, checkpoint_interval: 4, last_checkpoints: 2, best_checkpoints: 1,
+  threads: 0, exact: true, cuda_graphs: true}
 """
+LEARNING = """\
+shared: {label_smoothing: 0.1, smoothing_spread: others, clip: 1.0, precision: fp32, batches: {kind: tokens},
+  optimizer: {kind: adam, beta1: 0.9, beta2: 0.98, epsilon: 1e-9, weight_decay: 0.0}}
+"""
+SIZES = {
+    "transformer_prenorm": """\
+tiny: {encoder_layers: 1, decoder_layers: 1, width: 16, heads: 2, feed_forward: 32, dropout: 0.2,
+  attention_dropout: 0.2, feed_forward_dropout: 0.2, tied_embeddings: all,
+  initialisation: {kind: xavier, sublayer_gain: 1.0}, r_drop: 2.0, lsi_pairs: 1000,
+  schedule: {kind: inverse_sqrt, peak_rate: 1e-2, warmup: 10}}
+""",
+    "rnnsearch": """\
+tiny: {embedding: 8, width: 16, alignment: 8, maxout: 8, reset_gate: after, dropout: 0.1, output_dropout: 0.1,
+  teacher_forcing: 1.0, schedule: {kind: constant, learning_rate: 1e-2}, r_drop: 0.0, lsi_pairs: 0}
+""",
+}
 
 
-def lay_out(root):
-    """Write params.yaml and what the stages before leave."""
+def write_inputs(root: Path) -> None:
+    """Write parameters and what the stages before leave."""
     (root / "params.yaml").write_text(PARAMS, encoding="utf-8")
+    files.write_lines(root / "corpora/toy.yaml", ["training: {}"])
+    for model, sizes in SIZES.items():
+        files.write_lines(root / f"configs/{model}.yaml", [LEARNING + sizes])
     split, pieces = root / "data/split/toy", root / "data/vocabulary/toy-joint"
     for part, pairs in PARTS.items():
         files.write_lines(split / f"{part}.source.txt", [source for source, _ in pairs])
@@ -62,72 +68,57 @@ def lay_out(root):
         encode_part(pieces, [paths], root / "data/encode/toy-joint" / part)
 
 
-def environment(**changed: str) -> dict[str, str]:
-    """That of a process which trains on one core and can track nothing."""
+def edit(root: Path, old: str, new: str, file: str = "params.yaml") -> None:
+    """Replace a text in a file of parameters."""
+    text = (root / file).read_text(encoding="utf-8")
+    assert old in text
+    (root / file).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def start(root: Path, system: str = SYSTEM, **environment: str) -> subprocess.Popen[str]:
+    """Start the stage in a folder, on one core; nothing can be tracked."""
     ours = {"CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
-    return os.environ | ours | {"MLFLOW_TRACKING_URI": "sqlite:////dev/null/mlflow.db"} | changed
-
-
-def start(folder, *axes: str, **changed: str) -> subprocess.Popen[str]:
-    """Start the stage in a folder; nothing can be tracked."""
-    command = [sys.executable, "-m", "stages.train", *(axes or ("toy", "joint", "transformer_prenorm", "tiny"))]
+    ours |= {"MLFLOW_TRACKING_URI": "sqlite:////dev/null/mlflow.db"}
+    command = [sys.executable, "-m", "stages.train", system]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=folder, env=environment(**changed), stdout=pipe, stderr=pipe, text=True)
+    return subprocess.Popen(command, cwd=root, env=os.environ | ours | environment, stdout=pipe, stderr=pipe, text=True)
 
 
-def finish(folder, **environment: str) -> str:
+def finish(root: Path, system: str = SYSTEM, **environment: str) -> str:
     """Run the stage to its end, which is to be a good one; what it said."""
-    process = start(folder, **environment)
+    process = start(root, system, **environment)
     _, said = process.communicate(timeout=300)
     assert process.returncode == 0, said
     return said
 
 
-def outs(root, system=SYSTEM):
-    """Every file of the stage's out, by its path."""
+def outs(root: Path, system: str = SYSTEM) -> dict[str, bytes]:
+    """Every file of the stage's outs, by its path."""
     out = root / "runs" / system / "train"
     return {path.relative_to(out).as_posix(): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
 
-def logged(root, system=SYSTEM):
-    """The rows of the local log of the one training of a system below `root`."""
-    [log] = (root / "work/logs" / system).glob("train-*.jsonl")
-    return rows_of(log)
-
-
-def rows_of(log):
-    """The rows of a local log."""
-    return [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-
-
-def edit(project, old, new):
-    params = project / "params.yaml"
-    text = params.read_text(encoding="utf-8")
-    assert old in text
-    params.write_text(text.replace(old, new), encoding="utf-8")
-
-
-def state_of(root):
-    """Where the newest state of the training below `root` is, and when it was written; (None, 0) before the first."""
+def state_time(root: Path) -> int:
+    """When the newest state of a training was written; 0 before the first."""
     for path in (root / "work").glob("train/*/state.safetensors"):
         with contextlib.suppress(FileNotFoundError):  # it may be renamed just now
-            return path, path.stat().st_mtime_ns
-    return None, 0
+            return path.stat().st_mtime_ns
+    return 0
 
 
-def start_and_save(root, *, processes, **environment):
-    """Start a training there; return once it has saved a state."""
-    before = state_of(root)
-    process = start(root, **{"TRAIN_PROCESSES": processes, **environment})
-    while state_of(root)[1] <= before[1]:
+def start_and_save(root: Path, **environment: str) -> subprocess.Popen[str]:
+    """Start a training; return once it has saved a state."""
+    before = state_time(root)
+    process = start(root, **environment)
+    while state_time(root) <= before:
         assert process.poll() is None, process.communicate(timeout=300)
         time.sleep(0.001)
     return process
 
 
-def end(root, *, processes="1", by=signal.SIGTERM, **environment):
+def stop(root: Path, *, by: signal.Signals = signal.SIGTERM, **environment: str) -> tuple[int, str]:
     """Have a training end as soon as it has saved once; its exit status and what it said."""
-    process = start_and_save(root, processes=processes, **environment)
+    process = start_and_save(root, **environment)
     process.send_signal(by)
     said = process.communicate(timeout=300)[1]
     return process.returncode, said

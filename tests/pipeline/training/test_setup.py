@@ -1,6 +1,9 @@
 """What a training needs before its first update; tests/stages/test_train.py runs the whole of it."""
 
-from types import SimpleNamespace
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -8,21 +11,20 @@ import torch
 
 from pipeline.models import interface
 from pipeline.system import System
-from pipeline.tracking import runs
 from pipeline.training import setup
 from pipeline.training.ranks import Ranks
-from pipeline.training.setup import idle_ranks, start_run
+from pipeline.training.resuming import finished_folders, made_by
 from tests.toys import networks, samples
 
+CPU = torch.device("cpu")
 
-@pytest.mark.parametrize(("ranks", "idle"), [(1, 0), (2, 0), (3, 1), (5, 3)])
-@pytest.mark.parametrize(
-    ("batches", "matter"),
-    [({"kind": "tokens"}, 1), ({"kind": "sentences", "sentences_per_update": 10, "pool_pairs": 100}, 0)],
-)
-def test_idle_ranks_by_hand(batches, matter, ranks, idle):
-    """40 tokens an update in micro-batches of 24 make two; of sentences nobody knows."""
-    assert idle_ranks(samples.training(), samples.learning(batches=batches), ranks) == matter * idle
+
+def config(model="transformer_modern", **changed):
+    """A training of a toy model, some keys of `training` changed."""
+    module = interface.find(model)
+    arch = module.Arch.model_validate(networks.arch(model))
+    system = System("toy", "joint", model, "tiny", 1)
+    return setup.TrainingConfig(system, samples.training(**changed), arch, samples.learning(), module.Model)
 
 
 @pytest.mark.parametrize(
@@ -35,62 +37,55 @@ def test_idle_ranks_by_hand(batches, matter, ranks, idle):
     ],
 )
 def test_only_transformers_on_a_gpu_replay_what_it_computes(model, device, chosen, expected):
-    config = setup.Config(
-        system=System("toy", "joint", model, "tiny"),
-        training=samples.training(cuda_graphs=chosen),
-        learning=samples.learning(),
-        arch=None,
-        model=interface.find(model).Model,
-    )
-    assert setup.has_graphs(config, torch.device(device)) is expected
+    chosen = config(model, cuda_graphs=chosen)
+    assert chosen.has_graphs(torch.device(device)) is expected
     lines = [[5] * length for length in range(1, 19)]
-    sampler = setup.open_sampler(config, samples.encoded(lines, lines), torch.device(device))
+    sampler = setup.open_sampler(chosen, samples.encoded(lines, lines), torch.device(device))
     assert sampler.shape(np.array([16, 17])).source == (20 if expected else 19)
 
 
-def test_a_training_goes_on_only_with_all_that_it_began_with(monkeypatch, tmp_path):
-    """Each file that it reads, each of its sections, and what `precision: auto` comes to."""
+def test_parameters_system_and_inputs_name_the_folder_of_states(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    system = System("toy", "joint", "transformer_modern", "tiny")
+    monkeypatch.setattr(setup, "resolve_precision", lambda given, device: given)
+    first = config()
+    system = first.system
     read = [system.encoded / "train/a.npy", system.encoded / "validation/b.npy", system.vocabulary_folder / "c.model"]
     for path in (*read, setup.references(system)):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("before", encoding="utf-8")
-    arch = interface.find(system.model).Arch.model_validate(networks.arch(system.model))
-    config = setup.Config(system, samples.training(), arch, samples.learning(precision="auto"), None)
-    precisions = {"auto": "fp32"}
-    monkeypatch.setattr(setup, "resolve_precision", lambda given, device: precisions.get(given, given))
 
-    def found(config=config):
-        checkpoints = setup.open_checkpoints(config, torch.device("cpu"), Ranks())
-        return checkpoints.folder, checkpoints.made_by
+    def folder(config=first):
+        return setup.open_checkpoints(config, CPU, Ranks()).folder
 
-    before = found()
-    assert before == found()
+    before = folder()
+    assert before == folder()
+    assert before.parent == Path("work/train")
+    assert folder(config(patience=5)) != before
+    assert folder(first._replace(arch=first.arch.changed(dropout=0.3))) != before
+    assert folder(first._replace(learning=samples.learning(clip=0.5))) != before
+    assert folder(first._replace(system=system._replace(seed=2))) != before
     for path in (*read, setup.references(system)):
         path.write_text("after", encoding="utf-8")
-        assert found() != before, path
+        assert folder() != before, path
         path.write_text("before", encoding="utf-8")
-    assert found(config._replace(training=samples.training(seed=2))) != before
-    assert found(config._replace(arch=arch.changed(dropout=0.3))) != before
-    assert found(config._replace(learning=samples.learning(precision="auto", clip=0.5))) != before
-    assert found(config._replace(system=system._replace(size="small"))) != before
-    precisions["auto"] = "bf16"
-    assert found() != before
 
 
-@pytest.mark.parametrize("has_graphs", [True, False])
-def test_a_network_replays_what_it_computes_where_that_is_chosen(has_graphs, monkeypatch):
-    replaying = []
-    monkeypatch.setattr(setup, "has_graphs", lambda config, device: has_graphs)
-    monkeypatch.setattr(setup.graphs, "replay_hidden", replaying.append)
-    module = interface.find("transformer_modern")
-    arch = module.Arch.model_validate(networks.arch("transformer_modern"))
-    config = setup.Config(None, samples.training(), arch, samples.learning(), module.Model)
-    sizes = SimpleNamespace(source_size=11, target_size=11)
-    net = setup.build_model(config, sizes, torch.device("cpu"))
-    assert replaying == ([net] if has_graphs else [])
+def test_code_that_is_loaded_counts_but_for_what_shapes_no_result(tmp_path, monkeypatch):
+    source, made = tmp_path / "invented.py", []
+    for name, text in (("layers", "a = 1"), ("layers", "a = 2"), ("tracking", ""), ("tracking", "a = 3")):
+        source.write_text(text)
+        module = ModuleType("__main__")  # as `python -m` calls it; its spec has the true name
+        module.__spec__ = ModuleSpec(f"pipeline.{name}.invented", None, origin=str(source))
+        monkeypatch.setitem(sys.modules, "__main__", module)
+        made.append(made_by("cpu", "fp32"))
+    assert made[0] != made[1] != made[2] == made[3]
+    assert list(made[0]) == ["code", "numpy", "torch", "device", "precision"]
 
 
-def test_only_rank_0_tracks():
-    assert isinstance(start_run(None, "key", None, None, Ranks(1, 2)), runs.NullRun)
+def test_the_folder_of_a_finished_training_is_known_by_its_summary(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, updates in (("toy-1-a", 3), ("toy-1-b", 4), ("toy-2-a", 3)):
+        Path("work/train", name).mkdir(parents=True)
+        Path("work/train", name, "training.json").write_text(f"{updates}")
+    Path("training.json").write_text("3")
+    assert finished_folders("toy-1", Path("training.json")) == [Path("work/train/toy-1-a")]

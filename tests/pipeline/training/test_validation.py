@@ -98,50 +98,30 @@ def test_a_loss_that_is_no_number_ends_the_training(validator, sure):
 
 
 def test_a_perfect_copy_scores_100(validator):
+    """Batches are made in order of length; two references swapped, and it is no perfect copy any more."""
     scores = validator().validate(Copier(9.0), CPU, Ranks(), 8)
     assert scores["validation_bleu"] == pytest.approx(100)
     assert scores["validation_accuracy"] == 1
-
-
-def test_each_translation_meets_its_own_reference(validator):
-    """They are made in order of length; two references swapped, and it is no perfect copy any more."""
     swapped = [text(LINES[row]) for row in (1, 0, 2, 3, 4, 5)]
     assert validator(swapped).validate(Copier(9.0), CPU, Ranks(), 8)["validation_bleu"] < 70
 
 
 def test_the_first_sentences_only_are_translated(validator):
-    found = validator(validation_sentences=2)
-    assert found.translations(Copier(9.0), CPU, Ranks()) == [text(line) for line in LINES[:2]]
-    wrong = [*(text(line) for line in LINES[:2]), "of", "no", "account", "here"]
-    assert validator(wrong, validation_sentences=2).validate(Copier(9.0), CPU, Ranks(), 8)[
-        "validation_bleu"
-    ] == pytest.approx(100)
-
-
-def test_no_translations_where_none_are_asked(validator):
-    model = Copier(9.0)
-    assert list(validator(validation_sentences=0).validate(model, CPU, Ranks(), 8)) == [
-        "validation_loss",
-        "validation_perplexity",
-        "validation_accuracy",
-    ]
+    translations = validator(validation_sentences=2).translations(Copier(9.0), CPU, Ranks())
+    assert translations == [text(line) for line in LINES[:2]]
+    scores = validator(validation_sentences=0).validate(Copier(9.0), CPU, Ranks(), 8)
+    assert list(scores) == ["validation_loss", "validation_perplexity", "validation_accuracy"]
 
 
 def test_translations_are_as_long_as_training_sentences_at_most(validator):
-    found = validator(max_length=3).translations(Copier(9.0), CPU, Ranks())
-    assert found == [text(line[:3]) for line in LINES]
+    translations = validator(max_length=3).translations(Copier(9.0), CPU, Ranks())
+    assert translations == [text(line[:3]) for line in LINES]
 
 
 def test_the_model_is_validated_without_dropout(validator):
     model = Copier(1.0).train()
     validator().validate(model, CPU, Ranks(), 8)
     assert set(model.modes) == {False}
-
-
-def test_perplexity_stays_finite(validator):
-    scores = validator(validation_sentences=0).validate(Copier(-1e6), CPU, Ranks(), 8)
-    assert scores["validation_loss"] > 700
-    assert scores["validation_perplexity"] == math.exp(700)
 
 
 @pytest.mark.parametrize("tokens_per_batch", [1, 20, 1000])
@@ -160,9 +140,7 @@ def test_loss_and_accuracy_are_torchs_whatever_the_batches(tokens_per_batch):
             right += sum(log_p[0, position].argmax().item() == piece for position, piece in enumerate(target))
             tokens += len(target)
         scored = list(token_scores(model, batches, precision="fp32", device=CPU))
-        near = list(token_scores(model, batches, precision="bf16", device=CPU))
     assert len(scored) == len(batches)
     assert sum(loss for loss, _, _ in scored) == pytest.approx(total, rel=1e-5)
-    assert [sum(found) for found in list(zip(*scored, strict=True))[1:]] == [right, tokens]
+    assert [sum(counts) for counts in list(zip(*scored, strict=True))[1:]] == [right, tokens]
     assert 0 < right < tokens
-    assert sum(loss for loss, _, _ in near) == pytest.approx(total, rel=0.02)

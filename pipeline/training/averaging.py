@@ -1,0 +1,28 @@
+"""The uniform average of checkpoints."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+from safetensors.torch import load_file
+from torch import Tensor
+
+from pipeline.params import Section
+
+
+class Averaging(Section):
+    """Section `average`: how many of the last checkpoints."""
+
+    checkpoints: Annotated[int, Field(gt=0, le=1000)]
+
+
+def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
+    """The mean of every weight over the files, summed in fp64 in the order given.
+
+    Source: Vaswani et al. 2017, section 6.1.
+    """
+    total = {name: weight.double() for name, weight in load_file(paths[0]).items()}
+    for path in paths[1:]:
+        for name, weight in load_file(path).items():
+            total[name] += weight
+    return {name: (weight / len(paths)).float() for name, weight in total.items()}
