@@ -34,11 +34,6 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--all-faults`: what `make faults` gives; see tests/faults/conftest.py."""
-    parser.addoption("--all-faults", action="store_true", help="try every fault of tests/faults, not a few of each")
-
-
 @pytest.fixture(scope="session")
 def project_root() -> Path:
     """The folder that holds `pipeline`, `stages` and `params.yaml`."""

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -96,7 +95,3 @@ def test_a_missing_package_names_the_extra(fails, monkeypatch):
 
     monkeypatch.setattr(nmt, "import_module", lacking)
     assert fails("repro") == "nmt repro: needs the package dvc, which is not installed; expected nmt-pipeline[build]"
-
-
-def test_the_wheel_declares_the_command(project_root: Path):
-    assert 'nmt = "nmt_pipeline.commands.nmt:app"' in (project_root / "pyproject.toml").read_text()

@@ -1,0 +1,134 @@
+"""Kills, full disks and broken files: a stage says so in one line, leaves no litter, and the next run is right."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.toys.project import SECONDS, SYSTEMS, Project, environment
+
+pytestmark = pytest.mark.faults
+SYSTEM = SYSTEMS[0]
+OUTS = {"train": f"runs/{SYSTEM}/train", "package": f"models/{SYSTEM}"}
+
+
+def start(project: Project, stage: str) -> subprocess.Popen[str]:
+    """Start the stage of a system as DVC does."""
+    command = [sys.executable, "-m", f"stages.{stage}", SYSTEM]
+    return subprocess.Popen(command, cwd=project.root, env=environment(), stderr=subprocess.PIPE, text=True)
+
+
+def run(project: Project, stage: str) -> tuple[int, str]:
+    """The status of a stage, and what it says."""
+    process = start(project, stage)
+    said = process.communicate(timeout=SECONDS)[1]
+    return process.returncode, said
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def copy(built, tmp_path) -> Project:
+    """The built project, to spoil, with copies in the place of links to DVC's cache."""
+    return built.copy(tmp_path / "copy")
+
+
+@pytest.mark.parametrize("stage", OUTS)
+@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("share", [0.4, 0.8])
+def test_a_killed_stage_leaves_the_same_bytes_when_it_runs_again(copy, stage, by, share):
+    out = copy.root / OUTS[stage]
+    shutil.rmtree(out)
+    began = time.monotonic()
+    assert run(copy, stage)[0] == 0
+    seconds, expected = time.monotonic() - began, contents(out)
+    shutil.rmtree(out)
+    shutil.rmtree(copy.root / "work/train", ignore_errors=True)
+    process = start(copy, stage)
+    time.sleep(share * seconds)
+    process.send_signal(by)
+    process.communicate(timeout=SECONDS)
+    shutil.rmtree(out, ignore_errors=True)  # as DVC does before it runs a stage
+    status, said = run(copy, stage)
+    assert status == 0, said
+    assert contents(out) == expected
+    assert not list(out.parent.glob(".*"))
+
+
+@pytest.fixture
+def small_disk(built, tmp_path) -> Iterator[Project]:
+    """The built project on a disk of its own, filled but for 16 KB by a file `filler`."""
+    root = tmp_path / "disk"
+    root.mkdir()
+    mounted = ["mount", "-t", "tmpfs", "-o", "size=512m", "tmpfs", str(root)]
+    if not shutil.which("mount") or subprocess.run(mounted, capture_output=True, check=False).returncode:
+        pytest.skip("needs the right to mount a small disk")
+    try:
+        ignored = shutil.ignore_patterns(".git", "cache", "docs", "tests")
+        shutil.copytree(built.root, root, dirs_exist_ok=True, ignore=ignored)
+        yield Project(root)
+    finally:
+        subprocess.run(["umount", str(root)], check=True)
+
+
+def fill(path: Path, free: int) -> None:
+    """Fill a disk with one file, but for some bytes."""
+    with path.open("wb", buffering=0) as file:
+        try:
+            while file.write(bytes(1 << 20)):
+                continue
+        except OSError:
+            pass
+    os.truncate(path, path.stat().st_size - free)
+
+
+@pytest.mark.parametrize("stage", OUTS)
+def test_a_full_disk_is_one_line_and_leaves_nothing(small_disk, stage):
+    out = small_disk.root / OUTS[stage]
+    expected = contents(out)
+    shutil.rmtree(out)
+    shutil.rmtree(small_disk.root / "work/train", ignore_errors=True)
+    fill(small_disk.root / "filler", 16384)
+    status, said = run(small_disk, stage)
+    assert status == 1, said
+    assert "the disk is full" in said
+    assert "Traceback" not in said
+    assert not list(out.parent.glob(".*"))
+    (small_disk.root / "filler").unlink()
+    assert run(small_disk, stage)[0] == 0
+    assert contents(out) == expected
+
+
+BROKEN = {  # stage -> a file that it reads
+    "train": "data/encode/toy-bpe/train",
+    "average": f"runs/{SYSTEM}/train/checkpoints",
+    "decode": f"runs/{SYSTEM}/average",
+    "score": f"data/decode/{SYSTEM}",
+    "package": f"data/score/{SYSTEM}",
+}
+
+
+@pytest.mark.parametrize("stage", BROKEN)
+@pytest.mark.parametrize("how", ["removed", "emptied", "cut to half", "random bytes"])
+def test_a_broken_file_is_one_line(copy, stage, how):
+    place = copy.root / BROKEN[stage]
+    for path in [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file()):
+        content = path.read_bytes()
+        path.unlink()
+        if how != "removed":
+            size = len(content)
+            path.write_bytes(
+                {"emptied": b"", "cut to half": content[: size // 2], "random bytes": os.urandom(size)}[how]
+            )
+    status, said = run(copy, stage)
+    assert status == 1, said
+    assert said.count("error: ") == 1
+    assert "Traceback" not in said
