@@ -38,6 +38,10 @@ class BuildPy(build_py):  # type: ignore[misc]  # setuptools has no types
 setup(
     packages=[*FOUND, "stages", *RENAMED],
     package_dir={NAME: FOLDER},
-    package_data={f"{NAME}.serving": ["page/*"], f"{NAME}.report": ["templates/*"]},
+    package_data={
+        f"{NAME}.serving": ["page/*"],
+        f"{NAME}.packaging": ["*.jinja"],
+        f"{NAME}.report": ["templates/*"],
+    },
     cmdclass={"build_py": BuildPy},
 )

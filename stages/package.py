@@ -42,7 +42,7 @@ def main(name: str) -> None:
             details=summaries.read(system.scored / "scores.json", summaries.Details),
             has_ctranslate2=can_run,
         )
-        files.write_lines(folder / package.CARD, card.text(config, facts).split("\n"))
+        files.write_lines(folder / package.CARD, card.card_text(config, facts).split("\n"))
         package.seal(folder)
     sums = files.sha256(*parts.paths(system.split, parts.VALIDATION))
     validation = f"{sums[:16]}, {training['params']['training.validation_sentences']} sentences"
@@ -57,7 +57,7 @@ def read_config(system: System, licence: str, translator: Translator, training: 
     best = {name: value for name, value in training["best"].items() if name.startswith("validation_")}
     return package.Config.model_validate(
         {
-            "format": 1,
+            "format": package.FORMAT,
             "system": system.id,
             **system.axes,
             "source_language": languages["source_language"],

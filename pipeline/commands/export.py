@@ -1,29 +1,65 @@
-"""`nmt export`: a system as a CTranslate2 model."""
+"""`nmt export`: a Transformer for CTranslate2, or for Argos Translate and LibreTranslate."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from pipeline import summaries
 from pipeline.commands import project
 from pipeline.commands.out import check, new_folder
-from pipeline.packaging import ctranslate2_form
+from pipeline.decoding.translator import Translator
+from pipeline.files import DataError
+from pipeline.packaging import argos, ctranslate2_form
+from pipeline.system import System
+
+WORK = Path("work/export")
 
 
 def export(
     system: Annotated[str, typer.Option(help="Built system: its id, or a part of it that no other one has.")],
+    format: Annotated[
+        Literal["ctranslate2", "argos"],
+        typer.Option(help="A folder for CTranslate2, or the .argosmodel that Argos Translate installs."),
+    ] = "ctranslate2",
     quantization: Annotated[
         str, typer.Option(help="Type of the weights: float32, float16, bfloat16, int16, int8, int8_float16, ...")
     ] = "float32",
-    out: Annotated[Path | None, typer.Option(help="Folder of the model; work/export/<system> without it.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder or file of the model; below work/export/ without it.")
+    ] = None,
 ) -> None:
-    """Write a Transformer as a CTranslate2 model, a folder that ctranslate2.Translator reads in Python or C++.
+    """Write a Transformer for other programs: CTranslate2 in Python or C++, Argos Translate, LibreTranslate.
 
-    It reads and writes the pieces of the system's vocabulary (data/vocabulary/), without BOS and EOS, which it adds.
+    CTranslate2 reads and writes the pieces of the system's vocabulary (data/vocabulary/), without BOS and EOS, which it
+    adds. Argos Translate and LibreTranslate take text.
     """
-    check(out, "export")
     named = project.parse(system)
+    if format == "argos":
+        print(export_argos(named, project.load(named), out, quantization))
+        return
+    check(out, "export")
     translator = project.load(named)
-    with new_folder(out, Path("work/export", named.id), "export") as (folder, path):
+    with new_folder(out, WORK / named.id, "export") as (folder, path):
         ctranslate2_form.save(translator.model, translator.vocabulary, folder, quantization=quantization)
     print(path)
+
+
+def export_argos(system: System, translator: Translator, out: Path | None, quantization: str) -> Path:
+    """The file that was written for Argos Translate.
+
+    Raises: DataError if `out` has another ending: a file of the user's may stand there.
+    """
+    path = out or WORK / f"{system.id}{argos.SUFFIX}"
+    if path.suffix != argos.SUFFIX:
+        raise DataError(f"--out: must end with {argos.SUFFIX}, got {str(path)!r}; expected such as my{argos.SUFFIX}")
+    languages = summaries.read(system.split / "languages.json", summaries.Languages)
+    argos.save(
+        translator.model,
+        system.vocabulary_folder,
+        path,
+        source=languages["source_language"],
+        target=languages["target_language"],
+        quantization=quantization,
+    )
+    return path

@@ -1,7 +1,6 @@
 """A Transformer as a CTranslate2 model: a folder that `ctranslate2.Translator` reads, in Python or C++."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -46,13 +45,13 @@ def save(
     counted) are refused by CTranslate2, unless the model rotates queries and keys. Its own sinusoids have no such end,
     but all sines stand before all cosines.
 
-    Raises: ExportError if the model is no Transformer (CTranslate2 has no recurrent decoder), the type is unknown or
-        the package ctranslate2 is missing.
+    Raises: ExportError if the model is no Transformer (CTranslate2 has no recurrent decoder), or the type is unknown.
     """
+    from ctranslate2.specs.model_spec import ACCEPTED_MODEL_TYPES as known  # a second, which only an export takes
+
     if not is_supported(model):
         name = type(model).__module__.rpartition(".")[2]
         raise ExportError(f"ctranslate2: runs Transformers only, got {name}; expected a Transformer")
-    known = package().specs.model_spec.ACCEPTED_MODEL_TYPES
     if quantization not in known:
         raise ExportError(f"quantization: unknown type, got {quantization!r}{nearest(quantization, known)}")
     spec = specification(model, positions)
@@ -61,17 +60,6 @@ def save(
     spec.validate()
     spec.optimize(quantization=quantization)
     spec.save(str(folder))
-
-
-def package() -> Any:
-    """The package ctranslate2, imported only when it is needed.
-
-    Raises: ExportError if it is missing.
-    """
-    try:
-        return import_module("ctranslate2")
-    except ImportError as error:
-        raise ExportError(f"ctranslate2: no such package, got {error}; expected requirements.lock's") from None
 
 
 def tokens(pieces: Sequence[str]) -> list[str]:
@@ -91,7 +79,9 @@ def specification(model: Transformer, positions: int) -> Any:
 
     As here, embeddings are scaled by sqrt(D); activations are ReLU, of gates SiLU. Equal matrices are stored once.
     """
-    first, specs = model.encoder[0], package().specs
+    from ctranslate2 import specs
+
+    first = model.encoder[0]
     assert isinstance(first, EncoderLayer)
     settings = {
         "num_heads": first.self_attention.heads,

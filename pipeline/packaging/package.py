@@ -1,9 +1,10 @@
-"""A packaged system: a folder with all that translation needs, which is checked before anything in it is used."""
+"""A packaged system: a folder with all that translation needs, which is checked before anything in it is opened."""
 
 import re
 import shutil
+import stat
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, RootModel
 
@@ -18,9 +19,12 @@ CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Tra
 POSITIONS = 2048  # of the longest source or translation in CTranslate2's form, EOS counted
 CARD, CHECKSUMS = "README.md", "checksums.json"
 FILE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")  # a file's path inside the folder: never outside, never hidden
+MOST_BYTES = {CONFIG: 1 << 20, CARD: 1 << 20, CHECKSUMS: 1 << 20}  # of what is read whole
+WEIGHT_FILES = (".safetensors", ".bin")  # of any size: whoever loads a model expects one
+MOST_OTHER_BYTES = 1 << 28
 EXPECTED = "a folder that the stage `package` wrote"
 
-Format = Literal[1]  # rises when older code cannot read the folder any more
+FORMAT = 2  # rises when older code cannot read the folder any more, or newer code an older folder
 Name = Annotated[str, Field(pattern=NAME)]
 AnySection = TypeVar("AnySection", bound=Section)
 
@@ -36,7 +40,7 @@ class Config(Summary):
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
-    format: Format
+    format: Literal[2]
     system: str
     corpus: Name
     vocabulary: Name
@@ -46,7 +50,7 @@ class Config(Summary):
     target_language: Language
     licence: str
     arch: dict[str, Any]  # `Arch` of the model
-    precision: Precision = "fp32"  # of its training, and of the same products here; folders had no such key at first
+    precision: Precision  # of its training, and of the same products here
     max_source_pieces: Annotated[int, Field(gt=0)]  # the longest source in training, without EOS
     decoding: dict[str, Any]  # section `decode` as the scores below were made
     num_parameters: Count
@@ -78,8 +82,10 @@ def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path, seen
 
 def seal(folder: Path) -> None:
     """Write checksums.json, of all files that are there."""
-    found = {name: {"size": size, "sha256": files.sha256(folder / name)} for name, size in found_in(folder).items()}
-    files.write_json(folder / CHECKSUMS, found)
+    sizes = list_files(folder)
+    sizes.pop(CHECKSUMS, None)
+    sums = {name: {"size": size, "sha256": files.sha256(folder / name)} for name, size in sizes.items()}
+    files.write_json(folder / CHECKSUMS, sums)
 
 
 def read(folder: Path) -> Config:
@@ -89,9 +95,9 @@ def read(folder: Path) -> Config:
     """
     check(folder)
     path = folder / CONFIG
-    number = summaries.read(path, Versioned)["format"]
-    if number not in get_args(Format):
-        raise DataError(f"{path}: unknown format, got {number}; expected 1, or a newer nmt-pipeline")
+    if (number := summaries.read(path, Versioned)["format"]) != FORMAT:
+        what = "or a newer nmt-pipeline" if number > FORMAT else "so package the system again"
+        raise DataError(f"{path}: unknown format, got {number}; expected {FORMAT}, {what}")
     return Config.model_validate(summaries.read(path, Config))
 
 
@@ -106,37 +112,45 @@ def section(kind: type[AnySection], values: dict[str, Any], name: str, origin: P
 
 
 def check(folder: Path) -> None:
-    """Check names, sizes and SHA-256 sums of all files of a folder against its checksums.json.
+    """Check kinds, names, sizes and SHA-256 sums of all files of a folder against its checksums.json.
+
+    Nothing is opened but regular files of a bounded size that checksums.json lists.
 
     Raises: DataError naming the first file that is wrong.
     """
     if not folder.is_dir():
         what = "not a folder" if folder.exists() else "no such folder"
         raise DataError(f"{folder}: {what}; expected {EXPECTED}")
-    path = folder / CHECKSUMS
+    sizes, path = list_files(folder), folder / CHECKSUMS
     listed = Checksums.model_validate(summaries.read(path, Checksums)).root
+    sizes.pop(CHECKSUMS)
     if unsafe := [name for name in listed if not FILE.fullmatch(name)]:
         raise DataError(f"{path}: not a file inside the folder, got {unsafe[0]!r}; expected {EXPECTED}")
-    found = found_in(folder)
-    for name in sorted({CONFIG, WEIGHTS, *listed} - found.keys()):
+    for name in sorted({CONFIG, WEIGHTS, *listed} - sizes.keys()):
         raise DataError(f"{folder / name}: no such file; expected {EXPECTED}")
-    for name in sorted(found.keys() - listed.keys()):
+    for name in sorted(sizes.keys() - listed.keys()):
         raise DataError(f"{folder / name}: not in {CHECKSUMS}; expected {EXPECTED}")
     for name, entry in listed.items():
-        if found[name] != entry.size:
-            raise DataError(f"{folder / name}: must have {entry.size} bytes, got {found[name]}; expected {EXPECTED}")
+        if sizes[name] != entry.size:
+            raise DataError(f"{folder / name}: must have {entry.size} bytes, got {sizes[name]}; expected {EXPECTED}")
         if files.sha256(folder / name) != entry.sha256:
             raise DataError(f"{folder / name}: other bytes than {CHECKSUMS} says; expected {EXPECTED}")
 
 
-def found_in(folder: Path) -> dict[str, int]:
-    """Every file of a folder and its size, but for checksums.json and what is hidden, as .gitattributes is.
+def list_files(folder: Path) -> dict[str, int]:
+    """Every file of a folder and its size, but for what is hidden, as .gitattributes is.
 
-    Raises: DataError if a folder in it is a link: its files would be used, and are not found.
+    Raises: DataError for what is neither a folder nor a regular file (or a link to one), and for one that is too large.
     """
-    paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*"))}
-    shown = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
-    if link := next((path for path in shown.values() if path.is_symlink() and path.is_dir()), None):
-        raise DataError(f"{link}: must be a folder, got a link to one; expected {EXPECTED}")
-    files_in = {name.as_posix(): path for name, path in shown.items() if path.is_file()}
-    return {name: path.stat().st_size for name, path in files_in.items() if name != CHECKSUMS}
+    sizes = {}
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if any(part.startswith(".") for part in name.parts) or (path.is_dir() and not path.is_symlink()):
+            continue
+        state = path.stat() if path.exists() else path.lstat()
+        if not stat.S_ISREG(state.st_mode):
+            raise DataError(f"{path}: must be a regular file, got another kind or a link; expected {EXPECTED}")
+        if path.suffix not in WEIGHT_FILES and state.st_size > (most := MOST_BYTES.get(str(name), MOST_OTHER_BYTES)):
+            raise DataError(f"{path}: must have at most {most:,} bytes, got {state.st_size:,}; expected {EXPECTED}")
+        sizes[name.as_posix()] = state.st_size
+    return sizes

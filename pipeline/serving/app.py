@@ -1,136 +1,170 @@
-"""The application: all routes, what guards them, and the workers behind them."""
+"""`nmt serve`'s application: LibreTranslate's routes, those of the page, health and metrics."""
 
 import asyncio
-import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+import secrets
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from typing import TypeVar
 
-from fastapi import FastAPI, Request
-from starlette.exceptions import HTTPException
-from starlette.middleware.cors import CORSMiddleware
-from starlette.responses import Response
-from starlette.types import ASGIApp
+from fastapi import FastAPI, HTTPException, Request, Response
+from fastapi.responses import JSONResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.staticfiles import StaticFiles
 
-from pipeline.files import DataError
-from pipeline.serving import deepl, errors, inspection, libretranslate, operations, worker
-from pipeline.serving.documents import Splitting
-from pipeline.serving.errors import ServingError
-from pipeline.serving.journal import Journal
-from pipeline.serving.limits import Limits
+from pipeline.serving.batches import Batches, BusyError, EngineError
+from pipeline.serving.cards import card_html
+from pipeline.serving.engines import Engine
 from pipeline.serving.metrics import Metrics
-from pipeline.serving.page import Page
-from pipeline.serving.security import Guard, Keys
-from pipeline.serving.sentence_queue import SentenceQueue
-from pipeline.serving.service import Service
-from pipeline.serving.systems import Systems
-from pipeline.serving.workers import StartError, Workers
+from pipeline.serving.requests import AttentionRequest, Keyed, TranslationRequest, read
+from pipeline.serving.service import Options, Service
 
-LEAST_BATCH_SECONDS = 60.0  # before a worker counts as hung
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the command line chooses."""
-
-    folders: Sequence[Path]
-    engine: str = "torch"
-    host: str = "127.0.0.1"
-    port: int = 5050
-    keys: frozenset[str] = frozenset()
-    origins: tuple[str, ...] = ()
-    log_text: bool = False
-    threads: int = 1
-    workers: int = 1
-    glossary: Path | None = None
-    beam_size: int | None = None  # replaces that of the packages
-    splitting: Splitting = "sentences"
-    limits: Limits = field(default_factory=Limits)
-    command: tuple[str, ...] = (sys.executable, "-P", "-m", worker.__name__)
-
-    @property
-    def given(self) -> dict[str, object]:
-        """What a worker is told."""
-        return {
-            "folders": [str(folder) for folder in self.folders],
-            "engine": self.engine,
-            "threads": self.threads,
-            "glossary": str(self.glossary) if self.glossary else None,
-            "beam_size": self.beam_size,
-        }
+PAGE = Path(__file__).parent / "page"
+WAITING_SENTENCES = 10_000
+LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
+CLIENT_LEFT, LOOK_SECONDS = 499, 0.5  # the status as nginx logs it; between two looks whether a client is still there
+HEADERS = {
+    "Cache-Control": "no-cache",  # a browser keeps the page and asks whether it is still the same
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+R = TypeVar("R")
+K = TypeVar("K", bound=Keyed)
 
 
-def create(options: Options, loaded: Callable[[StartError | None, Service], None]) -> ASGIApp:
-    """The application; `loaded` is called once its systems are there, or cannot be."""
+def create(engines: Sequence[Engine], options: Options) -> FastAPI:
+    """The application that serves these systems."""
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        limits, queue, systems = options.limits, SentenceQueue(options.limits.queue), Systems()
-        workers = Workers(
-            options.command,
-            options.given,
-            queue,
-            metrics,
-            number=options.workers,
-            batch_seconds=max(LEAST_BATCH_SECONDS, 2 * limits.timeout_seconds),
-        )
-        service = app.state.service = Service(
-            systems, queue, workers, limits, metrics, Keys(options.keys), splitting=options.splitting
-        )
-        metrics.watch(lambda: queue.waiting, lambda: len(workers.running))
-
-        def tell(future: "asyncio.Future[None]") -> None:
-            if not future.cancelled():
-                error = future.exception()
-                assert error is None or isinstance(error, StartError)
-                if error is None:
-                    try:
-                        systems.load(options.folders, workers.systems)
-                    except DataError as wrong:
-                        error = StartError(str(wrong))
-                loaded(error, service)
-
-        workers.loaded.add_done_callback(tell)
-        workers.start()
-        try:
-            yield
-        finally:
-            await workers.stop()
+        batches = Batches(WAITING_SENTENCES, metrics.batch)
+        metrics.watch(lambda: batches.waiting)
+        app.state.service = Service(engines, batches, options)
+        running = asyncio.create_task(batches.run())
+        yield
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    for routes in (libretranslate, deepl, inspection, operations):
-        app.include_router(routes.router)
-    app.mount("/", Page())
-    app.add_exception_handler(ServingError, refuse)
-    app.add_exception_handler(HTTPException, refuse_http)
-    app.add_exception_handler(Exception, refuse_bug)
-    if options.origins:
-        app.add_middleware(
-            CORSMiddleware,
-            allow_origins=options.origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["Authorization", "Content-Type"],
-        )
-    guard = Guard(app, host=options.host, origins=options.origins, body_bytes=options.limits.body_bytes)
-    return Journal(guard, metrics=metrics, with_text=options.log_text)  # around FastAPI's own answers to errors, too
+    add_routes(app, metrics, options)
+    app.mount("/", StaticFiles(directory=PAGE, html=True))
+    app.add_exception_handler(AnyHTTPException, refuse)
+    app.add_exception_handler(BusyError, lambda _, error: refusal(503, f"server: busy, {error}; try again", 2))
+    app.add_exception_handler(EngineError, lambda _, error: refusal(500, str(error)))
+
+    @app.middleware("http")
+    async def finish(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
+        began = time.monotonic()
+        response = await call_next(request)
+        response.headers.update(HEADERS)
+        metrics.request(response.status_code, time.monotonic() - began)
+        return response
+
+    if not options.keys:  # a page elsewhere whose name suddenly resolves to 127.0.0.1 (DNS rebinding) has another one
+        app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, options.host], www_redirect=False)
+    return app
 
 
-def refuse(request: Request, error: Exception) -> Response:
-    """The answer to a request that we refuse."""
-    assert isinstance(error, ServingError)
-    return errors.response(request.url.path, error)
+def add_routes(app: FastAPI, metrics: Metrics, options: Options) -> None:
+    """The routes: those that cost something, or tell how much a server is used, want a key if there are keys."""
+
+    @app.post("/translate")
+    async def translate(request: Request) -> Response:
+        asked = await admitted(request, TranslationRequest, options)
+        return JSONResponse(await unless_left(request, service(request).translate(asked)))
+
+    @app.post("/attention")
+    async def attention(request: Request) -> Response:
+        asked = await admitted(request, AttentionRequest, options)
+        return JSONResponse(await unless_left(request, service(request).attention(asked)))
+
+    @app.get("/languages")
+    async def languages(request: Request) -> Response:
+        return JSONResponse(service(request).languages())
+
+    @app.get("/systems")
+    async def systems(request: Request) -> Response:
+        every = [about(engine) for engine in service(request).engines]
+        return JSONResponse({"systems": every, "characters": options.characters, "keys": bool(options.keys)})
+
+    @app.get("/card/{system}")
+    async def card(request: Request, system: str) -> Response:
+        return JSONResponse({"html": card_html(service(request).named(system).card)})
+
+    @app.get("/health")
+    async def health() -> Response:
+        return JSONResponse({"status": "ok"})
+
+    @app.get("/metrics")
+    async def show_metrics(request: Request) -> Response:
+        check_key(bearer(request), options)
+        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def refuse_http(request: Request, error: Exception) -> Response:
-    """The answer to a request that no route takes."""
-    assert isinstance(error, HTTPException)
-    what = {404: "no such page", 405: "wrong method"}.get(error.status_code, str(error.detail))
-    said = f"{request.method} {request.url.path[:100]}: {what}; expected one of docs/serving.md"
-    return errors.response(request.url.path, ServingError(error.status_code, said))
+def service(request: Request) -> Service:
+    """The service that the application holds."""
+    found: Service = request.app.state.service
+    return found
 
 
-def refuse_bug(request: Request, error: Exception) -> Response:
-    """The answer to a request that met a mistake of ours; the log has its traceback."""
-    return errors.response(request.url.path, ServingError(500, "server: failed; its log says why"))
+def about(engine: Engine) -> dict[str, object]:
+    """What the page shows of a system."""
+    config = engine.config
+    names = ("system", "corpus", "vocabulary", "model", "size", "source_language", "target_language")
+    return {**{name: getattr(config, name) for name in names}, "engine": engine.kind, "score": engine.score}
+
+
+async def admitted(request: Request, kind: type[K], options: Options) -> K:
+    """The body of a request that may be answered.
+
+    Raises: HTTPException (400, 403, 413).
+    """
+    found = await read(request, kind, options.characters)
+    check_key(found.api_key or bearer(request), options)
+    return found
+
+
+def bearer(request: Request) -> str:
+    """The key in the header Authorization."""
+    return request.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def check_key(given: str, options: Options) -> None:
+    """Check a key, in a time that says nothing of the right ones.
+
+    Raises: HTTPException (403).
+    """
+    if options.keys and not sum(secrets.compare_digest(given.encode(), key.encode()) for key in options.keys):
+        what = "is not valid" if given else "is missing"
+        raise HTTPException(403, f"api_key: {what}; expected the key that this server's operator gave out")
+
+
+async def unless_left(request: Request, work: Awaitable[R]) -> R:
+    """The result of `work`, which is cancelled when the client leaves.
+
+    Raises: HTTPException (499), which nobody reads.
+    """
+    task = asyncio.ensure_future(work)
+    while not (await asyncio.wait({task}, timeout=LOOK_SECONDS))[0]:
+        if await request.is_disconnected():
+            task.cancel()
+            raise HTTPException(CLIENT_LEFT, "client: left before the answer")
+    return task.result()
+
+
+def refuse(_: Request, error: Exception) -> Response:
+    """The answer to a request that is refused."""
+    assert isinstance(error, AnyHTTPException)
+    return refusal(error.status_code, str(error.detail))
+
+
+def refusal(status: int, message: str, retry_seconds: int = 0) -> Response:
+    """A refusal as LibreTranslate says it."""
+    headers = {"Retry-After": str(retry_seconds)} if retry_seconds else None
+    return JSONResponse({"error": message}, status, headers)

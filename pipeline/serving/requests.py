@@ -1,122 +1,82 @@
-"""A request on its way: admitted by its key and its client's limits, given up when the client leaves."""
+"""The bodies of requests: JSON or a form, read up to a limit and checked."""
 
-import asyncio
-import ipaddress
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager
-from typing import TypeVar
+from typing import Literal, TypeVar
+from urllib.parse import parse_qs
 
-from starlette.requests import Request
+from fastapi import HTTPException, Request
+from pydantic import BaseModel, Field, ValidationError
 
-from pipeline.serving import bodies, security
-from pipeline.serving.errors import LEFT, ServingError
-from pipeline.serving.service import Service
-
-T = TypeVar("T")
+FORM = "application/x-www-form-urlencoded"
+MOST_ALTERNATIVES = 9
+CHARACTER_BYTES = 12  # of one beyond the basic plane in a form (%F0%9F%98%80) and in JSON (\ud83d\ude00)
+OVERHEAD_BYTES = 64 << 10  # names of fields, braces, quotes
+MOST_FIELDS = 10_000  # of a form
 
 
-def service_of(request: Request) -> Service:
-    """The service that the application holds."""
-    service = request.app.state.service
-    assert isinstance(service, Service)
-    return service
+class Keyed(BaseModel):
+    """What every request may have."""
+
+    api_key: str = ""
+    system: str = ""  # its id; without it the best that fits
 
 
-@asynccontextmanager
-async def admitted(request: Request) -> AsyncIterator[bodies.Fields]:
-    """The fields of a request whose client may ask; it counts as the client's until the block ends.
+class TranslationRequest(Keyed):
+    """A text to translate, or a list of texts."""
 
-    Raises: ServingError (403, 408, 415, 422, 429).
+    q: str | list[str]
+    source: str  # code of a language, or `auto`
+    target: str
+    format: Literal["text"] = "text"
+    alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
+
+    @property
+    def texts(self) -> list[str]:
+        """All texts."""
+        return self.q if isinstance(self.q, list) else [self.q]
+
+
+class AttentionRequest(Keyed):
+    """A sentence."""
+
+    q: str
+
+
+T = TypeVar("T", bound=Keyed)
+
+
+async def read(request: Request, kind: type[T], characters: int) -> T:
+    """The body of a request that may have so many characters of text, each text counted as one more.
+
+    Raises: HTTPException (400, 413).
     """
-    fields = await enter(request)
+    most, body = CHARACTER_BYTES * characters + OVERHEAD_BYTES, bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise HTTPException(413, f"body: is too long; expected at most {most:,} bytes")
     try:
-        yield fields
-    finally:
-        leave(request)
+        found = parsed(bytes(body), request.headers.get("content-type", ""), kind)
+    except ValidationError as error:
+        raise HTTPException(400, fault(error)) from None
+    except ValueError as error:
+        raise HTTPException(400, f"body: is no form, {error}; expected name=value&...") from None
+    texts = found.texts if isinstance(found, TranslationRequest) else [getattr(found, "q", "")]
+    if (got := sum(map(len, texts)) + len(texts) - 1) > characters:
+        raise HTTPException(413, f"q: is too long, got {got:,} characters; expected at most {characters:,}")
+    return found
 
 
-@asynccontextmanager
-async def counted(request: Request) -> AsyncIterator[None]:
-    """A block in which a request counts as that of its address; no key is needed, and none is looked at.
-
-    Raises: ServingError (429).
-    """
-    identify(request, None)
-    service_of(request).clients.enter(request.state.client)
-    try:
-        yield
-    finally:
-        leave(request)
+def parsed(body: bytes, content_type: str, kind: type[T]) -> T:
+    """A body as what it says it is, else as JSON."""
+    if content_type.partition(";")[0].strip().lower() != FORM:
+        return kind.model_validate_json(body)
+    fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    return kind.model_validate({name: given if len(given) > 1 else given[0] for name, given in fields.items()})
 
 
-async def enter(request: Request) -> bodies.Fields:
-    """Begin what `admitted` does."""
-    service = service_of(request)
-    given = security.key_in(request.headers)
-    if given is not None:
-        service.keys.check(given)  # before the body is read
-    identify(request, given)
-    service.clients.enter(request.state.client)  # before, too: a body that is waited for is held
-    try:
-        fields = await bodies.read(request, service.limits.timeout_seconds)
-        if given is None:
-            given = bodies.optional(fields, "api_key") or bodies.optional(fields, "auth_key")
-            service.keys.check(given)
-    except BaseException:
-        leave(request)
-        raise
-    if service.keys and not request.state.account:
-        leave(request)
-        identify(request, given)
-        service.clients.enter(request.state.client)
-    return fields
-
-
-def identify(request: Request, key: str | None) -> None:
-    """Note whose request it is: by its key, or by its address."""
-    request.state.account = security.digest(key).hex() if service_of(request).keys and key else ""
-    request.state.client = request.state.account or network(request.client.host if request.client else "")
-
-
-def network(address: str) -> str:
-    """What one client has of addresses: of IPv6 addresses the 2^64 that begin alike."""
-    try:
-        found = ipaddress.IPv6Address(address.partition("%")[0])
-    except ValueError:
-        return address
-    return str(found.ipv4_mapped or ipaddress.IPv6Network((int(found) >> 64 << 64, 64)))
-
-
-def leave(request: Request) -> None:
-    """End what `enter` began."""
-    service_of(request).clients.leave(request.state.client)
-
-
-async def unless_left(request: Request, work: Awaitable[T]) -> T:
-    """The result of `work`, which is cancelled when the client leaves.
-
-    Raises: ServingError (499), which nobody reads.
-    """
-    task, gone = asyncio.ensure_future(work), asyncio.ensure_future(left(request))
-    try:
-        await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if not task.done():
-            raise ServingError(LEFT, "client: left before the answer")
-        return task.result()
-    finally:
-        task.cancel()
-        gone.cancel()
-        await asyncio.gather(task, gone, return_exceptions=True)
-
-
-async def left(request: Request) -> None:
-    """Return when the client has closed its connection; the body must have been read."""
-    while (await request.receive())["type"] != "http.disconnect":
-        continue
-
-
-def note(request: Request, sources: Sequence[str], translations: Sequence[str]) -> None:
-    """Tell the log what a request was about."""
-    request.state.noted = (list(sources), list(translations))
-    counts, account = service_of(request).characters, request.state.account
-    counts[account] = counts.get(account, 0) + sum(map(len, sources))
+def fault(error: ValidationError) -> str:
+    """The first fault of a body in a line."""
+    first = error.errors(include_url=False)[0]
+    where, what = str(first["loc"][0]) if first["loc"] else "body", first["msg"]
+    got = "" if first["type"] == "missing" else f", got {str(first['input'])[:50]!r}"
+    return f"{where}: {what[:1].lower()}{what[1:]}{got}"

@@ -10,9 +10,10 @@ import sys
 from itertools import chain
 from pathlib import Path
 
+from pipeline.serving.answers import Answer
+
 from pipeline import cli, files
 from pipeline.serving import worker
-from pipeline.serving.answers import Answer
 
 LEXICON = {"où": "where", "est": "is", "la": "the", "gare": "station", "chat": "cat", "dort": "sleeps", "noir": "black"}
 MODELS = {  # model -> BLEU on test, how sure it is, what it takes a station for

@@ -11,9 +11,10 @@ import sys
 import time
 from pathlib import Path
 
+from pipeline.serving.answers import Answer
+
 from pipeline.files import DataError
 from pipeline.serving import worker
-from pipeline.serving.answers import Answer
 
 SYSTEMS = {
     "toy_fr_en-bpe-rnnsearch-tiny": ("fr", "en"),

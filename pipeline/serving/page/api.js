@@ -30,15 +30,6 @@ export async function call(path, body = null, signal = undefined) {
   throw new Refusal(answer.status, readable(answer.status, found), Number(answer.headers.get("Retry-After")) || 0);
 }
 
-/** The records of an answer with one JSON record a line. */
-export async function callLines(path, body) {
-  const { answer, text } = await request(path, body);
-  const records = text.trim().split("\n").map(parsed);
-  const last = records.at(-1);
-  if (!answer.ok || !last || last.error) throw new Refusal(answer.status, readable(answer.status, last));
-  return records;
-}
-
 async function request(path, body, signal) {
   const headers = body ? { "Content-Type": "application/json" } : {};
   if (key) headers.Authorization = `Bearer ${key}`;

@@ -1,4 +1,4 @@
-// Building elements. Text always goes in as text: nothing that a server says is ever read as HTML.
+// Building elements. Text always goes in as text; only a model card, which the server renders, is HTML.
 
 /** An element with properties (`class`, `on…`, `data-…` and `aria-…` as in HTML) and children. */
 export function element(name, properties = {}, ...children) {

@@ -1,9 +1,8 @@
 // The page: what is typed goes to the chosen systems, one after the other; stale answers are dropped.
 
-import { Refusal, call, callLines, hasKey, useKey } from "./api.js";
+import { Refusal, call, hasKey, useKey } from "./api.js";
 import { byId, copy, element } from "./elements.js";
-import { markdown } from "./markdown.js";
-import { Result } from "./result.js";
+import { ABOUT_SCORE, Result } from "./result.js";
 import { direction } from "./words.js";
 
 const PAUSE = 250; // milliseconds without a key before a translation is asked for
@@ -39,7 +38,6 @@ const page = {
   },
   trace,
   translate,
-  sentences,
   showCard,
   retry(error) {
     if (error.wantsKey) askForKey();
@@ -59,15 +57,14 @@ async function start() {
 async function load() {
   byId("notice").hidden = true;
   try {
-    const [systems, settings] = await Promise.all([call("systems"), call("frontend/settings")]);
-    state.limit = settings.charLimit > 0 ? settings.charLimit : 0;
-    byId("key-button").hidden = !settings.keyRequired;
-    state.systems = ordered(systems);
-    state.needsKey = settings.keyRequired;
+    const { systems, characters, keys } = await call("systems");
+    state.limit = characters;
+    byId("key-button").hidden = !keys;
+    state.systems = systems.map((system) => ({ ...system, label: label(system, systems) }));
+    state.needsKey = keys;
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
-    if (error.seconds) setTimeout(load, 1000 * error.seconds); // it still loads its models
-    notice(error.message, ...(error.wantsKey ? ["Enter a key", askForKey] : ["Try again", load]));
+    notice(error.message, "Try again", load);
     return;
   }
   state.ready = true;
@@ -85,33 +82,11 @@ function notice(text, label, act, wrong = true) {
   byId("notice").hidden = false;
 }
 
-/** The systems, the best first, each with what the page shows of it: a label no longer than needed, and a score. */
-function ordered(systems) {
-  const named = systems.map((system) => {
-    const [part, bleu] = score(system.scores);
-    const shown = { label: label(system, systems), bleu, score: null, scoreAbout: `BLEU on ${part}` };
-    if (bleu !== null) shown.score = `BLEU ${bleu.toFixed(1)}`;
-    return { ...system, ...shown };
-  });
-  return named.sort((one, other) => rank(other) - rank(one));
-}
-
 /** A system's model, and whatever else tells it from the others of its pair. */
 function label(system, systems) {
   const others = systems.filter((other) => pairOf(other) === pairOf(system));
   const axes = AXES.filter((axis) => axis === "model" || new Set(others.map((other) => other[axis])).size > 1);
   return axes.map((axis) => system[axis]).join(" · ") || system.system;
-}
-
-/** What the best system is chosen by: BLEU on the validation part, if the server tells it. */
-function rank(system) {
-  return system.validation?.validation_bleu ?? system.bleu ?? -1;
-}
-
-/** A test part and its BLEU: the part `test`, or the first there is. */
-function score(scores) {
-  const part = scores?.test ? "test" : Object.keys(scores ?? {})[0];
-  return [part, scores?.[part]?.bleu ?? null];
 }
 
 // Languages and systems
@@ -169,7 +144,7 @@ function choosePair(pair) {
         "button",
         { type: "button", class: "chip", "data-system": system.system, "aria-pressed": "false", onclick: () => flip(system) },
         element("span", {}, system.label),
-        system.bleu === null ? null : element("span", { class: "score" }, system.bleu.toFixed(1)),
+        system.score === null ? null : element("span", { class: "score", title: ABOUT_SCORE }, system.score.toFixed(1)),
       ),
     ),
   );
@@ -280,25 +255,17 @@ async function translateAll() {
   if (!run.signal.aborted) page.say(said.join(". "));
 }
 
-/** A system's answer to a text, remembered; `share` is the confidence as a probability, null without one. */
+/** A system's answer to a text, remembered. */
 async function translate({ system, source_language, target_language }, text, alternatives = 0, signal = undefined) {
   const name = JSON.stringify([system, alternatives, text]);
   if (answers.has(name)) return answers.get(name);
-  const asked = { q: text, source: source_language, target: target_language, format: "text", alternatives, system };
+  const asked = { q: text, source: source_language, target: target_language, alternatives, system };
   const begun = performance.now();
   const answer = await call("translate", asked, signal);
-  const { confidence } = answer;
-  const share = typeof confidence !== "number" ? null : confidence <= 0 ? Math.exp(confidence) : Math.min(1, confidence);
-  const found = { ...answer, q: text, share, milliseconds: performance.now() - begun };
+  const found = { ...answer, q: text, milliseconds: performance.now() - begun };
   answers.set(name, found);
   if (answers.size > REMEMBERED) answers.delete(answers.keys().next().value);
   return found;
-}
-
-/** The sentences of a text, as the server splits it, with their translations. */
-async function sentences({ system, source_language, target_language }, text) {
-  const asked = { q: text, source: source_language, target: target_language, format: "text", system };
-  return (await callLines("translate/stream", asked)).filter((record) => !record.done);
 }
 
 /** With several systems, mark what differs from the first one's translation. */
@@ -344,13 +311,19 @@ function offerHint() {
 
 // Cards, keys, links, theme
 
-function showCard(system) {
-  byId("card-title").textContent = `Model card: ${system.label}`;
-  byId("card-text").replaceChildren(
-    system.card ? markdown(system.card) : element("p", {}, "This model came without a card."),
-  );
+async function showCard({ system, label }) {
+  const text = byId("card-text");
+  byId("card-title").textContent = `Model card: ${label}`;
+  text.replaceChildren();
   byId("card").showModal();
-  byId("card-text").scrollTop = 0;
+  try {
+    text.innerHTML = (await call(`card/${system}`)).html || "This model came without a card.";
+    for (const link of text.querySelectorAll("a")) Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    text.textContent = error.message;
+  }
+  text.scrollTop = 0;
 }
 
 function askForKey() {

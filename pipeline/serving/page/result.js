@@ -1,6 +1,6 @@
 // One system's translation: its words, confidence, time, other wordings and attention.
 
-import { Refusal, call, callLines } from "./api.js";
+import { Refusal, call } from "./api.js";
 import { copy, element, percent } from "./elements.js";
 import { heatMap } from "./heat.js";
 import { attended, differing, direction, words } from "./words.js";
@@ -11,6 +11,8 @@ const OTHERS = 3; // other wordings to ask for
 const SURE = 0.8;
 const UNSURE = 0.65;
 const NAMED = 0.05; // smaller weights are not named
+const UNTRANSLATED = "A text without a letter stays as it is.";
+export const ABOUT_SCORE = "BLEU on validation, which the systems are ordered by";
 
 /** A system's share of the page. `page` gives text, language, and what the other parts of the page show. */
 export class Result {
@@ -19,7 +21,7 @@ export class Result {
     this.page = page;
     this.answer = null;
     this.first = null; // the answer whose words the others are compared with
-    this.sentences = null; // a promise of the answer's sentences, once somebody points at a word
+    this.sentences = []; // of the answer
     this.pinned = -1;
     this.build();
   }
@@ -61,7 +63,7 @@ export class Result {
         "div",
         { class: "title" },
         this.name,
-        system.score === null ? null : element("span", { class: "score", title: system.scoreAbout }, system.score),
+        system.score === null ? null : element("span", { class: "score", title: ABOUT_SCORE }, `BLEU ${system.score.toFixed(1)}`),
         button("Model card", () => page.showCard(system), { "aria-label": `Model card of ${system.label}` }),
       ),
       this.text,
@@ -111,7 +113,7 @@ export class Result {
     this.under.hidden = false;
     const same = answer === this.answer;
     this.answer = answer;
-    const share = answer.share;
+    const share = answer.confidence ?? null; // null of a text without a letter
     this.sure.hidden = share === null;
     if (share !== null) {
       const bar = element("span", { class: "bar", "aria-hidden": "true" }, element("span"));
@@ -123,9 +125,9 @@ export class Result {
     }
     this.time.textContent = `${Math.max(1, Math.round(answer.milliseconds))} ms`;
     if (!same) {
-      this.sentences = null;
       this.close(this.others);
       this.write();
+      this.sentences = this.split();
       if (!this.map.hidden) this.showMap();
     }
     this.refresh();
@@ -238,14 +240,10 @@ export class Result {
 
   /** Where a word of the translation comes from: weights, the words of the source that they belong to, and a line. */
   async origin(word) {
-    const among = await this.split();
-    const sentence = among.findLast(({ target }) => target.start <= word.start) ?? among[0];
+    const sentence = this.sentences.findLast(({ target }) => target.start <= word.start) ?? this.sentences[0];
+    if (!sentence) return [[], [], UNTRANSLATED];
     const record = await this.attention(sentence);
     if (!Object.keys(record.weights).length) return [[], [], none(this.system)];
-    // Of a line longer than in training, the server explains the first part.
-    if (!sentence.target.sentence.trim().startsWith(record.text.trim())) {
-      return [[], [], "The system explains another wording than this one."];
-    }
     const found = (sentence.attended ??= attended(record, sentence.source, sentence.target));
     const weights = found?.[sentence.target.words.indexOf(word)] ?? [];
     const named = weights
@@ -257,22 +255,11 @@ export class Result {
     return [weights, sentence.source.words, `${word.text} ← ${named.join(", ") || "no word in particular"}`];
   }
 
-  /** The sentences of the text and of its translation; asked for once. */
+  /** The sentences of the text and of its translation. */
   split() {
-    this.sentences ??= this.askForSentences().catch((error) => {
-      this.sentences = null;
-      throw error;
-    });
-    return this.sentences;
-  }
-
-  async askForSentences() {
-    const { q, translatedText, sentenceConfidences } = this.answer;
-    let pairs = [{ source: q, translatedText }];
-    if (sentenceConfidences?.length > 1) pairs = await this.page.sentences(this.system, q);
-    const sourceWords = words(q, this.system.source_language);
-    const sources = parts(q, pairs.map(({ source }) => source), sourceWords);
-    const targets = parts(translatedText, pairs.map((pair) => pair.translatedText), this.words);
+    const { q, translatedText, sentences } = this.answer;
+    const sources = parts(q, sentences.map(([source]) => source), words(q, this.system.source_language));
+    const targets = parts(translatedText, sentences.map(([, target]) => target), this.words);
     return sources.map((source, n) => ({ source, target: targets[n] }));
   }
 
@@ -352,8 +339,9 @@ export class Result {
     };
     let shown;
     try {
-      const among = await this.split();
-      await draw(among[0]);
+      const among = this.sentences;
+      if (among.length) await draw(among[0]);
+      else held.append(element("p", { class: "hint" }, UNTRANSLATED));
       shown = among.length > 1 ? [this.chooser(among, draw), held] : [held];
     } catch (error) {
       shown = [failed(error)];

@@ -3,8 +3,9 @@
 import io
 import json
 
-from pipeline.serving import worker
 from pipeline.serving.answers import Answer
+
+from pipeline.serving import worker
 from tests.toys import stand_in
 
 

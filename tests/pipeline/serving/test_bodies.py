@@ -4,9 +4,9 @@ import socket
 from urllib.parse import urlsplit
 
 import pytest
+from pipeline.serving.errors import ServingError
 
 from pipeline.serving import bodies
-from pipeline.serving.errors import ServingError
 from tests.toys import servers
 
 

@@ -3,7 +3,6 @@ import re
 import time
 
 import pytest
-
 from pipeline.serving.documents import split
 
 ATOMS = [

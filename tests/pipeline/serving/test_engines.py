@@ -2,12 +2,12 @@ import logging
 import random
 
 import pytest
+from pipeline.serving.answers import Answer
+from pipeline.serving.long_lines import parts_that_fit
 
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
 from pipeline.serving import engines
-from pipeline.serving.answers import Answer
-from pipeline.serving.long_lines import parts_that_fit
 from tests.toys import systems
 
 WORDS = systems.WORDS.split()

@@ -2,8 +2,9 @@
 
 import json
 
-from pipeline.serving import errors
 from pipeline.serving.errors import ServingError
+
+from pipeline.serving import errors
 
 
 def test_a_refusal():

@@ -1,9 +1,9 @@
 import re
 
 import pytest
+from pipeline.serving.glossary import Glossary, continuing, goes_on, read
 
 from pipeline.files import DataError
-from pipeline.serving.glossary import Glossary, continuing, goes_on, read
 
 SPELLED = {(4,): "a", (5, 4): "bb a", (6,): "ccc"}
 

@@ -1,6 +1,7 @@
 """The access log."""
 
 from pipeline.serving.journal import Journal, route
+
 from tests.toys import servers
 
 SCOPE = {"method": "POST", "path": "/translate", "client": ("127.0.0.1", 1), "state": {}}

@@ -1,10 +1,10 @@
 """What one client may have: so many requests at once, so many a minute."""
 
 import pytest
-
-from pipeline.serving import limits
 from pipeline.serving.errors import ServingError
 from pipeline.serving.limits import Clients, Limits
+
+from pipeline.serving import limits
 
 
 class Clock:

@@ -1,7 +1,6 @@
 import time
 
 import pytest
-
 from pipeline.serving.markup import PLACEHOLDER, html_pieces, html_tokens, joined, text_pieces
 
 

@@ -1,5 +1,4 @@
 import pytest
-
 from pipeline.serving.markup import Mark
 from pipeline.serving.projection import WORD, places, project
 

@@ -3,9 +3,9 @@
 import asyncio
 
 import pytest
+from pipeline.serving.errors import LEFT, ServingError
 
 from pipeline.serving import requests
-from pipeline.serving.errors import LEFT, ServingError
 
 
 class Request:

@@ -7,10 +7,10 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-
-from pipeline.serving import security
 from pipeline.serving.errors import ServingError
 from pipeline.serving.security import Guard, Keys
+
+from pipeline.serving import security
 from tests.toys import servers
 
 ASKED = {"q": "a b", "source": "fr", "target": "en"}

@@ -3,7 +3,6 @@
 import asyncio
 
 import pytest
-
 from pipeline.serving.errors import ServingError
 from pipeline.serving.sentence_queue import BATCH, HEAD_START_SECONDS, WINDOW_SECONDS, SentenceQueue, Task
 

@@ -2,9 +2,9 @@ import random
 
 import pytest
 import sentencex
+from pipeline.serving.sentences import WINDOW, boundaries
 
 from pipeline.serving import sentences
-from pipeline.serving.sentences import WINDOW, boundaries
 
 
 def cut(text, language):

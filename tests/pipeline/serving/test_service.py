@@ -6,15 +6,15 @@ import math
 import time
 
 import pytest
-
-from pipeline.serving import documents
 from pipeline.serving.errors import ServingError
 from pipeline.serving.limits import Limits
-from pipeline.serving.metrics import Metrics
 from pipeline.serving.security import Keys
 from pipeline.serving.sentence_queue import SentenceQueue
-from pipeline.serving.service import STREAMED, Asked, Service, Translated, combinations, in_time, joined, sample
 from pipeline.serving.systems import Served, Systems
+
+from pipeline.serving import documents
+from pipeline.serving.metrics import Metrics
+from pipeline.serving.service import STREAMED, Asked, Service, Translated, combinations, in_time, joined, sample
 from tests.toys import stand_in
 
 FR_EN = Asked("fr", "en")

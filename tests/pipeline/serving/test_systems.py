@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-
-from pipeline import files
 from pipeline.serving.errors import ServingError
 from pipeline.serving.systems import Served, Systems
+
+from pipeline import files
 
 
 @pytest.fixture

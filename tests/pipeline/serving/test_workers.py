@@ -8,12 +8,12 @@ import sys
 import time
 
 import pytest
-
-from pipeline.serving import workers as workers_module
 from pipeline.serving.errors import ServingError
-from pipeline.serving.metrics import Metrics
 from pipeline.serving.sentence_queue import SentenceQueue, Task
 from pipeline.serving.workers import StartError, Workers
+
+from pipeline.serving import workers as workers_module
+from pipeline.serving.metrics import Metrics
 from tests.toys import stand_in
 
 SYSTEM = next(iter(stand_in.SYSTEMS))

@@ -1,0 +1,50 @@
+"""A Transformer as an `.argosmodel`, the zip that Argos Translate and LibreTranslate install."""
+
+import json
+import zipfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from torch import nn
+
+from pipeline import files
+from pipeline.packaging import ctranslate2_form
+from pipeline.packaging.languages import language_name
+from pipeline.vocabularies.vocabulary import Vocabulary
+
+SUFFIX = ".argosmodel"
+VERSIONS = {"package_version": "1.0", "argos_version": "1.11"}  # of what is packaged, and of what it was tried with
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold: the same model gives the same bytes
+
+
+def save(
+    model: nn.Module, vocabulary: Path, path: Path, *, source: str, target: str, quantization: str = "float32"
+) -> None:
+    """Write a model, with its vocabulary's folder and the codes of its languages, to the file `path`.
+
+    Raises: ExportError if the model is no Transformer, or its vocabulary is not one SentencePiece model for both sides:
+        Argos Translate reads and writes with the same one.
+    """
+    pieces = vocabulary / "joint.model"
+    if not pieces.exists():
+        raise ctranslate2_form.ExportError(
+            f"{vocabulary}: Argos Translate takes one vocabulary of subwords for both languages, got none; "
+            "expected a system with `kind: bpe` or `unigram` and `joint: true`"
+        )
+    names = {"from_name": language_name(source), "to_name": language_name(target)}
+    metadata = {**VERSIONS, "from_code": source, "to_code": target, **names, "type": "translate"}
+    with TemporaryDirectory() as folder:
+        ctranslate2_form.save(model, Vocabulary.load(vocabulary), Path(folder), quantization=quantization)
+        with files.new_file(path, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+            root = f"translate-{source}_{target}-1_0"
+            write(zipped, f"{root}/metadata.json", json.dumps(metadata, indent=4).encode())
+            write(zipped, f"{root}/sentencepiece.model", pieces.read_bytes())
+            for part in sorted(Path(folder).iterdir()):
+                write(zipped, f"{root}/model/{part.name}", part.read_bytes())
+
+
+def write(zipped: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Add a file that anybody may read."""
+    entry = zipfile.ZipInfo(name, EPOCH)
+    entry.external_attr = 0o644 << 16
+    zipped.writestr(entry, content, zipfile.ZIP_DEFLATED)
