@@ -25,9 +25,7 @@ def export(
     quantization: Annotated[
         str, typer.Option(help="Type of the weights: float32, float16, bfloat16, int16, int8, int8_float16, ...")
     ] = "float32",
-    out: Annotated[
-        Path | None, typer.Option(help="Folder or file of the model; below work/export/ without it.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder or file; below work/export/ without it.")] = None,
 ) -> None:
     """Write a Transformer for other programs: CTranslate2 in Python or C++, Argos Translate, LibreTranslate.
 
