@@ -51,9 +51,9 @@ class Service:
         first: dict[str, Engine] = {}
         for engine in self.engines:
             config = engine.config
-            if request.target == config.target_language and request.source in (config.source_language, AUTO):
-                if request.system in ("", config.system):
-                    first.setdefault(config.source_language, engine)
+            fits = request.target == config.target_language and request.source in (config.source_language, AUTO)
+            if fits and request.system in ("", config.system):
+                first.setdefault(config.source_language, engine)
         if not first:
             got = f"{request.source[:20]}-{request.target[:20]} {request.system[:100]}".strip()
             pairs = {f"{engine.config.source_language}-{engine.config.target_language}" for engine in self.engines}

@@ -3,7 +3,7 @@
 import pytest
 from huggingface_hub import ModelCard
 
-from pipeline.packaging import card, package
+from pipeline.packaging import package
 from tests.toys import packages, systems
 
 
@@ -41,16 +41,3 @@ def test_the_hub_reads_its_metadata(packaged):
 )
 def test_what_a_person_asks(text, line):
     assert line in text.split("\n")
-
-
-def test_a_score_may_have_no_interval():
-    details = {"test": {"ter": {"score": 0.0, "signature": "s", "interval": None}}}
-    facts = card.Facts({}, 1, "fp32", {}, details, has_ctranslate2=False)
-    assert "| test | TER | 0.0 |  | `s` |" in list(card.scores(facts))
-
-
-def test_the_python_of_the_card_is_real(text, packaged):
-    """But for the name of the package, which is the wheel's."""
-    code = text.split("```python\n")[1].split("```")[0]
-    code = code.replace("nmt_pipeline", "pipeline").replace("FOLDER", str(packaged)).replace("<a sentence>", "le chat")
-    exec(code, {})

@@ -7,7 +7,6 @@ import shutil
 import pytest
 
 from pipeline import files
-from pipeline.decoding.settings import Decoding
 from pipeline.files import DataError
 from pipeline.packaging import package
 
@@ -46,7 +45,7 @@ def test_a_linked_folder_is_refused(folder, tmp_path):
     package.check(folder)
     (folder / "vocabulary").rename(tmp_path / "elsewhere")
     (folder / "vocabulary").symlink_to(tmp_path / "elsewhere")
-    assert refusal(folder) == f"{folder}/vocabulary: must be a folder, got a link to one; {EXPECTED}"
+    assert refusal(folder) == f"{folder}/vocabulary: must be a regular file, got another kind or a link; {EXPECTED}"
     with pytest.raises(DataError):
         package.seal(folder)
 
@@ -118,19 +117,9 @@ def changed(folder, **values):
     package.seal(folder)
 
 
-def test_a_folder_from_before_a_key_of_the_search_takes_the_best_score(folder):
-    decoding = files.read_json(folder / package.CONFIG)["decoding"]
-    for key in ("mbr_temperature", "memory_pairs", "memory_weight", "memory_temperature"):
-        del decoding[key]
-    changed(folder, decoding=decoding)
-    found = package.read(folder).decoding
-    assert (found["mbr_temperature"], found["memory_pairs"]) == (None, 0)
-    assert list(Decoding.faults(found, "decoding")) == []
-
-
 def test_a_later_format_is_told_from_a_broken_one(folder):
-    changed(folder, format=2, arch=None)
-    assert refusal(folder) == f"{folder}/config.json: unknown format, got 2; expected 1, or a newer nmt-pipeline"
+    changed(folder, format=3)
+    assert refusal(folder) == f"{folder}/config.json: unknown format, got 3; expected 2, or a newer nmt-pipeline"
 
 
 @pytest.mark.parametrize(
@@ -151,3 +140,10 @@ def test_config_json_must_be_a_mapping(folder):
     (folder / package.CONFIG).write_text("[]")
     package.seal(folder)
     assert refusal(folder).startswith(f"{folder}/config.json: ")
+
+
+def test_a_device_in_place_of_a_card_is_not_read(folder):
+    """/dev/zero has no end."""
+    (folder / package.CARD).unlink()
+    (folder / package.CARD).symlink_to("/dev/zero")
+    assert refusal(folder).startswith(f"{folder}/README.md: must be a regular file")

@@ -1,0 +1,48 @@
+"""The engines give what `nmt translate` gives, by torch to the byte, by CTranslate2 for nearly all lines."""
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.decoding.translator import Translator
+from pipeline.serving import engines
+from tests.toys import packages
+
+LINES = ["le chat noir", "dort", "le chat noir dort", "une pomme", "la maison blanche"]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> dict[str, Path]:
+    """A packaged Transformer and a packaged recurrent model."""
+    with pytest.MonkeyPatch.context() as patch:
+        root = tmp_path_factory.mktemp("project")
+        patch.chdir(root)
+        return {model: packages.build(root, model) for model in ("transformer_prenorm", "rnnsearch")}
+
+
+@pytest.mark.parametrize("model", ["transformer_prenorm", "rnnsearch"])
+def test_torch_gives_the_lines_of_nmt_translate(folders, model):
+    answers = engines.load(folders[model], "torch", 1).translate(LINES, 3)
+    assert [best.text for best, *_ in answers] == Translator.load(folders[model]).translate(LINES)
+    for ranked in answers:
+        assert 0 < ranked[0].confidence <= 1
+
+
+@pytest.mark.parametrize("kind", ["ctranslate2", "ctranslate2-int8"])
+def test_ctranslate2_finds_the_same(folders, kind):
+    exact, quick = (engines.load(folders["transformer_prenorm"], one, 1).translate(LINES, 2) for one in ("torch", kind))
+    same = sum(left[0].text == right[0].text for left, right in zip(exact, quick, strict=True))
+    assert same == len(LINES) if kind == "ctranslate2" else same >= len(LINES) - 2
+
+
+def test_a_recurrent_model_is_run_by_torch(folders):
+    assert engines.load(folders["rnnsearch"], "ctranslate2", 1).kind == "torch"
+
+
+@pytest.mark.parametrize("kind", ["torch", "ctranslate2"])
+def test_attention_is_of_the_best_translation(folders, kind):
+    engine = engines.load(folders["transformer_prenorm"], kind, 1)
+    found = engine.attention(LINES[0])
+    assert found["text"] == engine.translate(LINES[:1], 1)[0][0].text
+    assert len(found["weights"]["cross 1"][0]) == len(found["target"])
+    assert engine.attention("")["weights"] == {}
