@@ -32,7 +32,8 @@ from contestants.turn import HERE
 
 from pipeline import cores, files
 from pipeline.packaging import package
-from pipeline.serving import documents, engines
+from pipeline.serving import engines
+from pipeline.serving import texts as sentences_of
 
 TEXTS = ("sentence", "document")
 DOCUMENT = 100  # lines
@@ -130,7 +131,8 @@ def first() -> Path:
 def offline(folder: Path, kind: str, texts: Sequence[str], threads: int) -> list[str]:
     """The translation of each text without a server."""
     engine = engines.load(folder, kind, threads)  # type: ignore[arg-type]  # it says so itself if it is none
-    split = [documents.split(text, "text", engine.source_language) for text in texts]
+    language = engine.config.source_language
+    split = [sentences_of.split(text, language, engine.fits, by_sentence=True) for text in texts]
     every = list(dict.fromkeys(sentence for document in split for sentence in document.sentences))
     known = dict(zip(every, (found[0].text for found in engine.translate(every, 1)), strict=True))
     return [document.join([known[sentence] for sentence in document.sentences]) for document in split]
@@ -163,7 +165,7 @@ def running(command: list[str]) -> Iterator[tuple[psutil.Process, int]]:
 def is_ready(port: int) -> bool:
     """Whether a server has loaded its model."""
     try:
-        with urlopen(f"http://127.0.0.1:{port}/ready", timeout=5) as answer:
+        with urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False

@@ -45,7 +45,7 @@ def one(line: str) -> str:
     return text
 
 
-@app.get("/ready")
+@app.get("/health")
 def ready() -> None:
     """The model is loaded."""
 
