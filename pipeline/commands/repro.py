@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -26,7 +27,9 @@ from pipeline.terminal import printable
 
 DVC = (sys.executable, "-m", "dvc")
 RUNNING, ENDED = "Running stage '", ("Updating lock file", "Generating lock file")  # what DVC says of a stage
-EMPTY = "seen_words.txt' is empty.\n"  # a warning of DVC's at each stage: no fault, the corpus has many words
+# Lines of standard error that the board does not show: progress, which it has itself, and a warning of DVC's at each
+# stage about a list that is empty if a corpus has many words.
+ROUTINE = re.compile(r"\S+  (update )?[\d,.]+[/ ]|.*seen_words\.txt' is empty\.$")
 LANE_BYTES = 3 << 29  # 1.5 GiB: a training of size `small`, and the DVC that runs it
 
 
@@ -183,7 +186,7 @@ class Builder:
     def warn(self, lines: IO[str], prefix: str) -> None:
         """Show warnings and errors."""
         for line in lines:
-            if line.strip() and not line.endswith(EMPTY):
+            if line.strip() and not ROUTINE.match(line):
                 self.board.say(f"{prefix}{line.rstrip()}")
 
     def terminate(self, *_: object) -> NoReturn:

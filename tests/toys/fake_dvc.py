@@ -22,6 +22,7 @@ if "status" in words:
     print(os.environ["CHANGED"])
 for stage in (word for word in words if "@" in word):
     print(f"Running stage '{stage}':\n> python -m stages", flush=True)
+    print("toy  update 4/6  train 5.04\nwarning: no GPU", file=sys.stderr, flush=True)
     if os.environ.get("WAITS", "none") in stage:
         signal.signal(signal.SIGTERM, stopped)
         Path(f"waiting-{os.getpid()}").touch()

@@ -56,10 +56,11 @@ def test_a_single_lane_is_a_plain_dvc_repro(folder, run):
 
 def test_each_stage_is_a_line(folder, run):
     lines = run("repro").out.splitlines()
-    assert lines[0] == "trainings to run: 2; from update 0, unless one was stopped midway"
+    assert lines.pop(0) == "trainings to run: 2; from update 0, unless one was stopped midway"
     assert sum(line.startswith("train       transformer_prenorm-toy      0:0") for line in lines) == 1
     assert sum(line.startswith("stages: 13 ran in 0:0") for line in lines) == 1
-    assert not [line for line in lines if "Running" in line or "> " in line]
+    assert not [line for line in lines if "Running" in line or "> " in line or "update" in line]
+    assert lines.count("transformer_prenorm-toy | warning: no GPU") == 6
 
 
 def test_how_far_a_stage_is_stands_in_its_row(folder, capsys, monkeypatch):
