@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline import cli, files, progress, summaries
+from pipeline import cli, files, progress
 from pipeline.corpora import parts
 from pipeline.params import Reader
 from pipeline.preparation import cleaning
@@ -14,7 +14,7 @@ def main(corpus: str) -> None:
     """Clean the training part, copy validation and test parts, and write counts and examples of dropped pairs."""
     section = Reader(READS, corpus=corpus)(cleaning.Cleaning, *READS)
     raw, tally = Path("data/download", corpus), cleaning.Tally(section)
-    about = summaries.read(raw / "download.json", summaries.Downloaded)
+    about = files.read_json(raw / "download.json")
     lines, total = cleaning.read_raw(raw, parts.TRAIN), about["parts"][parts.TRAIN]["pairs"]
     lines = progress.track(lines, f"clean {corpus}", total=total, unit="pairs")
     with files.new_folder(Path("data/clean", corpus)) as folder:

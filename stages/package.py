@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pipeline import cli, files, summaries
+from pipeline import cli, files
 from pipeline.corpora import parts
 from pipeline.decoding.translator import Translator
 from pipeline.packaging import card, ctranslate2_form, package
@@ -19,7 +19,7 @@ def main(name: str) -> None:
     system = System.parse(name)
     licence = Reader(READS, corpus=system.corpus).top(card.Licence, "corpora/{corpus}.yaml").licence
     translator = Translator.built(system)
-    training = summaries.read(system.training_summary, summaries.TrainingForPackage)
+    training = files.read_json(system.training_summary)
     config = read_config(system, licence, translator, training)
     with files.new_folder(system.packaged) as folder:
         package.write(
@@ -35,11 +35,11 @@ def main(name: str) -> None:
             form.mkdir()
             ctranslate2_form.save(translator.model, translator.vocabulary, form)
         facts = card.Facts(
-            pairs=summaries.read(system.split_summary, summaries.Split)["pairs"],
+            pairs=files.read_json(system.split_summary)["pairs"],
             updates=training["updates"],
             precision=training["precision"],
             params=training["params"],
-            details=summaries.read(system.scored / "scores.json", summaries.Details),
+            details=files.read_json(system.scored / "scores.json"),
             has_ctranslate2=can_run,
         )
         files.write_lines(folder / package.CARD, card.card_text(config, facts).split("\n"))
@@ -52,8 +52,8 @@ def main(name: str) -> None:
 
 def read_config(system: System, licence: str, translator: Translator, training: dict[str, Any]) -> package.Config:
     """What config.json says of a system."""
-    languages = summaries.read(system.split / "languages.json", summaries.Languages)
-    scores = summaries.read(system.metrics, summaries.Scores)
+    languages = files.read_json(system.split / "languages.json")
+    scores = files.read_json(system.metrics)
     best = {name: value for name, value in training["best"].items() if name.startswith("validation_")}
     return package.Config.model_validate(
         {
@@ -66,7 +66,7 @@ def read_config(system: System, licence: str, translator: Translator, training: 
             "arch": translator.arch.model_dump(),
             "precision": training["precision"],
             "max_source_pieces": translator.max_pieces,
-            "decoding": summaries.read(system.decoded / "decode.json", summaries.DecodeSettings),
+            "decoding": files.read_json(system.decoded / "decode.json"),
             "num_parameters": training["num_parameters"],
             "validation": best,
             "scores": {part: found for part, found in scores.items() if part != "validation"},

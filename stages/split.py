@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline import cli, files, progress, summaries
+from pipeline import cli, files, progress
 from pipeline.corpora import parts
 from pipeline.corpora.parts import TRAIN, VALIDATION, Pair
 from pipeline.params import Reader
@@ -21,7 +21,7 @@ def main(corpus: str) -> None:
     """Write the parts and their languages, then counts of pairs and leaks."""
     splitting = Reader(READS, corpus=corpus)(splits.Splitting, *READS)
     clean, where = Path("data/clean", corpus), f"corpora/{corpus}.yaml: split"
-    about = summaries.read(clean / "clean.json", summaries.Cleaned)
+    about = files.read_json(clean / "clean.json")
     splits.check_shares(splitting, about["pairs"], where)
     with files.new_folder(Path("data/split", corpus)) as folder:
         counts = split(clean, folder, splitting, about["pairs"], corpus)

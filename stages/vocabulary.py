@@ -1,6 +1,6 @@
 """Train one vocabulary on a corpus's training part: data/split/ -> data/vocabulary/."""
 
-from pipeline import cli, files, summaries
+from pipeline import cli, files
 from pipeline.corpora import parts
 from pipeline.params import Reader
 from pipeline.preparation import seen_words
@@ -20,7 +20,7 @@ def main(name: str) -> None:
     out = vocabulary_folder(corpus, vocabulary)
     with files.new_folder(out) as folder:
         if kind == "word":
-            about = summaries.read(split / "languages.json", summaries.Languages)
+            about = files.read_json(split / "languages.json")
             languages = about["source_language"], about["target_language"]
             words.train(read(words.Words, READS[0]), *texts, languages, folder, where)
         else:

@@ -13,7 +13,7 @@ from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
-from pipeline.training.prefetch import prefetched
+from pipeline.training.prefetch import prefetch
 from pipeline.training.ranks import process_group
 
 job = Job.read()
@@ -59,7 +59,7 @@ with process_group() as ranks:
     steps = train(
         model,
         learning.optimizer.build(model),
-        prefetched(batches, pinned=where.type == "cuda"),
+        prefetch(batches, pinned=where.type == "cuda"),
         learning,
         width=job.width,
         updates=updates,

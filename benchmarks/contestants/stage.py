@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
-SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-small"
+SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-small-1"
 
 
 class Sample(NamedTuple):
@@ -30,13 +30,13 @@ def watch(system: str, updates: int, every: int) -> list[Sample]:
     samples: list[Sample] = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        link(folder, "params.yaml", "data")
-        command = [sys.executable, "-m", "stages.train", *system.split("-")]
+        link(folder, "params.yaml", "configs", "corpora", "data")
+        command = [sys.executable, "-m", "stages.train", system]
         with (folder / "output").open("w+") as output:
             stage = subprocess.Popen(command, cwd=folder, env=environment(), stdout=output, stderr=output)
             while stage.poll() is None and (not samples or samples[-1].update < updates):
                 time.sleep(0.2)
-                update = last_update(log(folder, system))
+                update = last_update(folder)
                 if update >= (samples[-1].update + every if samples else 1):
                     samples.append(Sample(update, *memory_gib(stage.pid)))
             if stage.poll() is None:
@@ -57,19 +57,15 @@ def link(folder: Path, *names: str) -> None:
 def environment() -> dict[str, str]:
     """That of a stage in such a folder: this code, and tracking in a store of the folder."""
     kept = {key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"}
-    return kept | {"PYTHONPATH": str(ROOT)}
+    return kept | {"PYTHONPATH": str(ROOT), "DVC_STAGE": "train"}  # so that it says how far it is
 
 
-def log(folder: Path, system: str) -> Path:
-    """What the last training of a system in such a folder logged of each update; a file that need not be there yet."""
-    found = (folder / "work/logs" / system).glob("train-*.jsonl")
-    return max(found, key=lambda path: path.stat().st_mtime, default=folder / "train.jsonl")
-
-
-def last_update(log: Path) -> int:
-    """The update of the last line of a training's local log, 0 before there is one."""
-    lines = log.read_bytes().splitlines() if log.exists() else []
-    return int(json.loads(lines[-1])["step"]) if lines else 0
+def last_update(folder: Path) -> int:
+    """How far the training in such a folder is, 0 before it has begun."""
+    try:
+        return int(json.loads((folder / "work/progress/train.json").read_bytes())["done"])
+    except FileNotFoundError:
+        return 0
 
 
 def memory_gib(process_id: int) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from pipeline import summaries
+from pipeline import files
 from pipeline.commands import project
 from pipeline.commands.out import check, new_folder
 from pipeline.decoding.translator import Translator
@@ -51,7 +51,7 @@ def export_argos(system: System, translator: Translator, out: Path | None, quant
     path = out or WORK / f"{system.id}{argos.SUFFIX}"
     if path.suffix != argos.SUFFIX:
         raise DataError(f"--out: must end with {argos.SUFFIX}, got {str(path)!r}; expected such as my{argos.SUFFIX}")
-    languages = summaries.read(system.split / "languages.json", summaries.Languages)
+    languages = files.read_json(system.split / "languages.json")
     argos.save(
         translator.model,
         system.vocabulary_folder,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 
 import torch
 
-from pipeline import device, files, ids, progress, summaries, weights
+from pipeline import device, files, ids, progress, weights
 from pipeline.decoding import attending
 from pipeline.decoding.beam import Hypothesis
 from pipeline.decoding.ensemble import Ensemble
@@ -19,7 +19,6 @@ from pipeline.packaging import package
 from pipeline.packaging.package import Config
 from pipeline.params import Section
 from pipeline.preparation.seen_words import SeenWords
-from pipeline.summaries import Precision
 from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
@@ -53,7 +52,7 @@ class Translator:
     seen_words: SeenWords
     max_pieces: int  # the longest source of its training, without EOS
     where: torch.device
-    precision: Precision = "fp32"  # of its products
+    precision: package.Precision = "fp32"  # of its products
     vocabulary_digest: str = ""
     settings: Decoding | None = None  # of the search, unless it is told others
     config: Config | None = None  # of a packaged system
@@ -112,7 +111,7 @@ class Translator:
         *,
         vocabulary: Path,
         path: Path,
-        precision: Precision,
+        precision: package.Precision,
         max_pieces: int,
         origin: Path,
         expected: str,
@@ -228,7 +227,7 @@ def read_training(system: System) -> dict[str, Any]:
     path = system.training_summary
     if not path.exists():
         raise files.DataError(f"{path}: no such file; expected what `dvc repro {system.stage('average')}` builds")
-    return dict(summaries.read(path, summaries.TrainingForTranslator))
+    return dict(files.read_json(path))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

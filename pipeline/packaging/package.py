@@ -6,12 +6,11 @@ import stat
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, RootModel
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
-from pipeline import files, summaries
+from pipeline import files
 from pipeline.files import DataError
 from pipeline.params import NAME, Section
-from pipeline.summaries import Count, Language, Precision, Summary
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
 SEEN_WORDS = f"{VOCABULARY}.seen_words.txt"
@@ -25,20 +24,28 @@ MOST_OTHER_BYTES = 1 << 28
 EXPECTED = "a folder that the stage `package` wrote"
 
 FORMAT = 2  # rises when older code cannot read the folder any more, or newer code an older folder
+Precision = Literal["fp32", "bf16"]  # of the products of a training
 Name = Annotated[str, Field(pattern=NAME)]
+Count = Annotated[int, Field(ge=0)]
+Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]  # such as pt-BR
 AnySection = TypeVar("AnySection", bound=Section)
+AnyModel = TypeVar("AnyModel", bound=BaseModel)
 
 
-class Versioned(Summary):
+class Record(BaseModel):
+    """A mapping in a file of a package, of which some keys are read."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Versioned(Record):
     """The key of config.json that says how to read the others."""
 
     format: int
 
 
-class Config(Summary):
+class Config(Record):
     """config.json: what the model is, how it translates and what it scored."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
     format: Literal[2]
     system: str
@@ -58,7 +65,7 @@ class Config(Summary):
     scores: dict[str, dict[str, float]]  # test part -> metric -> score
 
 
-class Entry(Summary):
+class Entry(Record):
     """A file in checksums.json."""
 
     size: Count
@@ -95,10 +102,25 @@ def read(folder: Path) -> Config:
     """
     check(folder)
     path = folder / CONFIG
-    if (number := summaries.read(path, Versioned)["format"]) != FORMAT:
+    if (number := parse(path, Versioned).format) != FORMAT:
         what = "or a newer nmt-pipeline" if number > FORMAT else "so package the system again"
         raise DataError(f"{path}: unknown format, got {number}; expected {FORMAT}, {what}")
-    return Config.model_validate(summaries.read(path, Config))
+    return parse(path, Config)
+
+
+def parse(path: Path, kind: type[AnyModel]) -> AnyModel:
+    """The JSON at `path` as one of these classes.
+
+    Raises: DataError with the first fault.
+    """
+    try:
+        return kind.model_validate(files.read_json(path))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        where = ".".join(map(str, fault["loc"])) or kind.__name__
+        what = fault["msg"].removeprefix("Input ")
+        got = "" if fault["type"] == "missing" else f", got {fault['input']!r:.60}"
+        raise DataError(f"{path}: {where}: {what[:1].lower()}{what[1:]}{got}; expected {EXPECTED}") from None
 
 
 def section(kind: type[AnySection], values: dict[str, Any], name: str, origin: Path, expected: str) -> AnySection:
@@ -122,7 +144,7 @@ def check(folder: Path) -> None:
         what = "not a folder" if folder.exists() else "no such folder"
         raise DataError(f"{folder}: {what}; expected {EXPECTED}")
     sizes, path = list_files(folder), folder / CHECKSUMS
-    listed = Checksums.model_validate(summaries.read(path, Checksums)).root
+    listed = parse(path, Checksums).root
     sizes.pop(CHECKSUMS)
     if unsafe := [name for name in listed if not FILE.fullmatch(name)]:
         raise DataError(f"{path}: not a file inside the folder, got {unsafe[0]!r}; expected {EXPECTED}")

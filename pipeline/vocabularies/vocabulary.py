@@ -6,7 +6,7 @@ from typing import Literal, Protocol, Self
 
 from pydantic import ConfigDict
 
-from pipeline import files, ids, summaries
+from pipeline import files, ids
 from pipeline.params import Section
 from pipeline.preparation.normalisation import normalised
 from pipeline.vocabularies.subwords import Pieces
@@ -68,7 +68,7 @@ class Vocabulary:
             vocabulary = cls(WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json"))
         else:
             vocabulary = cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model"))
-        stated = summaries.read(folder / "vocabulary.json", summaries.Sizes)
+        stated = files.read_json(folder / "vocabulary.json")
         expected, got = (stated["source_size"], stated["target_size"]), (vocabulary.source_size, vocabulary.target_size)
         if got != expected:
             raise files.DataError(

@@ -100,15 +100,3 @@ def test_ctranslate2_can_read_its_form(project):
     folder = toys.build(project)
     translator = ctranslate2.Translator(str(folder / packages.CTRANSLATE2), compute_type="int8")
     assert translator.translate_batch([["▁le"]])
-
-
-def test_scores_of_an_earlier_version_are_one_line(project):
-    system = toys.lay_out(project)
-    path = project / "data/score" / system / "scores.json"
-    files.write_json(path, {"test": {"bleu": {"score": 41.26, "signature": ""}}})
-    with pytest.raises(files.DataError) as caught:
-        package.main(*system.split("-"))
-    assert str(caught.value) == (
-        f"data/score/{system}/scores.json: test.bleu.interval: field required; expected what the stage writes"
-    )
-    assert not (project / "models" / system).exists()

@@ -200,7 +200,7 @@ BIAS = "decoder.0.cross_attention.project_in.bias"
     [
         (with_another_model, "config.json: unknown model, got 'interface'; expected a model of this version"),
         (with_config("decoding", beam_size=10**9), "config.json: decoding.beam_size: should be less than or equal to "),
-        (with_config("arch", width=65536), f"model.safetensors: weights of another network than this code's, {BIAS} "),
+        (with_config("arch", width=32), f"model.safetensors: weights of another network than this code's, {BIAS} "),
         (with_config("arch", encoder_layers=10**6), "config.json: arch.encoder_layers: should be less than or equal "),
         (with_weights(lambda all_: all_[BIAS].fill_(float("nan"))), f"model.safetensors: {BIAS} holds a number that "),
         (with_weights(lambda all_: all_.pop(BIAS)), "model.safetensors: weights of another network than this code's, "),

@@ -64,7 +64,7 @@ def test_every_file_is_missed(folder, name):
 
 def test_a_folder_without_checksums(folder):
     (folder / package.CHECKSUMS).unlink()
-    assert refusal(folder) == f"{folder}/checksums.json: no such file; expected JSON that an earlier stage writes"
+    assert refusal(folder) == f"{folder}/checksums.json: no such file; expected what an earlier stage writes"
 
 
 def test_a_changed_size_is_named(folder):
@@ -133,7 +133,7 @@ def test_a_later_format_is_told_from_a_broken_one(folder):
 )
 def test_faults_of_config_json_are_one_line(folder, key, value, what):
     changed(folder, **{key: value})
-    assert refusal(folder) == f"{folder}/config.json: {what}; expected what the stage writes"
+    assert refusal(folder) == f"{folder}/config.json: {what}; expected {package.EXPECTED}"
 
 
 def test_config_json_must_be_a_mapping(folder):
