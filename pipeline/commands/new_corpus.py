@@ -3,6 +3,8 @@
 import os
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,38 +54,39 @@ def new_corpus(
     project.check_here()
     catalogue.check()
     check_name(name)
-    path, params = corpus_file(name), PATH.read_bytes()
     codes = (
         language("--source-language", source_language, source),
         language("--target-language", target_language, target),
     )
-    copies = Copies(name, codes)
-    try:
+    columns = {"source_column": source_column, "target_column": target_column}
+    with undone_on_failure(corpus_file(name)) as made:
+        copies = Copies(name, codes, made)
         train = copies.part(parts.TRAIN, source=source, target=target, table=table)
-        if hub and train:
-            raise DataError(f"--hub: has both sides, got --{next(iter(train))} too; expected one source of text")
-        train |= {"source_column": source_column, "target_column": target_column}
-        about = {parts.TRAIN: hub_part(hub, train) if hub else local_part(train)}
+        about = {parts.TRAIN: hub_part(hub, train, columns) if hub else local_part(train | columns)}
         if test_source or test_target:
             about[parts.TEST] = local_part(copies.part(parts.TEST, source=test_source, target=test_target))
-        languages = {"source_language": codes[0], "target_language": codes[1]}
-        size = count_all(languages | {"parts": about}, path)
+        corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
+        size = count_all(corpus, corpus_file(name))
         chosen = {
             "vocabularies": [training_length.vocabulary(size)],
             "models": models.split(","),
             "sizes": sizes.split(",") if sizes else [training_length.model_size(size)],
         }
-        with files.new_file(path) as file:
-            file.write(corpus_text({"licence": licence, **languages, "parts": about}, size))
-        with files.new_file(PATH.resolve()) as file:  # a link stays one
-            file.write(params_text(params.decode(), name, {} if add else chosen))
-        catalogue.check()
-    except BaseException:
-        for made in (*copies.made, path):
-            made.unlink(missing_ok=True)
-        PATH.write_bytes(params)
-        raise
+        write(name, {"licence": licence, **corpus}, size, {} if add else chosen)
     print(summary(name, size))
+
+
+@contextmanager
+def undone_on_failure(corpus: Path) -> Iterator[list[Path]]:
+    """A block after whose failure params.yaml is as it was, and the corpus's file and what the list names are gone."""
+    before, made = PATH.read_bytes(), [corpus]
+    try:
+        yield made
+    except BaseException:
+        for path in made:
+            path.unlink(missing_ok=True)
+        PATH.write_bytes(before)
+        raise
 
 
 def check_name(name: str) -> None:
@@ -112,8 +115,8 @@ def language(option: str, text: str | None, path: Path | None) -> str:
 class Copies:
     """Copies of the user's files in my/."""
 
-    def __init__(self, name: str, codes: tuple[str, str]) -> None:
-        self.name, self.made = name, list[Path]()
+    def __init__(self, name: str, codes: tuple[str, str], made: list[Path]) -> None:
+        self.name, self.made = name, made
         endings = ("source", "target") if codes[0] == codes[1] else codes
         self.endings = {"source": endings[0], "target": endings[1], "table": "tsv"}
 
@@ -155,16 +158,15 @@ def local_part(keys: dict[str, Any]) -> dict[str, Any]:
     return {"kind": "local", **keys}
 
 
-def hub_part(dataset: str, keys: dict[str, Any]) -> dict[str, Any]:
-    """A part of a data set: the named columns, or else the field `translation`."""
-    given = {key: value for key, value in keys.items() if value}
-    return {
-        "kind": "hub",
-        "dataset": dataset,
-        "revision": "main",
-        "split": "train",
-        **(given or {"translation_field": "translation"}),
-    }
+def hub_part(dataset: str, files_given: dict[str, Any], columns: dict[str, str | None]) -> dict[str, Any]:
+    """A part of a data set: the named columns, or else the field `translation`.
+
+    Raises: DataError if files are given too.
+    """
+    if files_given:
+        raise DataError(f"--hub: has both sides, got --{next(iter(files_given))} too; expected one source of text")
+    how = {side: column for side, column in columns.items() if column} or {"translation_field": "translation"}
+    return {"kind": "hub", "dataset": dataset, "revision": "main", "split": "train", **how}
 
 
 def count_all(about: dict[str, Any], path: Path) -> Size | None:
@@ -192,6 +194,19 @@ def count(part: str, download: Download) -> Size:
     if not words:
         raise DataError(f"{texts[-1].name}: holds no text; expected sentences")
     return Size(pairs, words)
+
+
+def write(name: str, corpus: dict[str, Any], size: Size | None, chosen: dict[str, list[str]]) -> None:
+    """Write the corpus's file, and `build` of params.yaml.
+
+    Raises: ParamsError if the project has faults with them.
+    """
+    with files.new_file(corpus_file(name)) as file:
+        file.write(corpus_text(corpus, size))
+    text = params_text(PATH.read_text(encoding="utf-8"), name, chosen)
+    with files.new_file(PATH.resolve()) as file:  # a link stays one
+        file.write(text)
+    catalogue.check()
 
 
 def corpus_text(about: dict[str, Any], size: Size | None) -> str:

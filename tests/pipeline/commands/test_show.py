@@ -32,12 +32,6 @@ def test_the_list_has_what_there_is_and_stars_what_is_chosen(toy, run):
     ]
 
 
-@pytest.mark.parametrize("metrics", [[], {"test": 3}, {"test": {"bleu": "high"}}])
-def test_metrics_without_scores_are_named(toy, fails, metrics):
-    build(PRENORM, metrics)
-    assert fails("list") == f"metrics/{PRENORM}.json: holds no scores; expected what the stage score writes"
-
-
 @pytest.mark.parametrize("text", [PRENORM, "prenorm"])
 def test_params_composes_the_sections_of_a_system(toy, run, text):
     sections = YAML(typ="safe").load(run("params", text).out)
