@@ -8,9 +8,8 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.encoding.buckets import Shape, bucket
 from pipeline.encoding.budget import SentenceBatches, TokenBatches, Training
-from pipeline.encoding.padding import cuts, pad
+from pipeline.encoding.padding import Shape, bucket, cuts, pad
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.files import DataError
 from pipeline.seeding import generator
@@ -171,8 +170,8 @@ class BatchSampler:
 
     def shape(self, pairs: Indices) -> Shape:
         """The shape of the micro-batch of these pairs."""
-        found = Shape(len(pairs), int(self.source[pairs].max()), int(self.target[pairs].max()))
-        return bucket(found) if self.bucketed else found
+        shape = Shape(len(pairs), int(self.source[pairs].max()), int(self.target[pairs].max()))
+        return bucket(shape) if self.bucketed else shape
 
     def cut(self, pairs: Indices) -> list[Indices]:
         """The pairs in micro-batches of at most `tokens_per_batch` padded positions."""

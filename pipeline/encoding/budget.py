@@ -55,11 +55,6 @@ class Training(Section):
         """Updates of which one point of the curve of the training loss is the mean."""
         return math.ceil(self.updates / CURVE_POINTS)
 
-    @property
-    def micro_batches_per_update(self) -> int:
-        """Approximate number of micro-batches in an update of `tokens_per_update`."""
-        return math.ceil(self.tokens_per_update / self.tokens_per_batch)
-
 
 class TokenBatches(Section):
     """Updates of about `tokens_per_update` target tokens, from pools of `pool_pairs`; see section `training`."""

@@ -1,13 +1,15 @@
-"""Sentences of different lengths in one tensor: cut into batches within a budget, and padded."""
+"""Sentences of different lengths in one tensor: cut into batches within a budget, padded, and of few shapes."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from pipeline import ids
+
+STEPS = 8  # numbers that are kept between a power of two and the next one
 
 
 def cuts(longest: Sequence[int], budget: int) -> Iterator[tuple[int, int]]:
@@ -44,3 +46,22 @@ def pad(
         row[len(before) : end] = sentence
         row[end : end + len(after)] = after
     return torch.from_numpy(table)
+
+
+class Shape(NamedTuple):
+    """The sizes of a padded micro-batch. A GPU captures its work once for each, so there should be few."""
+
+    sentences: int
+    source: int  # positions of each, EOS included
+    target: int
+
+
+def round_up(number: int) -> int:
+    """The next number that is kept: every one up to 16, then every second up to 32, every fourth up to 64 ..."""
+    step = 1 << max(0, (number - 1).bit_length() - STEPS.bit_length())
+    return -(-number // step) * step
+
+
+def bucket(shape: Shape) -> Shape:
+    """The smallest shape with kept numbers that holds this one."""
+    return Shape(*map(round_up, shape))

@@ -14,10 +14,9 @@ import numpy as np
 from pipeline.files import DataError
 
 Ids: TypeAlias = np.dtype[Any]
-SIDES = ("source", "target")
+SIDES, KINDS = ("source", "target"), ("ids", "offsets")
 ID_TYPES = np.dtype(np.uint16), np.dtype(np.uint32)
 OFFSET_TYPE = np.dtype(np.int64)
-BLOCK = 1 << 20  # offsets compared at a time
 
 
 class Block(NamedTuple):
@@ -32,33 +31,6 @@ class Ragged:
 
     def __init__(self, ids: np.ndarray, offsets: np.ndarray) -> None:
         self.ids, self.offsets = ids, offsets
-
-    @classmethod
-    def open(cls, folder: Path, side: str) -> Self:
-        """Map the two arrays of `side` in `folder`.
-
-        Raises: DataError if a file is missing or no array, or the two do not fit.
-        """
-        ids = map_array(folder / f"{side}.ids.npy", *ID_TYPES)
-        offsets = map_array(folder / f"{side}.offsets.npy", OFFSET_TYPE)
-        ends = (int(offsets[0]), int(offsets[-1])) if len(offsets) else ()
-        if ends != (0, len(ids)):
-            raise DataError(f"{folder}: {side}.offsets.npy: must run from 0 to the {len(ids)} ids, got {ends}")
-        for begin in range(0, len(offsets), BLOCK):
-            block = offsets[begin : begin + BLOCK + 1]
-            if (falls := np.flatnonzero(block[1:] < block[:-1])).size:
-                row = begin + int(falls[0])
-                got = f"{offsets[row]} and then {offsets[row + 1]}"
-                raise DataError(f"{folder}: {side}.offsets.npy: must never fall, got {got} at row {row + 1}")
-        return cls(ids, offsets)
-
-    def check_below(self, size: int, where: Path, side: str) -> None:
-        """Check that all ids are of a vocabulary of this size.
-
-        Raises: DataError with the largest id.
-        """
-        if len(self.ids) and (most := int(self.ids.max())) >= size:
-            raise DataError(f"{where}: {side}.ids.npy: must be below the vocabulary's size {size}, got {most}")
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -81,33 +53,20 @@ class Encoded:
     target: Ragged
 
     @classmethod
-    def open(cls, folder: Path, *sizes: int) -> Self:
-        """Map the part that a `Writer` wrote into `folder`, with ids below the `sizes` of the source and the target.
-
-        Raises: DataError if a file is missing or broken, the sides are not parallel, or an id is too large.
-        """
-        source, target = (Ragged.open(folder, side) for side in SIDES)
-        if len(source) != len(target):
-            raise DataError(f"{folder}: {len(source)} source rows, {len(target)} target rows: the two must be parallel")
-        for row, side, size in zip((source, target), SIDES, sizes, strict=False):
-            row.check_below(size, folder, side)
-        return cls(source, target)
+    def open(cls, folder: Path) -> Self:
+        """Map the part that a `Writer` wrote into `folder`."""
+        return cls(*(Ragged(*(map_array(folder / f"{side}.{kind}.npy") for kind in KINDS)) for side in SIDES))
 
 
-def map_array(path: Path, *types: Ids) -> np.ndarray:
-    """The array of one of the types in a .npy file, mapped.
+def map_array(path: Path) -> np.ndarray:
+    """The array in a .npy file, mapped.
 
-    Raises: DataError if the file is missing, incomplete, or of another type or shape.
+    Raises: DataError if the file is missing or incomplete.
     """
     try:
         array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file; expected an array of the stage encode") from None
-    except (ValueError, EOFError):
-        raise DataError(f"{path}: not a whole array of numbers; expected one of the stage encode") from None
-    if array.dtype not in types or array.ndim != 1:
-        names = " or ".join(map(str, types))
-        raise DataError(f"{path}: must be one row of {names}, got {array.dtype} of shape {array.shape}")
+    except (FileNotFoundError, ValueError, EOFError) as error:
+        raise DataError(f"{path}: {error}; expected an array of the stage encode") from None
     return array.view(np.ndarray)  # still mapped; a slice of np.memmap costs several times as much
 
 

@@ -1,8 +1,6 @@
 """Parallel text to ids on disk, in several processes and constant memory."""
 
 import multiprocessing
-import os
-import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -13,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pipeline import cores, files, ids
+from pipeline import cli, cores, files, ids
 from pipeline.encoding import shards
 from pipeline.progress import track
 from pipeline.vocabularies.vocabulary import Vocabulary
@@ -67,7 +65,7 @@ def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> It
         return
     waiting: deque[Future[Sides]] = deque()
     spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks that the caller's threads hold
-    with ProcessPoolExecutor(num_processes, spawn, initializer=end_with_parent) as pool:
+    with ProcessPoolExecutor(num_processes, spawn, initializer=cli.end_with_parent) as pool:
         for block in read:
             waiting.append(pool.submit(encode_in_worker, folder, block))
             if len(waiting) > 2 * num_processes:
@@ -82,18 +80,6 @@ def encode_in_worker(folder: Path, block: Pairs) -> Sides:
 
 
 load_once = cache(Vocabulary.load)
-
-
-def end_with_parent() -> None:
-    """End this worker when the process that started it has ended: after kill -9 it would wait for work forever."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None, "not a worker"
-
-    def wait() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=wait, daemon=True).start()
 
 
 def encode_block(vocabulary: Vocabulary, block: Pairs) -> Sides:

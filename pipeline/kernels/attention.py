@@ -26,7 +26,7 @@ def bf16_attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor | Non
 
 
 class Bf16Attention(torch.autograd.Function):
-    """The same by batched products of contiguous matrices; `keep` is a mask of shape `padded_scores`, or None.
+    """Attention by batched products of contiguous matrices; `keep` is a mask of shape `padded_scores`, or None.
 
     The scores are rounded to bf16 before the softmax, where torch's own keeps fp32: a weight is off by up to 3 % if
     its score is 10. There must be a position to look at.

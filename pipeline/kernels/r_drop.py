@@ -65,9 +65,9 @@ def block_loss(
     divergence = torch.dot(d.flatten(), difference.flatten())
     for one, sign, out in ((p[0], 1.0, gradient[0]), (p[1], -1.0, gradient[1])):
         mean = torch.linalg.vecdot(one, d, dim=1)[:, None]  # (N, 1)
-        found = (d - mean).mul_(sign * share).add_(0.5).mul_(one).add_(difference, alpha=sign * share)
+        grad = (d - mean).mul_(sign * share).add_(0.5).mul_(one).add_(difference, alpha=sign * share)
         if other:
-            found -= other / 2
-            found[:, ids.PAD] += (other - padding) / 2
-        out.copy_(found.scatter_add_(1, targets, found.new_full(targets.shape, (other - gold) / 2)))
+            grad -= other / 2
+            grad[:, ids.PAD] += (other - padding) / 2
+        out.copy_(grad.scatter_add_(1, targets, grad.new_full(targets.shape, (other - gold) / 2)))
     return loss / 2 + share * divergence

@@ -1,4 +1,4 @@
-"""What a decoder keeps between two steps of a search, as dataclasses of tensors."""
+"""The state of a decoder between two steps of a search, as dataclasses of tensors."""
 
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self

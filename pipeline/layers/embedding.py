@@ -15,7 +15,7 @@ class SharedMatrixError(ValueError):
 
 
 class EmbeddingMatrices(NamedTuple):
-    """What a network embeds pieces with, (V, E) each: one and the same matrix if both languages share it."""
+    """The embeddings of both languages, (V, E) each: one and the same matrix if they share it."""
 
     source: nn.Parameter
     target: nn.Parameter
@@ -60,7 +60,7 @@ class Embeddings(Prepackable, nn.Module):
 
     @property
     def matrices(self) -> EmbeddingMatrices:
-        """What the embeddings of both languages are read from."""
+        """The embeddings of both languages."""
         return EmbeddingMatrices(self.target if self.tied == "all" else self.source, self.target)
 
     @property

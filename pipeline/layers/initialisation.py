@@ -20,7 +20,7 @@ def separate(name: str, matrix: Tensor) -> dict[str, Tensor]:
 
 
 class Scheme(Section):
-    """What all schemes share; each says how it draws a matrix."""
+    """Base of all schemes, each of which says how it draws a matrix."""
 
     def initialise(self, network: nn.Module) -> None:
         """Draw the matrices of a Transformer, and set its biases to 0."""

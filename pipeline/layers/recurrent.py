@@ -1,4 +1,4 @@
-"""What the recurrent models share: embeddings, decoder states, the loop over the target, teacher forcing."""
+"""Base of the recurrent models: embeddings, decoder states, the loop over the target, teacher forcing."""
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
@@ -79,7 +79,7 @@ class Recurrent(nn.Module, Generic[State]):
 
     @property
     def embedding_matrices(self) -> EmbeddingMatrices:
-        """Those of the source and of the target."""
+        """Embeddings of the source and of the target."""
         return EmbeddingMatrices(self.source_embedding, self.target_embedding)
 
     @abstractmethod
@@ -97,7 +97,7 @@ class Recurrent(nn.Module, Generic[State]):
 
     @abstractmethod
     def read_out(self, x: Tensor) -> Tensor:
-        """What the output projection reads: (..., O) -> (..., D)."""
+        """The inputs of the output projection: (..., O) -> (..., D)."""
 
     def embed_source(self, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The source's embeddings, which positions are real, how many are: (B, S, E), (B, S), (B,)."""
@@ -109,7 +109,7 @@ class Recurrent(nn.Module, Generic[State]):
         return self.dropout(F.embedding(pieces, self.target_embedding))
 
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """What the output projection reads, at every target position: (B, S), (B, T) -> (B, T, D)."""
+        """The inputs of the output projection at every target position: (B, S), (B, T) -> (B, T, D)."""
         state = self.start(source)
         outputs: list[Tensor] = []
         if self.training and self.teacher_forcing < 1:
@@ -134,7 +134,7 @@ class Recurrent(nn.Module, Generic[State]):
         return self.output(self.output_dropout(hidden))
 
     def step(self, state: State, tokens: Tensor) -> tuple[Tensor, State]:
-        """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
+        """The input of the output projection for the piece after `tokens`, (N,) -> (N, D), and the next state."""
         width, each = len(tokens) // len(state.source), state
         if width > 1:
             sentence = torch.arange(len(tokens), device=tokens.device) // width  # of each hypothesis

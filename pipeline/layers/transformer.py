@@ -24,7 +24,7 @@ DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
 
 
 class Design(NamedTuple):
-    """What a model's module fixes and no key of its sections can change."""
+    """Choices that a model's module fixes, and no key of its sections can change."""
 
     residual: Residual
     rotary: bool = False  # self-attention rotates by positions; no sinusoids are added to the embeddings
@@ -122,7 +122,7 @@ class DecoderLayer(nn.Module):
 
 @dataclass(frozen=True)
 class EncodedSource(Rows):
-    """What a search keeps of the sources."""
+    """Keys and values of the sources, which a search computes once."""
 
     mask: Tensor  # (B, 1, 1, S), True at real positions
     memory: tuple[KeysValues, ...]  # (B, H, S, K) of each decoder layer
@@ -164,7 +164,7 @@ class Transformer(nn.Module):
 
     @property
     def embedding_matrices(self) -> EmbeddingMatrices:
-        """Those of the source and of the target, which may be one."""
+        """Embeddings of the source and of the target, which may be one."""
         return self.embeddings.matrices
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
@@ -180,7 +180,7 @@ class Transformer(nn.Module):
         return self.positions(x, start) if self.positions else x
 
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """What the output projection reads, at every target position at once: (B, T, D)."""
+        """The inputs of the output projection at every target position: (B, S), (B, T) -> (B, T, D)."""
         memory, mask = self.encode(source)
         x = self.dropout(self.with_positions(self.embeddings.embed_target(target_input)))
         for layer in self.decoder:
@@ -199,7 +199,7 @@ class Transformer(nn.Module):
         return TransformerState(EncodedSource(mask, memory), past)
 
     def step(self, state: TransformerState, tokens: Tensor) -> tuple[Tensor, TransformerState]:
-        """What the output projection reads for the piece after `tokens`: (N,) -> (N, D), and the state after it."""
+        """The input of the output projection for the piece after `tokens`, (N,) -> (N, D), and the next state."""
         source, past = state.source, []
         x = self.with_positions(self.embeddings.embed_target(tokens[:, None]), start=state.length)
         for layer, before, memory in zip(self.decoder_layers(), state.past, source.memory, strict=True):

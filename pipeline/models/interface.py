@@ -1,4 +1,4 @@
-"""What every model offers, and how to find one: `pipeline/models/<name>.py` defines `Arch` and `Model`."""
+"""The interface of every model, and how to find one: `pipeline/models/<name>.py` defines `Arch` and `Model`."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -37,11 +37,11 @@ class Model(Protocol):
 
     @property
     def embedding_matrices(self) -> EmbeddingMatrices:
-        """Those of the source and of the target, (V, E) each, which may be one."""
+        """Embeddings of the source and of the target, (V, E) each, which may be one."""
         ...
 
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
-        """What the output projection reads, given the true prefixes (teacher forcing): (B, S), (B, T) -> (B, T, D)."""
+        """The inputs of the output projection, given the true prefixes: (B, S), (B, T) -> (B, T, D)."""
         ...
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -53,7 +53,7 @@ class Model(Protocol):
         ...
 
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
-        """What the output projection reads for the piece after each hypothesis's last one, and the next state.
+        """The input of the output projection for the piece after each hypothesis's last one, and the next state.
 
         The caller has put the model into `eval()` and takes no gradient. Inside `prepacking` it is quicker: opened
         around `start` and all steps, with no autocast and no change of weights meanwhile. `state` stays as it is.

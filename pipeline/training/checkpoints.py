@@ -75,7 +75,7 @@ class Checkpoints:
         return None
 
     def is_same(self, made_by: dict[str, str], state: TrainState) -> bool:
-        """Whether what made a state is what goes on from it; else a warning says what is lost, or may differ."""
+        """Whether the same code, libraries and device made a state; else a warning says what is lost, or may differ."""
         other = [name for name, value in made_by.items() if self.made_by.get(name) != value]
         if other == ["threads"]:
             numbers = f"{made_by['threads']} threads so far, {self.made_by.get('threads')} from now on"
@@ -152,7 +152,7 @@ class Checkpoints:
 
 
 def read_metadata(data: bytes) -> dict[str, Any]:
-    """What stands beside the tensors in the bytes of a state: the size of the header, the header, the tensors."""
+    """The metadata in the bytes of a state, which are the size of the header, the header and the tensors."""
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     metadata: dict[str, Any] = json.loads(header["__metadata__"]["training"])
     return metadata

@@ -58,7 +58,7 @@ class ReplayedHidden:
 
 
 class GraphBuffers:
-    """What all captures of a network use: its weights, and places outside of the graphs.
+    """The weights of a network and the tensors outside of its graphs, shared by all captures.
 
     A weak reference to the network, so that deleting it frees its graphs.
     """
@@ -124,7 +124,7 @@ class Capture:
 
 
 class Replay(torch.autograd.Function):
-    """What a capture computes, and the gradients of the weights, which autograd copies because they are kept here."""
+    """Runs a capture. Autograd copies the gradients of the weights, because they are kept here."""
 
     @staticmethod
     def forward(ctx: Any, capture: Capture, *weights: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ class DivergedError(ValueError):
 
 @dataclass(frozen=True)
 class Step:
-    """What one update did: its position in the data and its metrics."""
+    """One update: its position in the data and its metrics."""
 
     position: Position
     loss: float  # nats per target token, as trained: with label smoothing and R-Drop

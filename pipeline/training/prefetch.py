@@ -10,7 +10,7 @@ AHEAD = 2  # global batches loaded in advance
 
 
 def prefetch(batches: Iterable[GlobalBatch], *, pinned: bool) -> Iterator[GlobalBatch]:
-    """The same batches in the same order, loaded by a thread `AHEAD` of the caller; for a GPU in `pinned` memory.
+    """The batches, loaded by a thread `AHEAD` of the caller; for a GPU in `pinned` memory.
 
     An error in the thread is raised here, in place of the batch.
     """

@@ -32,7 +32,7 @@ def finished_folders(system: str, summary: Path) -> list[Path]:
 
 
 def made_by(device: str, precision: str) -> dict[str, str]:
-    """What else is in the weights: the code now loaded, the libraries that compute, the device and the precision.
+    """The code now loaded, the libraries that compute, the device and the precision, all of which shape the weights.
 
     It stands in the states in work/, never in an output.
     """

@@ -50,7 +50,7 @@ class Linear(Section):
 
 
 class Constant(Section):
-    """The same rate at every update."""
+    """One rate at every update."""
 
     kind: Literal["constant"]
     learning_rate: PositiveFloat

@@ -95,14 +95,13 @@ def open_data(config: TrainingConfig) -> tuple[Vocabulary, Encoded, Validator]:
     """The vocabulary, the pairs to train on, and the validator of the validation part."""
     system = config.system
     vocabulary = Vocabulary.load(system.vocabulary_folder)
-    sizes = vocabulary.source_size, vocabulary.target_size
-    validation = Encoded.open(system.encoded / "validation", *sizes)
+    validation = Encoded.open(system.encoded / "validation")
     validator = Validator(validation, references(system), vocabulary, config.training, config.learning.precision)
-    return vocabulary, Encoded.open(system.encoded / "train", *sizes), validator
+    return vocabulary, Encoded.open(system.encoded / "train"), validator
 
 
 def open_sampler(config: TrainingConfig, encoded: Encoded, device: torch.device) -> BatchSampler:
-    """What cuts the pairs into batches; of few shapes where a GPU replays them."""
+    """The sampler of the batches, which have few shapes where a GPU replays them."""
     batches, bucketed = config.learning.batches, config.has_graphs(device)
     return BatchSampler(encoded, config.training, batches, seed=config.system.seed, bucketed=bucketed)
 

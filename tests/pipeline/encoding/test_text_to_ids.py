@@ -11,13 +11,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline import files, ids
+from pipeline import files
 from pipeline.encoding import text_to_ids
 from pipeline.encoding.shards import Encoded
-from pipeline.vocabularies import subwords, words
+from pipeline.vocabularies import subwords
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.vocabulary import Vocabulary
-from pipeline.vocabularies.words import Words
 
 SOURCE = ["le chat voit", "", "la maison", "le 猫 voit la maison", "le chien"] * 8
 TARGET = ["the cat sees", "a tree", "", "the cat sees the house", "a 木 and a 木"] * 8
@@ -61,38 +60,18 @@ def encode(trained: Path, split: Path, folder: Path) -> dict[str, int]:
     return text_to_ids.encode_part(trained, [(split / "train.source.txt", split / "train.target.txt")], folder)
 
 
-def test_rows_are_the_vocabularys_ids(trained, split, tmp_path):
-    encode(trained, split, tmp_path / "out")
-    part, loaded = Encoded.open(tmp_path / "out"), Vocabulary.load(trained)
+def test_rows_are_the_vocabularys_ids_and_are_counted(trained, split, tmp_path):
+    counts, loaded = encode(trained, split, tmp_path / "out"), Vocabulary.load(trained)
+    part = Encoded.open(tmp_path / "out")
     assert [row.tolist() for row in part.source] == loaded.encode_source(SOURCE)
     assert [row.tolist() for row in part.target] == loaded.encode_target(TARGET)
-
-
-def test_everything_is_counted(trained, split, tmp_path):
-    loaded = Vocabulary.load(trained)
-    assert encode(trained, split, tmp_path / "out") == {
+    assert counts == {
         "pairs": 40,
         "source_tokens": sum(map(len, loaded.encode_source(SOURCE))),
         "target_tokens": sum(map(len, loaded.encode_target(TARGET))),
         "source_unknown": 8,
         "target_unknown": 16,
     }
-
-
-def test_words_are_encoded_and_the_unknown_counted(split, tmp_path):
-    texts = split / "train.source.txt", split / "train.target.txt"
-    (folder := tmp_path / "words").mkdir()
-    section = Words(kind="word", words=3, sentences=99, seed=1)
-    words.train(section, *texts, ("fr", "en"), folder, where="vocabularies.words")
-    assert encode(folder, split, tmp_path / "out") == {
-        "pairs": 40,
-        "source_tokens": 96,
-        "target_tokens": 120,
-        "source_unknown": 40,  # all but le, la, maison
-        "target_unknown": 56,  # all but a, the, cat
-    }
-    part = Encoded.open(tmp_path / "out")
-    assert part.source[3].tolist() == [4, ids.UNK, ids.UNK, 5, 6]
 
 
 def test_blocks_and_processes_leave_no_trace(trained, split, tmp_path, monkeypatch):
@@ -103,15 +82,6 @@ def test_blocks_and_processes_leave_no_trace(trained, split, tmp_path, monkeypat
     assert encode(trained, split, tmp_path / "two") == counts
     for path in (tmp_path / "one").iterdir():
         assert (tmp_path / "two" / path.name).read_bytes() == path.read_bytes()
-
-
-def test_there_are_as_many_processes_as_cores_that_may_be_used(trained, split, tmp_path, monkeypatch):
-    asked = []
-    monkeypatch.setattr(text_to_ids, "POOL_PAIRS", 1)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda process: {1, 3, 5}, raising=False)
-    monkeypatch.setattr(text_to_ids, "encode_blocks", lambda folder, read, number: asked.append(number) or iter(()))
-    encode(trained, split, tmp_path / "out")
-    assert asked == [3]
 
 
 def test_little_is_read_ahead(trained):
@@ -125,7 +95,7 @@ def test_little_is_read_ahead(trained):
 
 def test_workers_end_with_a_killed_parent(trained, project_root):
     command = [sys.executable, "-c", ENDLESS, str(trained)]
-    environment = os.environ | {"PYTHONPATH": str(project_root)}
+    environment = os.environ | {"PYTHONPATH": str(project_root), "DVC_STAGE": "encode"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         workers = [int(pid) for pid in process.stdout.readline().split()]
         process.send_signal(signal.SIGKILL)

@@ -6,11 +6,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.encoding.occurrences import Occurrences
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.layers.embedding import EmbeddingMatrices
 from pipeline.training import lsi
-from tests.toys import networks
+from pipeline.training.lsi import Occurrences, positions
+from tests.toys import networks, samples
 
 WORDS, FIRST = 40, 4  # of each language, and the id of the first one: those below are never in a sentence
 SIZE = FIRST + WORDS
@@ -35,6 +35,22 @@ def matrices():
 
 def nearest(vectors, others):
     return (F.normalize(vectors) @ F.normalize(others).T).argmax(dim=1)
+
+
+def test_occurrences_by_hand():
+    """Piece 3 is twice in pair 0, which counts once; piece 1 is nowhere."""
+    occurrences = Occurrences.of(np.array([3, 0, 3, 2, 0]), np.array([0, 0, 0, 2, 2]), 4, 3)
+    dense = torch.tensor([[1.0, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0]])
+    x, y = torch.randn(4, 2), torch.randn(3, 2)
+    torch.testing.assert_close(occurrences.sums_of_pieces(x), dense.T @ x)
+    torch.testing.assert_close(occurrences.sums_of_pairs(y), dense @ y)
+    torch.testing.assert_close(occurrences.rarity, torch.tensor([3 / 2, 1, 3, 3]).log())
+
+
+def test_positions_by_hand():
+    pieces, numbers = positions(samples.ragged([[7], [5, 6], [], [8, 8, 4]]), np.array([3, 2, 1]))
+    assert (pieces.tolist(), pieces.dtype) == ([8, 8, 4, 5, 6], np.int64)
+    assert numbers.tolist() == [0, 0, 0, 2, 2]
 
 
 def test_decomposition_is_the_exact_one():
