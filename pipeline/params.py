@@ -3,7 +3,6 @@
 import difflib
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
@@ -12,7 +11,6 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
-from ruamel.yaml import nodes as yaml_nodes
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 S = TypeVar("S", bound="Section")
@@ -21,7 +19,6 @@ PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
 LARGEST = 2**31 - 1  # whole number: a larger one was mistyped, and many libraries fail on it
-MOST_VALUES = 100_000  # in a file, each use of an alias counted
 SHOWN = 200  # characters of a wrong value in a message
 
 Width = Annotated[int, Field(gt=0, le=2**16)]  # of a layer
@@ -191,36 +188,17 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     yaml = YAML(typ="safe", pure=True)  # ruamel.yaml.clib has other messages
     try:
-        whole = yaml.compose(path)
-        if whole is not None and num_values(whole, {}) > MOST_VALUES:
-            raise ParamsError(f"{path}: holds more than {MOST_VALUES} values, aliases counted; expected far fewer")
-        node = None if whole is None else yaml.constructor.construct_document(whole)
-    except RecursionError:
-        raise ParamsError(f"{path}: is nested too deeply; expected sections in sections, a few deep") from None
+        node = yaml.load(path)
     except FileNotFoundError:
         raise ParamsError(f"{path}: no such file; expected in the folder the command runs in") from None
     except YAMLError as error:
         raise ParamsError(f"{path}{broken(error)}") from None
-    except ParamsError:
-        raise
-    except (ValueError, LookupError) as error:  # no such date, a number of thousands of digits, a wrong tag
+    except (ValueError, KeyError) as error:  # no such date, not UTF-8, a wrong tag
         raise ParamsError(f"{path}: not valid YAML, {' '.join(str(error).split())}") from None
     if not isinstance(node, dict):
         got = "nothing" if node is None else shown(node)
         raise ParamsError(f"{path}: must be a mapping of sections, got {got}")
     return node
-
-
-def num_values(node: yaml_nodes.Node, known: dict[int, int]) -> int:
-    """How many values a YAML node holds with its aliases expanded, as reading it would.
-
-    Raises: RecursionError if a node holds itself.
-    """
-    if id(node) not in known:
-        children = chain.from_iterable(node.value) if isinstance(node, yaml_nodes.MappingNode) else node.value
-        within = () if isinstance(node, yaml_nodes.ScalarNode) else children
-        known[id(node)] = 1 + sum(num_values(child, known) for child in within)
-    return known[id(node)]
 
 
 def shown(value: Any) -> str:

@@ -341,12 +341,6 @@ def test_the_top_of_a_file_is_read_by_the_fields_of_a_class(files):
         Reader(("x.yaml:width",)).top(Shape, "x.yaml")
 
 
-def test_required_keys_stay_required():
-    kind = partial(Shape, required=("width",))
-    assert list(kind.faults({}, "s")) == ["params.yaml: s.width: is missing"]
-    assert list(kind.faults({"width": 3}, "s")) == []
-
-
 def test_some_keys_of_a_section_are_typed_alike(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("some: {width: 0, rate: null, nam: x}\n")
@@ -376,19 +370,3 @@ def test_whole_numbers_have_a_bound(message):
 def test_of_a_long_value_the_beginning_is_shown(message):
     said = message(TINY.replace("rate: 2e-3", f"rate: {'x' * 1000}"))
     assert said == f"params.yaml: tiny.rate: should be a valid number, got '{'x' * 199}..."
-
-
-def test_aliases_count_as_what_they_stand_for(message):
-    text = "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
-    text += "".join(f"{new}: &{new} [{', '.join([f'*{old}'] * 10)}]\n" for old, new in zip("abcd", "bcde", strict=True))
-    said = "params.yaml: holds more than 100000 values, aliases counted; expected far fewer"
-    assert message(f"{text}{TINY}") == said
-
-
-@pytest.mark.parametrize("text", ["a: &a [*a]\n", f"a: {'[' * 600}{']' * 600}\n"])
-def test_a_file_without_bottom_is_named(message, text):
-    assert message(text + TINY) == "params.yaml: is nested too deeply; expected sections in sections, a few deep"
-
-
-def test_an_alias_or_a_merge_is_read(load):
-    assert load("base: &base {width: 128, heads: 8, rate: 2e-3}\ntiny: {<<: *base, limit: 5}\n").limit == 5
