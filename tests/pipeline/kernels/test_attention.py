@@ -39,11 +39,11 @@ def test_kernel_and_twin_agree(mask, causal, rate):
     query, key, value = drawn(B, H, T, K), drawn(B, H, T if causal else S, K), drawn(B, H, T if causal else S, K)
     keep = draw_mask(padded_scores(query, key), rate, torch.float64) if rate else None
     given = additive_mask(query, mask, causal=causal), keep
-    found, expected = (
+    ours, twins = (
         results(function, (query, key, value), *given, 1 / (1 - rate))
         for function in (Bf16Attention.apply, plain_attention)
     )
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(ours, twins)
 
 
 def test_the_twin_without_dropout_is_torchs_attention():
@@ -53,40 +53,34 @@ def test_the_twin_without_dropout_is_torchs_attention():
     torch.testing.assert_close(found, torch.nn.functional.scaled_dot_product_attention(query, key, value, MASK))
 
 
-@pytest.mark.parametrize(("target", "source"), [(1, 16), (16, 17), (17, 32), (40, 3)])
-def test_lengths_around_the_multiple(target, source):
-    torch.manual_seed(4)
-    query, key, value = drawn(B, H, target, K), drawn(B, H, source, K), drawn(B, H, source, K)
-    keep = draw_mask(padded_scores(query, key), 0.3, torch.float64)
-    assert keep.shape[1] % MULTIPLE == keep.shape[2] % MULTIPLE == 0
-    found, expected = (
-        results(function, (query, key, value), None, keep, 1 / 0.7)
-        for function in (Bf16Attention.apply, plain_attention)
-    )
-    torch.testing.assert_close(found, expected)
-
-
-@pytest.mark.parametrize(("sentences", "expected"), [(1, 1), (2, 2), (3, 4), (9, 16), (16, 16), (17, 32), (48, 48)])
-def test_sentences_are_filled_up(sentences, expected):
+@pytest.mark.parametrize(
+    ("sentences", "filled", "target", "source"), [(1, 1, 1, 16), (3, 4, 16, 17), (9, 16, 17, 32), (48, 48, 4, 5)]
+)
+def test_sentences_and_positions_are_filled_up(sentences, filled, target, source):
     """Few sentences are long ones: filled up to 16, one of 256 positions took 16 times as long."""
     torch.manual_seed(5)
-    query, key, value = drawn(sentences, H, T, K), drawn(sentences, H, S, K), drawn(sentences, H, S, K)
+    query, key, value = drawn(sentences, H, target, K), drawn(sentences, H, source, K), drawn(sentences, H, source, K)
     keep = draw_mask(padded_scores(query, key), 0.3, torch.float64)
-    assert keep.shape == (expected * H, MULTIPLE, MULTIPLE)
-    found, wanted = (
+    assert keep.shape[0] == filled * H
+    assert keep.shape[1] % MULTIPLE == keep.shape[2] % MULTIPLE == 0
+    ours, twins = (
         results(function, (query, key, value), None, keep, 1 / 0.7)
         for function in (Bf16Attention.apply, plain_attention)
     )
-    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(ours, twins)
 
 
 def test_the_mask_is_drawn_from_torchs_generator():
+    """And nothing is drawn without dropout: every mask that comes after it would be another."""
     query = torch.randn(B, H, T, K, dtype=torch.bfloat16)
     first, again, other = (
         (torch.manual_seed(seed), bf16_attention(query, query, query, None, 0.5))[1] for seed in (5, 5, 6)
     )
     assert torch.equal(first, again)
     assert not torch.equal(first, other)
+    state = torch.get_rng_state()
+    bf16_attention(query, query, query, None, 0.0)
+    assert torch.equal(torch.get_rng_state(), state)
 
 
 def test_products_have_few_sizes(monkeypatch):
@@ -102,17 +96,6 @@ def test_products_have_few_sizes(monkeypatch):
         query = torch.randn(sentences, 1, length, 8, dtype=torch.bfloat16, requires_grad=True)
         bf16_attention(query, query, query, None, 0.1).sum().backward()
     assert len(sizes) == 3 * 6 * 2  # (T, E) by (E, T) and (T, T) by (T, E), of 1, 2, 4, 8, 16 or 32 sentences
-
-
-def test_nothing_is_drawn_without_dropout():
-    """Or every mask that comes after it would be another."""
-    query = torch.randn(B, H, T, K, dtype=torch.bfloat16)
-    states = [torch.get_rng_state()]
-    for rate in (0.0, 0.5):
-        bf16_attention(query, query, query, None, rate)
-        states.append(torch.get_rng_state())
-    assert torch.equal(states[0], states[1])
-    assert not torch.equal(states[1], states[2])
 
 
 @pytest.mark.parametrize("mask", [MASK, None])
@@ -134,8 +117,3 @@ def test_bf16_is_near_fp32(mask, causal, rate, scale):
     assert found[0].dtype == torch.bfloat16
     for got, wanted in zip(found, expected, strict=True):
         torch.testing.assert_close(got.float(), wanted, rtol=0.05, atol=0.05 * scale * scale)
-
-
-def test_causal_takes_no_mask():
-    with pytest.raises(AssertionError, match="causal"):
-        additive_mask(torch.empty(B, H, T, K), MASK, causal=True)

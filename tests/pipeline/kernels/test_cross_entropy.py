@@ -1,4 +1,4 @@
-"""The kernel is its twin in plain torch; tests/pipeline/training/test_loss.py has the rest."""
+"""The kernel is its twin in plain torch; tests/pipeline/training/test_learning.py has the rest."""
 
 import pytest
 import torch

@@ -38,15 +38,6 @@ def test_linear_has_a_kernel_under_autocast_to_bf16(x):
         assert not has_kernel(dispatch.linear(x, weight, bias))
 
 
-@torch.no_grad()
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
-def test_prepacked_products_are_torchs(x, dtype):
-    x, weight, bias = x.to(dtype), torch.randn(5, 4).to(dtype), torch.randn(5).to(dtype)
-    found = dispatch.prepack_linear(weight, bias)(x)
-    assert found.dtype == dtype
-    torch.testing.assert_close(found, F.linear(x, weight, bias))
-
-
 FREE, FROZEN = {"requires_grad": True}, {"requires_grad": False}
 
 

@@ -35,9 +35,3 @@ def test_a_row_is_the_same_in_any_company(set_threads, dtype):
     whole = multiply(x)
     for some in (slice(0, 1), slice(3, 8), slice(100, 700)):
         assert torch.equal(multiply(x[some]), whole[some])
-
-
-def test_other_dtypes_are_left_to_torch():
-    assert can_prepack(torch.empty(2, 2))
-    assert not can_prepack(torch.empty(2, 2, dtype=torch.float64))
-    assert not can_prepack(torch.empty(2, 2, dtype=torch.bfloat16))

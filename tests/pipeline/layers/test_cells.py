@@ -32,11 +32,6 @@ def test_both_reset_gates_agree_when_open():
     torch.testing.assert_close(ours(x, state), torchs(x, state))
 
 
-def test_which_cell():
-    assert isinstance(gru_cell("before", 2, 3), ResetBeforeCell)
-    assert isinstance(gru_cell("after", 2, 3), nn.GRUCell)
-
-
 def test_each_square_block_is_made_orthogonal():
     matrix = nn.Parameter(torch.randn(12, 4))
     orthogonal_blocks_(matrix)

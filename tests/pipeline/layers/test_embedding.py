@@ -39,16 +39,6 @@ def test_each_use_reads_its_matrix(tied):
     assert embeddings.logits(x[0, 0]).shape == (TARGET,)
 
 
-def test_a_shared_matrix_learns_from_all_three_uses():
-    embeddings = build("all", TARGET)
-    embeddings.embed_source(torch.tensor([[1]])).sum().backward()
-    assert embeddings.target.grad.abs().sum(1).nonzero().flatten().tolist() == [1]
-    embeddings.embed_target(torch.tensor([[2]])).sum().backward()
-    assert embeddings.target.grad.abs().sum(1).nonzero().flatten().tolist() == [1, 2]
-    embeddings.logits(torch.ones(1, WIDTH))[0, 5].backward()
-    assert embeddings.target.grad.abs().sum(1).nonzero().flatten().tolist() == [1, 2, 5]
-
-
 def test_two_sizes_cannot_share_three_ways():
     with pytest.raises(SharedMatrixError, match="tied_embeddings") as caught:
         Embeddings(SOURCE, TARGET, WIDTH, tied="all")

@@ -3,7 +3,6 @@ import math
 import pytest
 import torch
 from torch import nn
-from torch.nn import functional as F
 
 from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
 
@@ -18,13 +17,6 @@ def test_by_hand():
     assert network(torch.tensor([[[1.0, 2.0]]])).tolist() == [[[6.5, -3.0]]]
 
 
-def test_it_is_two_linear_maps():
-    network, x = FeedForward(4, 8, dropout=0.0), torch.randn(2, 3, 4)
-    plain = nn.Sequential(network.widen, nn.ReLU(), network.narrow)
-    torch.testing.assert_close(network(x), plain(x))
-    assert sum(weight.numel() for weight in network.parameters()) == 4 * 8 + 8 + 8 * 4 + 4
-
-
 def test_gates_by_hand():
     """x = (1, 2), one hidden unit: gate 1 - 2 + 1 = 0 and then 2, SiLU(2) = 2 / (1 + e^-2); widened 3 * 2 - 1 = 5."""
     network = GatedFeedForward(2, 1, dropout=0.0)
@@ -36,15 +28,6 @@ def test_gates_by_hand():
     network.gate_and_widen.bias.data[0] = 3.0
     silu = 2 / (1 + math.exp(-2))
     torch.testing.assert_close(network(torch.tensor([[[1.0, 2.0]]])), torch.tensor([[[0.5 + 10 * silu, -5 * silu]]]))
-
-
-def test_gates_are_three_linear_maps():
-    network, x = GatedFeedForward(4, 8, dropout=0.0), torch.randn(2, 3, 4)
-    gate, widen, narrow = nn.Linear(4, 8), nn.Linear(4, 8), network.narrow
-    network.gate_and_widen.weight.data = torch.cat((gate.weight, widen.weight)).detach()
-    network.gate_and_widen.bias.data = torch.cat((gate.bias, widen.bias)).detach()
-    torch.testing.assert_close(network(x), narrow(F.silu(gate(x)) * widen(x)))
-    assert sum(weight.numel() for weight in network.parameters()) == 2 * (4 * 8 + 8) + 8 * 4 + 4
 
 
 def hidden_units_kept(network):

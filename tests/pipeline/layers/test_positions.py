@@ -12,17 +12,6 @@ def test_by_hand():
     torch.testing.assert_close(sinusoids(3, 4), torch.tensor(expected))
 
 
-def test_formula():
-    length, width = 300, 10
-    table = sinusoids(length, width)
-    assert (table.shape, table.dtype) == ((length, width), torch.float32)
-    for position in (0, 1, 17, 299):
-        for pair in range(width // 2):
-            angle = position / 10000 ** (2 * pair / width)
-            assert abs(table[position, 2 * pair].item() - math.sin(angle)) < 1e-6
-            assert abs(table[position, 2 * pair + 1].item() - math.cos(angle)) < 1e-6
-
-
 def test_odd_width_ends_with_a_sine():
     torch.testing.assert_close(sinusoids(5, 3)[:, 2], torch.sin(torch.arange(5) / 10000 ** (2 / 3)))
 
@@ -81,10 +70,3 @@ def test_a_rotated_product_depends_on_the_distance_alone():
     for product in products[1:]:
         torch.testing.assert_close(product, products[0], rtol=1e-4, atol=1e-4)
     assert not torch.allclose(products[0], (rotation(query, 0) * rotation(key, 4)).sum(), rtol=1e-2)
-
-
-def test_the_tables_of_rotations_grow_and_are_no_weights():
-    rotation, x = Rotation(8), torch.randn(1, 1, 600, 8)
-    expected = Rotation(8)(x[:, :, :200])
-    assert torch.equal(rotation(x)[:, :, :200], expected)
-    assert rotation.state_dict() == {}

@@ -3,16 +3,9 @@ import math
 import pytest
 import torch
 
-from pipeline.layers.scope import Global, GlobalScope, LocalP, LocalScope, build
+from pipeline.layers.scope import Global, LocalP
 
 REAL = torch.tensor([[True] * 4, [True, True, False, False]])
-
-
-def test_which_scope():
-    assert isinstance(build(GlobalScope(kind="global"), 3), Global)
-    local = build(LocalScope(kind="local_p", window=10, deviation=5.0), 3)
-    assert isinstance(local, LocalP)
-    assert (local.window, local.deviation) == (10, 5.0)
 
 
 def test_all_real_positions_share_the_weight():

@@ -57,8 +57,3 @@ def test_location_never_attends_beyond_its_positions():
     scores = scoring(torch.randn(1, 3), scoring.project_memory(torch.randn(1, 4, 3)))
     assert torch.isfinite(scores).tolist() == [[True, True, False, False]]
     assert scores.softmax(dim=1)[0, 2:].tolist() == [0.0, 0.0]
-
-
-def test_dot_refuses_widths_that_differ():
-    with pytest.raises(AssertionError, match=r"^dot of widths 4 and 5$"):
-        Product(4, 5, "dot")

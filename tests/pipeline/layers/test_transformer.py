@@ -42,15 +42,6 @@ def close(left, right):
     torch.testing.assert_close(left, right, rtol=1e-5, atol=1e-5)
 
 
-def test_shapes(model):
-    hidden = model.hidden(SOURCE, TARGET)
-    assert hidden.shape == (3, 6, 16)
-    assert model.logits(hidden).shape == (3, 6, TARGET_SIZE)
-    memory, mask = model.encode(SOURCE)
-    assert (memory.shape, mask.shape) == ((3, 5, 16), (3, 1, 1, 5))
-    assert mask[:, 0, 0].sum(1).tolist() == [5, 3, 1]
-
-
 @torch.no_grad()
 def test_every_position_sees_the_whole_source(model):
     before = model.hidden(SOURCE[:1], TARGET[:1])
@@ -123,20 +114,3 @@ def test_faults_are_named(tmp_path):
         "initialisation.sublayer_gain: should be greater than 0, got 0.0",
         "feed_foward: unknown key; nearest is 'feed_forward'",
     ]
-
-
-def test_a_fault_of_the_width_is_not_blamed_on_the_heads(tmp_path):
-    path = tmp_path / "params.yaml"
-    path.write_text(
-        "arch: {encoder_layers: 1, decoder_layers: 2, width: wide, heads: 6, feed_forward: 32, dropout: 0.0, "
-        "attention_dropout: 0.0, feed_forward_dropout: 0.0, "
-        "tied_embeddings: none, initialisation: {kind: xavier, sublayer_gain: 1.0}}"
-    )
-    with pytest.raises(ParamsError) as caught:
-        TransformerArch.load("arch", path)
-    assert str(caught.value) == f"{path}: arch.width: should be a valid integer, got 'wide'"
-
-
-def test_two_vocabularies_cannot_share_three_ways():
-    with pytest.raises(ValueError, match=r"^tied_embeddings: all needs one joint vocabulary, got 13 source and 11 tar"):
-        build(PostNorm, tied_embeddings="all")

@@ -6,7 +6,7 @@ import torch
 from pipeline.models.bilstm_attention import Arch, Model
 from pipeline.params import ParamsError
 from tests.pipeline.models.readings import context, lstm, pieces, softmax, weights
-from tests.toys import networks, published
+from tests.toys import networks
 from tests.toys.networks import SOURCE, TARGET
 
 
@@ -46,14 +46,6 @@ def test_it_is_what_the_equations_say():
     torch.testing.assert_close(model.logits(hidden), hidden @ weights(model)["output.weight"].T)
 
 
-def test_the_published_size():
-    """torch's LSTMs have two biases; embeddings of 64, 128 units each way, a decoder of 256, no bias at the output."""
-    model = Model(published.arch("bilstm_attention", "paper"), source_size=10_000, target_size=8_000)
-    encoder, decoder = 2 * 4 * 128 * (64 + 128 + 2), 4 * 256 * (64 + 256 + 256 + 2)
-    expected = 18_000 * 64 + encoder + decoder + 8_000 * 256
-    assert sum(weight.numel() for weight in model.parameters()) == expected == 3_990_528
-
-
 def test_the_decoder_is_as_wide_as_both_directions(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
@@ -65,10 +57,10 @@ def test_the_decoder_is_as_wide_as_both_directions(tmp_path):
     assert str(caught.value) == f"{path}: arch.width: must be twice encoder_width 128, got 128"
 
 
-def test_the_published_initial_weights():
+def test_the_published_initial_weights(load):
     """Uniform: matrices, each gate's alone, within sqrt(6 / (in + out)), embeddings sqrt(2) times that, biases 0.5."""
     torch.manual_seed(2)
-    arch = published.arch("bilstm_attention", "paper")
+    arch = load(Arch, "bilstm_attention", "paper")
     w = weights(Model(arch, source_size=1000, target_size=800))
     for name, weight in w.items():
         if name.endswith("bias_hh"):
@@ -81,9 +73,9 @@ def test_the_published_initial_weights():
             assert abs(matrix.std() / (bound / 3**0.5) - 1) < 0.06, name
 
 
-def test_torchs_initial_weights():
+def test_torchs_initial_weights(load):
     torch.manual_seed(2)
-    arch = published.arch("bilstm_attention", "small")
+    arch = load(Arch, "bilstm_attention", "small")
     w = weights(Model(arch, source_size=500, target_size=500))
     assert abs(w["source_embedding"].std() - 1) < 0.02
     assert 0.9 * 512**-0.5 < w["cell.bias_hh"].abs().max() <= 512**-0.5

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from pipeline.models.gru_attention import Arch, Model
+from pipeline.models.gru_attention import Arch
 from pipeline.params import ParamsError
 from tests.pipeline.models.readings import additive, context, gru_after, local, pieces, softmax, weights
-from tests.toys import networks, published
+from tests.toys import networks
 from tests.toys.networks import SOURCE, TARGET
 
 EQUAL = {"encoder_width": 8}
@@ -112,12 +112,3 @@ def test_faults_are_named(tmp_path):
         "attention.kind: unknown choice, got 'adaptive'; nearest is 'additive'",
         "scope.deviation: is missing",
     ]
-
-
-def test_the_tutorials_size():
-    """Embeddings of 256, GRUs of 512 with torch's two biases, an output of 512 + 512 + 256."""
-    model = Model(published.arch("gru_attention", "paper"), source_size=7_854, target_size=5_893)
-    encoder, decoder = 3 * 512 * (256 + 512 + 2), 3 * 512 * (256 + 512 + 512 + 2)
-    attention = 512 * 512 + 512 + 512 * 512 + 512  # W and b of the state, U of the source, v
-    expected = (7_854 + 5_893) * 256 + encoder + decoder + attention + 5_893 * (1280 + 1)
-    assert sum(weight.numel() for weight in model.parameters()) == expected == 14_745_349

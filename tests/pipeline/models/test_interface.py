@@ -1,6 +1,6 @@
 """What must hold of every model."""
 
-from importlib import import_module
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -8,7 +8,6 @@ import torch
 
 from pipeline import ids
 from pipeline.models import interface
-from pipeline.params import Section
 from tests.toys import networks
 from tests.toys.networks import SOURCE, TARGET
 
@@ -29,11 +28,6 @@ OPTIONS = {
 CASES = [(name, changed) for name in networks.NAMES for changed in [{}, *OPTIONS.get(name, [])]]
 
 
-def test_names_are_those_of_all_models():
-    files = {path.stem for path in Path(interface.__file__).parent.glob("*.py")}
-    assert set(interface.names()) == files - {"__init__", "interface"}
-
-
 @pytest.fixture(params=CASES, ids=lambda case: " ".join([case[0], *map(str, case[1].values())]))
 def model(request):
     name, changed = request.param
@@ -46,15 +40,7 @@ def close(left, right):
 
 def test_the_models_are_the_files_of_the_room():
     names = {path.stem for path in Path(interface.__file__).parent.glob("*.py")}
-    assert names == {"__init__", "interface", *networks.NAMES}
-
-
-@pytest.mark.parametrize("name", networks.NAMES)
-def test_a_model_is_found_by_name(name):
-    found = interface.find(name)
-    assert found is import_module(f"pipeline.models.{name}")
-    assert issubclass(found.Arch, Section)
-    assert issubclass(found.Model, torch.nn.Module)
+    assert names == {"__init__", "interface", *interface.names()} == {"__init__", "interface", *networks.NAMES}
 
 
 @torch.no_grad()
@@ -78,24 +64,15 @@ def tensors(value):
 
 
 @torch.no_grad()
-def test_a_search_scores_as_a_training_does(model):
+@pytest.mark.parametrize("prepacking", [interface.prepacking, nullcontext])
+def test_step_by_step_is_the_whole(model, prepacking):
     whole = model.logits(model.hidden(SOURCE, TARGET))
-    with interface.prepacking(model):
+    with prepacking(model):
         state = model.start(SOURCE)
         for position in range(TARGET.shape[1]):
             hidden, state = model.step(state, TARGET[:, position])
             real = TARGET[:, position] != ids.PAD
             close(model.logits(hidden)[real], whole[real, position])
-
-
-@torch.no_grad()
-def test_step_by_step_is_the_whole(model):
-    whole = model.hidden(SOURCE, TARGET)
-    state = model.start(SOURCE)
-    for position in range(TARGET.shape[1]):
-        hidden, state = model.step(state, TARGET[:, position])
-        real = TARGET[:, position] != ids.PAD
-        close(hidden[real], whole[real, position])
 
 
 @torch.no_grad()
@@ -153,19 +130,6 @@ def test_selected_hypotheses_continue_unchanged(model, sentences, width):
     assert {len(tensor) for part in hypotheses.values() for tensor in tensors(part)} == {len(rows)}
 
 
-@torch.no_grad()
-def test_sentences_that_stay_continue_unchanged(model):
-    """Of 18 sentences with one hypothesis each two leave, and later all but three."""
-    source, target = SOURCE.repeat(6, 1), TARGET[[0, 2, 0]].repeat(6, 1)
-    whole, state, here = model.hidden(source, target), model.start(source), torch.arange(18)
-    for position, leaving in enumerate([{}, {4, 11}, {}, {4, 11, *range(12, 18), *range(7)}, {}, {}]):
-        stay = torch.tensor([row for row, sentence in enumerate(here.tolist()) if sentence not in leaving])
-        if len(stay) < len(here):
-            state, here = state.select(stay, stay), here[stay]
-        hidden, state = model.step(state, target[here, position])
-        close(hidden, whole[here, position])
-
-
 def test_gradients_flow_to_every_parameter(model):
     real = TARGET != ids.PAD
     torch.autograd.backward(model.train().logits(model.hidden(SOURCE, TARGET))[real].logsumexp(1).sum())
@@ -186,9 +150,11 @@ def test_bf16_is_near(model):
 
 def test_attention_is_named_and_shaped_and_adds_up_to_one(model):
     (rows, sources), targets = SOURCE.shape, TARGET.shape[1]
-    found = model.attention(SOURCE, TARGET)
+    before = model.hidden(SOURCE, TARGET)
+    matrices = model.attention(SOURCE, TARGET)
+    assert torch.equal(model.hidden(SOURCE, TARGET), before)  # watching changes nothing
     columns = {"attention": sources, "encoder": sources, "decoder": targets, "cross": sources}
-    for name, weights in found.items():
+    for name, weights in matrices.items():
         kind = name.split()[0]
         heights = sources if kind == "encoder" else targets
         assert weights.shape == (rows, weights.shape[1], heights, columns[kind]), name
@@ -203,16 +169,9 @@ def test_attention_is_named_and_shaped_and_adds_up_to_one(model):
 @pytest.mark.parametrize("name", networks.ARCHS)
 def test_attention_of_the_published_models(name):
     """Each layer's of a Transformer, that of the decoder of a recurrent model, none without attention."""
-    found = networks.build(name).attention(SOURCE, TARGET)
+    matrices = networks.build(name).attention(SOURCE, TARGET)
     layers = {"encoder": 2, "decoder": 3, "cross": 3}
     stacked = {f"{kind} {n}": 4 for kind, number in layers.items() for n in range(1, number + 1)}
     recurrent = {} if name == "rnn_encdec" else {"attention": 1}
     expected = stacked if name.startswith("transformer") else recurrent
-    assert {name: weights.shape[1] for name, weights in found.items()} == expected
-
-
-@torch.no_grad()
-def test_watching_changes_nothing(model):
-    before = model.hidden(SOURCE, TARGET)
-    model.attention(SOURCE, TARGET)
-    assert torch.equal(model.hidden(SOURCE, TARGET), before)
+    assert {name: weights.shape[1] for name, weights in matrices.items()} == expected

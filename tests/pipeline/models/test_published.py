@@ -4,19 +4,7 @@ import pytest
 import torch
 
 from pipeline.models import interface
-from pipeline.system import config_file
 from pipeline.training.learning import Learning
-
-
-@pytest.fixture
-def load(project_root, monkeypatch):
-    """The section of a class of one size in configs/."""
-    monkeypatch.chdir(project_root)
-
-    def section(kind, model, size):
-        return kind.load_own(f"{config_file(model)}:shared", f"{config_file(model)}:{size}")
-
-    return section
 
 
 def counted_by_hand(d: int, f: int) -> int:
