@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import Any
 
+import pytest
 import torch
 from torch import nn
 
@@ -69,6 +70,10 @@ ARCHS: dict[str, dict[str, Any]] = {  # a model that is not here has its own in 
     "transformer_postnorm": TRANSFORMER,
     "transformer_prenorm": TRANSFORMER,
 }
+needs_bf16_products = pytest.mark.skipif(
+    not (torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()),
+    reason="oneDNN has no products in bf16 for this processor",
+)
 # Sentences of 4, 2 and no pieces, with their EOS.
 SOURCE = torch.tensor([[5, 6, 7, 12, ids.EOS], [8, 4, ids.EOS, ids.PAD, ids.PAD], [ids.EOS] + [ids.PAD] * 4])
 TARGET = torch.tensor([[ids.BOS, 4, 5, 6, 7, 8], [ids.BOS, 9, 4, ids.PAD, ids.PAD, ids.PAD], [ids.BOS, 10, 9, 8, 7, 6]])

@@ -18,7 +18,7 @@ from pipeline.system import System
 from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import WordList
 from tests.toys import networks, searches, systems
-from tests.toys.processors import needs_bf16_products
+from tests.toys.networks import needs_bf16_products
 
 DECODING = searches.DECODING.changed(max_length_factor=1.5, max_length_offset=5)
 LINES = ["le chat noir", "", "une pomme rouge", "le chat dort"]

@@ -1,4 +1,4 @@
-"""Cut into products of few sizes, x W^T + b is the same, and so are its gradients."""
+"""x W^T + b, cut into products of few sizes or prepacked, and its gradients are those of the plain product."""
 
 import pytest
 import torch
@@ -6,9 +6,13 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pipeline.kernels.dispatch import linear
-from pipeline.kernels.linear import plain_linear
+from pipeline.kernels.linear import Bf16Linear, plain_linear
+from pipeline.kernels.prepacked import can_prepack, prepacked_linear
+from tests.toys.networks import needs_bf16_products
 
 D, WIDTH = 24, 70
+DTYPES = [torch.float32, pytest.param(torch.bfloat16, marks=needs_bf16_products)]
+needs_prepacking = pytest.mark.skipif(not can_prepack(torch.empty(1, 1)), reason="torch is built without oneDNN")
 
 
 def given(*shape, bias=True):
@@ -19,7 +23,7 @@ def given(*shape, bias=True):
 
 
 def results(function, tensors):
-    """What comes out and the gradient of every tensor, in fp64."""
+    """The product and the gradient of every tensor, in fp64."""
     out = function(*tensors, *([None] if len(tensors) < 3 else []))
     torch.manual_seed(2)
     gradients = torch.autograd.grad(out, tensors, torch.randn(out.shape).to(out.dtype))
@@ -28,17 +32,13 @@ def results(function, tensors):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("shape", [(1,), (64,), (257,), (512,), (3, 233), (0, 5)])
-def test_the_kernel_is_near_its_twin_and_the_product_in_fp64(shape, bias):
+@pytest.mark.parametrize("shape", [(1,), (63,), (64,), (256,), (257,), (512,), (3, 233), (0, 5)])
+def test_kernel_and_twin_agree(shape, bias):
     tensors = given(*shape, bias=bias)
-    with torch.autocast("cpu", torch.bfloat16):
-        kernels = results(linear, tensors)
-    twins = results(plain_linear, tensors)
-    exact = results(F.linear, [tensor.detach().double().requires_grad_() for tensor in tensors])
-    for ours, twin, expected in zip(kernels, twins, exact, strict=True):
-        atol = 0.01 * max([1.0, *expected.abs().flatten().tolist()])
-        torch.testing.assert_close(ours, expected, rtol=0, atol=atol)
-        torch.testing.assert_close(ours, twin, rtol=0, atol=atol)
+    for ours, theirs in zip(results(Bf16Linear.apply, tensors), results(plain_linear, tensors), strict=True):
+        assert ours.shape == theirs.shape
+        largest = max([1.0, *theirs.abs().flatten().tolist()])
+        torch.testing.assert_close(ours, theirs, rtol=0, atol=0.01 * largest)
 
 
 class Sizes(TorchDispatchMode):
@@ -63,6 +63,27 @@ def test_few_sizes_for_many_numbers_of_rows():
     assert len(sizes.seen) <= 3 * (5 + 4)
 
 
-def test_elsewhere_it_is_torchs_own():
-    tensors = given(300)
-    assert all(torch.equal(*pair) for pair in zip(results(linear, tensors), results(F.linear, tensors), strict=True))
+@needs_prepacking
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("with_bias", [True, False])
+def test_prepacked_products_are_the_plain_ones(with_bias, dtype):
+    torch.manual_seed(1)
+    weight, bias = torch.randn(WIDTH, D), torch.randn(WIDTH) if with_bias else None
+    multiply, tolerance = prepacked_linear(weight, bias, dtype), 1e-5 if dtype == torch.float32 else 2**-7
+    for shape in ((1, D), (300, D), (5, 7, D), (0, D)):
+        x = torch.randn(shape)
+        rounded = (None if one is None else one.to(dtype).float() for one in (x, weight, bias))
+        torch.testing.assert_close(multiply(x), F.linear(*rounded), rtol=tolerance, atol=tolerance)
+
+
+@needs_prepacking
+@torch.no_grad()
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_row_of_a_prepacked_product_is_the_same_in_any_company(set_threads, dtype):
+    set_threads(1)  # as a search does for each of its batches
+    x, weight, bias = torch.randn(700, 256), torch.randn(2000, 256), torch.randn(2000)
+    multiply = prepacked_linear(weight, bias, dtype)
+    whole = multiply(x)
+    for some in (slice(0, 1), slice(3, 8), slice(100, 700)):
+        assert torch.equal(multiply(x[some]), whole[some])

@@ -84,14 +84,6 @@ def test_one_position_at_a_time_is_the_whole(ours):
     close(past.values, whole.values)
 
 
-def test_dropout_acts_on_the_weights_in_training_only(ours):
-    x = torch.randn(B, T, D)
-    dropping = MultiHeadAttention(D, H, dropout=0.5)
-    dropping.load_state_dict(ours.state_dict())
-    assert not torch.equal(dropping(x, None), dropping(x, None))
-    assert torch.equal(dropping.eval()(x, None), ours(x, None))
-
-
 @torch.no_grad()
 @pytest.mark.parametrize("mask", ["nothing", "the future", "padding"])
 def test_watched_weights_are_torchs(ours, theirs, mask):

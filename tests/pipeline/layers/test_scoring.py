@@ -1,47 +1,27 @@
-"""Scoring functions by hand; their equations within a model are tested with the models."""
+"""Scoring functions and scopes of attention by hand; their equations within a model are tested with the models."""
 
 import math
 
 import pytest
 import torch
 
-from pipeline.layers.scoring import Additive, AdditiveScoring, Location, LocationScoring, Product, ProductScoring, build
+from pipeline.layers.scope import Global, LocalP
+from pipeline.layers.scoring import Additive, Location, Product
 
-SECTIONS = [
-    AdditiveScoring(kind="additive", size=5),
-    ProductScoring(kind="general"),
-    ProductScoring(kind="dot"),
-    ProductScoring(kind="scaled_dot"),
-    LocationScoring(kind="location", positions=7),
-]
+REAL = torch.tensor([[True] * 4, [True, True, False, False]])
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.kind)
-def test_the_score_of_a_position_does_not_depend_on_others(section):
-    torch.manual_seed(1)
-    scoring = build(section, 4, 4)
-    memory, state = torch.randn(2, 3, 4), torch.randn(2, 4)
-    scores = scoring(state, scoring.project_memory(memory))
-    assert scores.shape == (2, 3)
-    shorter = scoring(state, scoring.project_memory(memory[:, :2]))
-    torch.testing.assert_close(scores[:, :2], shorter)
-
-
-@torch.no_grad()
-def test_products_by_hand():
+def test_products():
     memory, state = torch.tensor([[[1.0, 2.0], [0.0, -1.0]]]), torch.tensor([[3.0, 4.0]])
     dot, scaled, general = (Product(2, 2, kind) for kind in ("dot", "scaled_dot", "general"))
-    assert dot(state, dot.project_memory(memory)).tolist() == [[11.0, -4.0]]
-    torch.testing.assert_close(
-        scaled(state, scaled.project_memory(memory)), torch.tensor([[11.0, -4.0]]) / math.sqrt(2)
-    )
     general.key.weight.copy_(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))  # swaps the two numbers of a position
-    assert general(state, general.project_memory(memory)).tolist() == [[10.0, -3.0]]
+    for scoring, expected in ((dot, [[11.0, -4.0]]), (scaled, [[11 / 2**0.5, -4 / 2**0.5]]), (general, [[10.0, -3.0]])):
+        torch.testing.assert_close(scoring(state, scoring.project_memory(memory)), torch.tensor(expected))
 
 
 @torch.no_grad()
-def test_additive_by_hand():
+def test_additive():
     """v = 2, W = 1, b = 0.5, U = -1: 2 tanh(1 + 0.5 - h)."""
     scoring = Additive(1, 1, 1)
     values = {scoring.v: 2, scoring.query.weight: 1, scoring.query.bias: 0.5, scoring.key.weight: -1}
@@ -56,4 +36,53 @@ def test_location_never_attends_beyond_its_positions():
     scoring = Location(3, 2)
     scores = scoring(torch.randn(1, 3), scoring.project_memory(torch.randn(1, 4, 3)))
     assert torch.isfinite(scores).tolist() == [[True, True, False, False]]
-    assert scores.softmax(dim=1)[0, 2:].tolist() == [0.0, 0.0]
+
+
+def test_a_global_scope_shares_the_weight_among_real_positions():
+    weights = Global()(torch.tensor([[0.0, math.log(2), 0.0, 0.0], [1.0, 1.0, 9.0, 9.0]]), torch.zeros(2, 3), REAL)
+    torch.testing.assert_close(weights, torch.tensor([[0.2, 0.4, 0.2, 0.2], [0.5, 0.5, 0.0, 0.0]]))
+
+
+@torch.no_grad()
+def test_local_p():
+    """Weights of 0 put the centre at S / 2: 2 of four positions, 1 of two."""
+    local = LocalP(3, window=1, deviation=0.5)
+    local.centre_out.weight.zero_()
+    weights = local(torch.zeros(2, 4), torch.randn(2, 3), REAL)
+    side = math.exp(-1 / (2 * 0.5**2))
+    expected = [[0.0, side / 3, 1 / 3, side / 3], [side / 2, 1 / 2, 0.0, 0.0]]
+    torch.testing.assert_close(weights, torch.tensor(expected))
+
+
+@torch.no_grad()
+def test_the_window_always_holds_a_position_with_a_score():
+    """A location score of two positions, a sentence of 40: the centre stays among the two."""
+    local = LocalP(3, window=1, deviation=0.5)
+    scores = torch.full((2, 40), -math.inf)
+    scores[:, :2] = 0.0
+    weights = local(scores, torch.randn(2, 3), torch.ones(2, 40, dtype=torch.bool))
+    assert torch.isfinite(weights).all()
+    assert (weights[:, :2].sum(dim=1) > 0).all()
+    assert not weights[:, 2:].any()
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("sign", [-100.0, 100.0])
+def test_a_centre_at_either_end_still_sees_a_position(sign):
+    local = LocalP(1, window=1, deviation=0.5)
+    local.centre_in.weight.fill_(100.0)
+    local.centre_out.weight.fill_(sign)
+    weights = local(torch.zeros(2, 4), torch.ones(2, 1), REAL)
+    assert torch.isfinite(weights).all()
+    assert (weights.sum(dim=1) > 0).all()
+
+
+@torch.no_grad()
+def test_the_centre_of_a_long_sentence_is_exact_under_bf16():
+    """Weights of 0 put it at 200.5 of 401 positions, between two of the four that are near."""
+    local, state, real = LocalP(3, window=2, deviation=1.0), torch.randn(1, 3), torch.ones(1, 401, dtype=torch.bool)
+    local.centre_out.weight.zero_()
+    expected = local(torch.zeros(1, 401), state, real)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        weights = local(torch.zeros(1, 401, dtype=torch.bfloat16), state, real)
+    torch.testing.assert_close(weights, expected, rtol=0.01, atol=0)

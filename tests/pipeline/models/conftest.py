@@ -1,4 +1,4 @@
-"""The shipped sizes of a model, and torch's own Transformer with the weights of one of ours."""
+"""torch's own Transformer with the weights of one of ours."""
 
 from collections.abc import Callable
 
@@ -8,20 +8,8 @@ from torch import Tensor, nn
 
 from pipeline import ids
 from pipeline.layers.positions import sinusoids
-from pipeline.system import config_file
 
 Run = Callable[[Tensor, Tensor], Tensor]
-
-
-@pytest.fixture
-def load(project_root, monkeypatch):
-    """The section of a class of one size in configs/."""
-    monkeypatch.chdir(project_root)
-
-    def section(kind, model, size):
-        return kind.load_own(f"{config_file(model)}:shared", f"{config_file(model)}:{size}")
-
-    return section
 
 
 @pytest.fixture
@@ -89,8 +77,8 @@ def renamed(layer: nn.Module, norms: dict[str, str]) -> dict[str, Tensor]:
         "feed_forward.narrow.": "linear2.",
         **{f"{ours}.norm.": f"{theirs}." for ours, theirs in norms.items()},
     }
-    renamed_weights = {}
+    found = {}
     for name, weight in layer.state_dict().items():
         (start,) = (start for start in names if name.startswith(start))
-        renamed_weights[names[start] + name.removeprefix(start)] = weight
-    return renamed_weights
+        found[names[start] + name.removeprefix(start)] = weight
+    return found

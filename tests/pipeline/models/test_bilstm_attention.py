@@ -1,13 +1,13 @@
 """The attentional LSTM against its equations; the decoder starts from the means of the encoder's states."""
 
-import pytest
 import torch
 
 from pipeline.models.bilstm_attention import Arch, Model
-from pipeline.params import ParamsError
 from tests.pipeline.models.readings import context, lstm, pieces, softmax, weights
 from tests.toys import networks
 from tests.toys.networks import SOURCE, TARGET
+
+WIDE = networks.ARCHS["bilstm_attention"] | {"embedding": 64, "encoder_width": 256, "width": 512}
 
 
 def reading(model, source, target):
@@ -46,21 +46,15 @@ def test_it_is_what_the_equations_say():
     torch.testing.assert_close(model.logits(hidden), hidden @ weights(model)["output.weight"].T)
 
 
-def test_the_decoder_is_as_wide_as_both_directions(tmp_path):
-    path = tmp_path / "params.yaml"
-    path.write_text(
-        "arch: {embedding: 64, encoder_width: 128, width: 128, initialisation: torch, dropout: 0.0, "
-        "output_dropout: 0.0, teacher_forcing: 1.0}"
-    )
-    with pytest.raises(ParamsError) as caught:
-        Arch.load("arch", path)
-    assert str(caught.value) == f"{path}: arch.width: must be twice encoder_width 128, got 128"
+def test_the_decoder_is_as_wide_as_both_directions():
+    faults = list(Arch.faults(networks.ARCHS["bilstm_attention"] | {"encoder_width": 8}, "arch", "x.yaml"))
+    assert faults == ["x.yaml: arch.width: must be twice encoder_width 8, got 8"]
 
 
-def test_the_published_initial_weights(load):
+def test_the_published_initial_weights():
     """Uniform: matrices, each gate's alone, within sqrt(6 / (in + out)), embeddings sqrt(2) times that, biases 0.5."""
     torch.manual_seed(2)
-    arch = load(Arch, "bilstm_attention", "paper")
+    arch = Arch.model_validate(WIDE | {"initialisation": "xavier"})
     w = weights(Model(arch, source_size=1000, target_size=800))
     for name, weight in w.items():
         if name.endswith("bias_hh"):
@@ -73,9 +67,9 @@ def test_the_published_initial_weights(load):
             assert abs(matrix.std() / (bound / 3**0.5) - 1) < 0.06, name
 
 
-def test_torchs_initial_weights(load):
+def test_torchs_initial_weights():
     torch.manual_seed(2)
-    arch = load(Arch, "bilstm_attention", "small")
+    arch = Arch.model_validate(WIDE | {"initialisation": "torch"})
     w = weights(Model(arch, source_size=500, target_size=500))
     assert abs(w["source_embedding"].std() - 1) < 0.02
     assert 0.9 * 512**-0.5 < w["cell.bias_hh"].abs().max() <= 512**-0.5

@@ -43,17 +43,6 @@ def test_the_models_are_the_files_of_the_room():
     assert names == {"__init__", "interface", *interface.names()} == {"__init__", "interface", *networks.NAMES}
 
 
-@torch.no_grad()
-def test_shapes(model):
-    hidden = model.hidden(SOURCE, TARGET)
-    assert hidden.shape[:2] == TARGET.shape
-    assert model.logits(hidden).shape == (*TARGET.shape, networks.TARGET_SIZE)
-    state = model.start(SOURCE)
-    first, after = model.step(state, TARGET[:, 0])
-    assert first.shape == (len(SOURCE), hidden.shape[2])
-    assert {len(tensor) for state in (state, after) for tensor in tensors(state)} == {len(SOURCE)}
-
-
 def tensors(value):
     """Every tensor of a state."""
     if isinstance(value, torch.Tensor):
@@ -111,8 +100,7 @@ def test_no_position_sees_its_future(model):
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("sentences", [[0, 1, 2], [2, 0], [2, 1, 0], [1]])
-@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize(("sentences", "width"), [([0, 1, 2], 1), ([2, 0], 3), ([2, 1, 0], 2), ([1], 3)])
 def test_selected_hypotheses_continue_unchanged(model, sentences, width):
     """Some sentences have `width` hypotheses each, which differ from the first piece on and then change places."""
     rows = torch.tensor(sentences).repeat_interleave(width)

@@ -49,11 +49,10 @@ def test_it_is_what_the_equations_say(reset_gate):
     torch.testing.assert_close(model.logits(hidden), hidden @ w["output.weight"].T + w["output.bias"])
 
 
-def test_the_published_initial_weights(load):
+def test_the_published_initial_weights():
     torch.manual_seed(3)
-    arch = load(Arch, "rnnsearch", "paper").model_copy(
-        update={"embedding": 62, "width": 100, "alignment": 100, "maxout": 50}
-    )
+    wide = {"embedding": 62, "width": 100, "alignment": 100, "maxout": 50}
+    arch = Arch.model_validate(networks.ARCHS["rnnsearch"] | wide)
     w = weights(Model(arch, source_size=300, target_size=300))
     for name in ("encoder.backwards.cell.gates.weight", "cell.gates.weight", "cell.candidate.weight"):
         for block in w[name].split(100):

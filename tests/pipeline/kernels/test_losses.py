@@ -1,0 +1,51 @@
+"""The kernels of the losses against their plain twins, and R-Drop by hand."""
+
+import math
+
+import pytest
+import torch
+
+from pipeline.kernels import dispatch
+from pipeline.kernels.cross_entropy import plain_cross_entropy
+from pipeline.kernels.r_drop import BLOCK_ROWS, plain_r_drop
+from pipeline.training.loss import masses, r_drop_loss
+
+N, V = 2 * BLOCK_ROWS + 9, 23
+
+
+def with_gradient(loss, logits, targets, *rest):
+    logits = logits.detach().clone().requires_grad_()
+    value = loss(logits, targets, *rest)
+    (value / 7).backward()
+    return value.detach(), logits.grad
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("spread", ["all", "others"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize(
+    ("kernel", "twin", "shape", "weight"),
+    [
+        (dispatch.cross_entropy, plain_cross_entropy, (N, V), ()),
+        *((dispatch.r_drop, plain_r_drop, (2, N, V), (weight,)) for weight in (0.0, 5.0)),
+    ],
+)
+def test_kernel_and_twin_agree(kernel, twin, shape, weight, smoothing, spread, dtype):
+    torch.manual_seed(1)
+    logits, targets = (3 * torch.randn(shape)).to(dtype), torch.randint(1, V, (N,))
+    q = masses(V, smoothing, spread)
+    value, gradient = with_gradient(kernel, logits, targets, *q, *weight)
+    expected, expected_gradient = with_gradient(twin, logits.float(), targets, *q, *weight)
+    assert gradient.dtype == dtype
+    torch.testing.assert_close(value, expected, rtol=1e-5, atol=1e-2)
+    rtol = 2e-2 if dtype == torch.bfloat16 else 1e-4
+    torch.testing.assert_close(gradient.float(), expected_gradient, rtol=rtol, atol=1e-3 if rtol > 1e-3 else 1e-6)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0, 5.0])
+def test_r_drop_by_hand(weight):
+    """Two pieces: (1/2, 1/2) and (1/4, 3/4), the first of them right; KL(P1 || P2) + KL(P2 || P1) is ln(3) / 4."""
+    logits = torch.tensor([[[0.5, 0.5]], [[0.25, 0.75]]]).log() + 3.0  # a shift changes nothing
+    entropy = (math.log(2) + math.log(4)) / 2
+    loss = r_drop_loss(logits, torch.tensor([0]), smoothing=0.0, spread="all", weight=weight)
+    assert float(loss) == pytest.approx(entropy + weight / 4 * math.log(3) / 4, abs=1e-6)
