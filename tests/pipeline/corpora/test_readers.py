@@ -84,7 +84,7 @@ def test_the_name_says_how_a_file_is_packed(address, kind):
     assert archive_kind(address) == kind
 
 
-@pytest.mark.parametrize(("name", "content"), [("x.zip", zipped(x=b"")), ("x.tgz", tarred(x=b""))])
+@pytest.mark.parametrize(("name", "content"), [("x.zip", zipped(x=b"")), ("x.tgz", tarred(x=b""))], ids=["zip", "tgz"])
 def test_a_member_that_is_not_there(text, name, content):
     with pytest.raises(DataError) as error:
         list(text(content, name, "a/x.fr").lines())
@@ -103,6 +103,7 @@ BODY = b"".join(b"%d\n" % (number * 7919 % 100_000) for number in range(20_000))
         ("x.tgz", tarred(x=BODY)[:9000], "a/x.de"),
         ("x.tgz", b"<html>", "a/x.de"),
     ],
+    ids=["message", "cut gz", "cut zip", "cut tgz", "html"],
 )
 def test_a_damaged_archive(text, name, content, member):
     with pytest.raises(Damaged, match=rf"^{name}: damaged or no \w+ file, got .*; expected a whole one$"):
