@@ -28,6 +28,11 @@ os.environ |= {
 }
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """No bytes in the name of a test: those of an archive hold the time, and workers must agree on names."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Without a GPU, but for tests marked `gpu`: results are compared with those of the CPU."""
     if not re.search(r"(?<!not )\bgpu\b", config.option.markexpr):
