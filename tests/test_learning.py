@@ -94,7 +94,7 @@ def shares_learnt(
             unseen = sentences(UNSEEN, length, seed, step.update, reverse=reverse)
             source = collate(unseen, np.arange(UNSEEN)).source
             predicted = greedy.decode(network, source, [length * 3 // 2] * UNSEEN)
-            yield sum(pieces == unseen.target[row].tolist() for row, pieces in enumerate(predicted)) / UNSEEN
+            yield sum(best.ids == unseen.target[row].tolist() for row, best in enumerate(predicted)) / UNSEEN
 
 
 def check_learns(name: str, enough: float, **task: int | bool) -> None:

@@ -51,8 +51,8 @@ def choose(lines: Sequence[str], attending: Attending, part: str) -> list[int]:
 
 def likeliest(model: interface.Model, source: Sequence[int], max_length: int, device: torch.device) -> list[int]:
     """The greedy translation of one source, as `written` gives it. The caller has put the model into `eval()`."""
-    [pieces] = greedy.decode(model, pad([source], after=(ids.EOS,)).to(device), [max_length])
-    return written(pieces, max_length)
+    [best] = greedy.decode(model, pad([source], after=(ids.EOS,)).to(device), [max_length])
+    return written(best.ids, max_length)
 
 
 def written(pieces: Sequence[int], max_length: int) -> list[int]:

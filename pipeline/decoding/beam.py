@@ -12,16 +12,9 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.logits import FORBIDDEN, forbidden, logit_blocks
+from pipeline.decoding.scores import FORBIDDEN, Hypothesis, forbidden, logit_blocks
 from pipeline.decoding.settings import length_penalty
 from pipeline.models import interface
-
-
-class Hypothesis(NamedTuple):
-    """A finished translation: its pieces without BOS and EOS, and its score (nats over the length penalty)."""
-
-    ids: list[int]
-    score: float
 
 
 class Candidates(NamedTuple):

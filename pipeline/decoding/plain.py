@@ -6,8 +6,7 @@ import torch
 from torch import Tensor
 
 from pipeline import ids
-from pipeline.decoding.beam import Hypothesis
-from pipeline.decoding.logits import mask_pieces
+from pipeline.decoding.scores import Hypothesis, mask_pieces
 from pipeline.models import interface
 
 

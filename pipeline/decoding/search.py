@@ -16,10 +16,10 @@ from contextlib import contextmanager
 import torch
 
 from pipeline import ids
-from pipeline.decoding import beam
-from pipeline.decoding.beam import Hypothesis
+from pipeline.decoding import beam, greedy
+from pipeline.decoding.scores import Hypothesis
 from pipeline.decoding.settings import Decoding
-from pipeline.encoding.padding import pad
+from pipeline.encoding.padding import cuts, pad
 from pipeline.models import interface
 
 MULTIPLE = 8  # positions of a padded source; with more there are fewer batches, but more padding
@@ -44,10 +44,15 @@ def search(
     """
 
     def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
+        source = pad([sources[index] for index in batch], after=(ids.EOS,), multiple=MULTIPLE).to(device)
+        limits = [decoding.max_length(len(sources[index])) for index in batch]
+        if decoding.beam_size == 1:
+            best = greedy.decode(model, source, limits, alpha=decoding.length_penalty, unknown=unknown)
+            return [[hypothesis] for hypothesis in best]
         found = beam.decode(
             model,
-            pad([sources[index] for index in batch], after=(ids.EOS,), multiple=MULTIPLE).to(device),
-            [decoding.max_length(len(sources[index])) for index in batch],
+            source,
+            limits,
             beam_size=decoding.beam_size,
             alpha=decoding.length_penalty,
             n_best=number,
@@ -65,17 +70,16 @@ def search(
 def batches(lengths: Sequence[int], tokens_per_batch: int) -> list[list[int]]:
     """Indices of sources that are padded alike, the longest first: a batch too large for memory fails at once.
 
-    A batch is within the budget, or one source. Empty sources are left out.
+    In a batch the sources' number times the longest is within the budget, or there is one. Empty sources are left out.
     """
-    by_length: dict[int, list[int]] = defaultdict(list)
-    for index, length in enumerate(lengths):
-        if length:
-            by_length[math.ceil((length + 1) / MULTIPLE) * MULTIPLE].append(index)
+    by_size: dict[int, list[int]] = defaultdict(list)
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if lengths[index]:
+            by_size[math.ceil((lengths[index] + 1) / MULTIPLE)].append(index)
     found = []
-    for padded, indices in sorted(by_length.items(), reverse=True):
-        size = max(1, tokens_per_batch // padded)
-        even = math.ceil(len(indices) / math.ceil(len(indices) / size))  # 65 and 65, not 125 and 5
-        found += [indices[begin : begin + even] for begin in range(0, len(indices), even)]
+    for indices in by_size.values():
+        sizes = [lengths[index] + 1 for index in indices]
+        found += [indices[begin:end] for begin, end in cuts(sizes, tokens_per_batch)]
     return found
 
 

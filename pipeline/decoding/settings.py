@@ -26,7 +26,7 @@ class Decoding(Section):
     patience: UpTo1000  # ends a sentence at patience * beam_size finished translations; 0: the exact search
     max_length_factor: UpTo1000  # pieces that a translation may have for each piece of its source
     max_length_offset: Annotated[int, Field(ge=0, le=1_000_000)]  # pieces that it may have besides
-    tokens_per_batch: PositiveInt  # sentences * longest source of a batch, padding included; bounds memory
+    tokens_per_batch: PositiveInt  # sentences * longest source of a batch, EOS included; bounds memory
 
     @property
     def max_finished(self) -> float:
@@ -34,8 +34,6 @@ class Decoding(Section):
 
         Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what fairseq does.
         """
-        if self.beam_size == 1:
-            return 1  # greedy search ends at its EOS, whatever the length penalty makes of a longer translation
         return max(1, math.ceil(round(self.patience * self.beam_size, DIGITS))) if self.patience else math.inf
 
     def max_length(self, source_length: int) -> int:

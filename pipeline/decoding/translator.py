@@ -10,8 +10,8 @@ import torch
 
 from pipeline import device, files, ids, progress, weights
 from pipeline.decoding import attending
-from pipeline.decoding.beam import Hypothesis
 from pipeline.decoding.ensemble import Ensemble
+from pipeline.decoding.scores import Hypothesis
 from pipeline.decoding.search import search
 from pipeline.decoding.settings import Decoding
 from pipeline.models import interface

@@ -63,8 +63,8 @@ class Validator:
         batches = sorted_batches(self.validation, self.training.tokens_per_batch, first=len(self.references))
         for pairs in batches[ranks.shard]:
             source = collate(self.validation, pairs).source.to(device)
-            pieces = greedy.decode(model, source, [self.training.max_length] * len(pairs))
-            shard.append(dict(zip(pairs.tolist(), pieces, strict=True)))
+            found = greedy.decode(model, source, [self.training.max_length] * len(pairs))
+            shard.append({pair: best.ids for pair, best in zip(pairs.tolist(), found, strict=True)})
         translated = {pair: pieces for batch in ranks.all_gather(shard) for pair, pieces in batch.items()}
         return self.vocabulary.decode_target(translated[pair] for pair in sorted(translated))
 

@@ -5,7 +5,7 @@ import torch
 
 from pipeline import ids
 from pipeline.decoding import beam, greedy, plain
-from pipeline.decoding.logits import mask_pieces
+from pipeline.decoding.scores import mask_pieces
 from tests.toys import networks
 
 SOURCES = [[5, 4, 6], [4], [], [6, 6, 5, 4, 7], [7, 5]]
@@ -91,7 +91,7 @@ def test_a_beam_wider_than_all_hypotheses_finds_them_all(scripted, padded):
 
 def test_finds_what_greedy_misses(scripted, padded):
     model = scripted({(): {4: 0.6, 5: 0.4}, (4,): {ids.EOS: 0.5, 6: 0.5}, (5,): {ids.EOS: 0.9, 6: 0.1}})
-    assert greedy.decode(model, padded([[4]]), [2]) == [[4]]
+    assert greedy.decode(model, padded([[4]]), [2])[0].ids == [4]
     [[first, second]] = beam.decode(model, padded([[4]]), [2], beam_size=2, alpha=0.0)
     assert (first.ids, second.ids) == ([5], [4])
     assert (first.score, second.score) == pytest.approx((math.log(0.4 * 0.9), math.log(0.6 * 0.5)))

@@ -6,7 +6,7 @@ import torch
 from pipeline import ids
 from pipeline.decoding import beam
 from pipeline.decoding.ensemble import Ensemble
-from pipeline.decoding.logits import mask_pieces
+from pipeline.decoding.scores import mask_pieces
 from tests.toys import networks
 
 LIMITS = [12, 11, 10]

@@ -1,7 +1,8 @@
-"""Scores of the next pieces, as greedy and beam search read them."""
+"""What greedy and beam search share: hypotheses, and the scores of the next pieces."""
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,6 +15,13 @@ from pipeline.models import interface
 # in whole words can. fairseq allows UNK and charges a penalty for it, by default 0.
 FORBIDDEN = (ids.PAD, ids.UNK, ids.BOS)
 ROWS = 256  # scored at a time on a CPU: 256 rows of 8,000 pieces in fp32 are 8 MB, which its cache holds
+
+
+class Hypothesis(NamedTuple):
+    """A finished translation: its pieces without BOS and EOS, and its score (nats over the length penalty)."""
+
+    ids: list[int]
+    score: float
 
 
 def forbidden(*, unknown: bool) -> tuple[int, ...]:
