@@ -16,6 +16,7 @@ from pipeline.serving import app, engines
 from pipeline.serving.service import Options
 
 MODELS = Path("models")
+END_SECONDS = 30  # that requests under way have when the server is to end
 
 
 def serve(
@@ -53,7 +54,14 @@ def serve(
         loaded.append(engines.load(folder, engine, threads or cores.count(), beam))
     loaded.sort(key=lambda one: -(one.score or 0.0))  # the best of a pair is its default
     options = Options(host, keys, max_characters, split_sentences)
-    uvicorn.run(app.create(loaded, options), host=host, port=port, access_log=False, server_header=False)
+    uvicorn.run(
+        app.create(loaded, options),
+        host=host,
+        port=port,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=END_SECONDS,
+    )
 
 
 def is_loopback(host: str) -> bool:

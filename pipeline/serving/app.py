@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -11,9 +11,11 @@ from typing import TypeVar
 from fastapi import FastAPI, HTTPException, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException as AnyHTTPException
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipeline.serving.batches import Batches, BusyError, EngineError
 from pipeline.serving.cards import card_html
@@ -58,17 +60,28 @@ def create(engines: Sequence[Engine], options: Options) -> FastAPI:
     app.add_exception_handler(BusyError, lambda _, error: refusal(503, f"server: busy, {error}; try again", 2))
     app.add_exception_handler(EngineError, lambda _, error: refusal(500, str(error)))
 
-    @app.middleware("http")
-    async def finish(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        began = time.monotonic()
-        response = await call_next(request)
-        response.headers.update(HEADERS)
-        metrics.request(response.status_code, time.monotonic() - began)
-        return response
-
+    app.add_middleware(Answers, metrics=metrics)
     if not options.keys:  # a page elsewhere whose name suddenly resolves to 127.0.0.1 (DNS rebinding) has another one
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, options.host], www_redirect=False)
     return app
+
+
+class Answers:
+    """Adds the headers to every answer, and counts it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.monotonic()
+
+        async def send_answer(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+                self.metrics.request(message["status"], time.monotonic() - began)
+            await send(message)
+
+        await self.app(scope, receive, send_answer)
 
 
 def add_routes(app: FastAPI, metrics: Metrics, options: Options) -> None:

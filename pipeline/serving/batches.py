@@ -95,7 +95,7 @@ class Batches:
         """The next batch, of the engine whose turn it is; waits for one."""
         batch: list[Waiting] = []
         while not batch:
-            if not self.heaps:
+            while not self.heaps:  # a request may have no sentence
                 self.arrival.clear()
                 await self.arrival.wait()
             if self.waiting < BATCH:

@@ -44,8 +44,8 @@ class Engine(ABC):
         """The `number` best translations of each source, the best first."""
 
     def fits(self, line: str) -> bool:
-        """Whether a line is no longer than the longest source of the training."""
-        return len(self.vocabulary.encode_source([line])[0]) <= self.max_pieces
+        """Whether a line is no longer than the longest source of the training; most need no look at their pieces."""
+        return len(line.encode()) < self.max_pieces or len(self.vocabulary.encode_source([line])[0]) <= self.max_pieces
 
     def translate(self, lines: Sequence[str], number: int) -> list[list[Answer]]:
         """The `number` best translations of each line, the best first, no more than the beam size."""

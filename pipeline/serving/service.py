@@ -1,10 +1,10 @@
 """What the routes ask for: texts translated sentence by sentence, by the system that suits them."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from fastapi import HTTPException
 
@@ -17,6 +17,8 @@ from pipeline.serving.requests import AttentionRequest, TranslationRequest
 AUTO = "auto"
 SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised
 PERCENT = 100
+SHORT = 5000  # characters of what is computed at once; a thread would cost more than it spares
+P, R = ParamSpec("P"), TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -36,12 +38,12 @@ class Service:
         self.engines, self.batches, self.options = engines, batches, options
 
     async def translate(self, request: TranslationRequest) -> dict[str, Any]:
-        """The answer to a request; what takes long for many sentences is done beside the event loop."""
+        """The answer to a request: each value for the one text, or a list of values for a list."""
         engine = await self.choose(request)
-        split = await asyncio.to_thread(self.split, engine, request.texts)
+        split = await computed(request.texts, self.split, engine, request.texts)
         sentences = [sentence for text in split for sentence in text.sentences]
         answers = await self.batches.translate(engine, sentences, 1 + request.alternatives)
-        return await asyncio.to_thread(answer, request, engine, split, answers)
+        return await computed(request.texts, answer, request, engine, split, answers)
 
     async def choose(self, request: TranslationRequest) -> Engine:
         """The system for a request; of several source languages that of the system which is surest of a translation.
@@ -67,14 +69,14 @@ class Service:
 
     async def confidence(self, engine: Engine, given: Sequence[str]) -> float:
         """How sure a system is of its translation of the beginning of some texts."""
-        [sample] = await asyncio.to_thread(self.split, engine, [" ".join(given)[:SAMPLE]])
+        [sample] = self.split(engine, [" ".join(given)[:SAMPLE]])
         answers = await self.batches.translate(engine, sample.sentences[:SAMPLE_SENTENCES], 1)
         return fmean(best.confidence for best, *_ in answers) if answers else 0.0
 
     async def attention(self, request: AttentionRequest) -> dict[str, Any]:
         """What a system attends to while it translates a sentence."""
         engine = self.named(request.system) if request.system else self.engines[0]
-        [text] = await asyncio.to_thread(self.split, engine, [request.q])
+        [text] = await computed([request.q], self.split, engine, [request.q])
         return await self.batches.beside(engine.attention, text.sentences[0] if text.sentences else "")
 
     def split(self, engine: Engine, given: Sequence[str]) -> list[texts.Text]:
@@ -103,10 +105,17 @@ class Service:
         ]
 
 
+async def computed(given: Sequence[str], function: Callable[P, R], *values: P.args, **named: P.kwargs) -> R:
+    """What a function gives for some texts; with long ones it runs beside the event loop."""
+    if sum(map(len, given)) + len(given) <= SHORT:
+        return function(*values, **named)
+    return await asyncio.to_thread(function, *values, **named)
+
+
 def answer(
     request: TranslationRequest, engine: Engine, split: Sequence[texts.Text], answers: Sequence[Sequence[Answer]]
 ) -> dict[str, Any]:
-    """The answer to a request: each value for the one text, or a list of values for a list."""
+    """The answer to a request, from those to all its sentences."""
     rest, found = iter(answers), []
     for text in split:
         one = translated(text, [next(rest) for _ in text.sentences], request.alternatives)

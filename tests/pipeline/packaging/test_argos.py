@@ -51,8 +51,8 @@ def test_what_argos_cannot_read_is_refused(exported, tmp_path):
 def test_argos_translate_installs_it_and_translates(exported, tmp_path, monkeypatch):
     """With a splitter of our own: its own ones come from the network."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
-    package = pytest.importorskip("argostranslate.package", reason="no Argos Translate: pip install argostranslate")
-    from argostranslate import translate
+    translate = pytest.importorskip("argostranslate.translate", reason="no Argos Translate: pip install argostranslate")
+    from argostranslate import package
 
     path, _ = exported
     package.install_from_path(path)
@@ -62,5 +62,6 @@ def test_argos_translate_installs_it_and_translates(exported, tmp_path, monkeypa
         def split_sentences(self, text):
             return [text]
 
-    best, *_ = translate.apply_packaged_translation(installed, "le chat noir", None, OneSentence(), 2)
+    network = ctranslate2.Translator(str(installed.package_path / "model"))
+    best, *_ = translate.apply_packaged_translation(installed, "le chat noir", network, OneSentence(), 2)
     assert best.value

@@ -39,6 +39,12 @@ def test_a_text_and_a_list(client):
     assert several["translatedText"] == ["cat", "", "42 ...", "black\ncat"]
 
 
+def test_a_request_without_a_sentence_keeps_none_waiting(client):
+    server = client()
+    for text, expected in (("42", "42"), ("chat", "cat")):
+        assert server.post("/translate", json={"q": text, **FRENCH}).json()["translatedText"] == expected
+
+
 def test_a_form_as_libretranslate_takes(client):
     said = client().post("/translate", data={"q": "chat noir", "source": "fr", "target": "en", "format": "text"})
     assert said.json()["translatedText"] == "cat black"
