@@ -18,7 +18,8 @@ AUTO = "auto"
 SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised
 PERCENT = 100
 SHORT = 5000  # characters of what is computed at once; a thread would cost more than it spares
-P, R = ParamSpec("P"), TypeVar("R")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
