@@ -123,4 +123,4 @@ def test_another_format_is_told_from_a_broken_one(folder, number, what):
 )
 def test_faults_of_config_json_are_one_line(folder, key, value, what):
     changed(folder, **{key: value})
-    assert refusal(folder) == f"{folder}/config.json: {what}; expected what the stage writes"
+    assert refusal(folder) == f"{folder}/config.json: {what}; {EXPECTED}"
