@@ -1,32 +1,27 @@
-"""Stages in processes of their own, in the folder that a test's fixture `project` lays out."""
+"""Stages in this process, in a copy of what the toy project's stages read and wrote."""
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable
+import shutil
+from pathlib import Path
 
 import pytest
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
+from pipeline.tracking.store import store
+from tests.toys.project import Project
+
+
+def copy_files(built: Project, root: Path) -> Project:
+    """A copy without code, git and DVC's cache."""
+    for name in ("params.yaml", "dvc.lock"):
+        shutil.copy(built.root / name, root)
+    for name in ("configs", "corpora", "data", "metrics", "models", "my", "report", "runs"):
+        shutil.copytree(built.root / name, root / name)
+    return Project(root)
 
 
 @pytest.fixture
-def python(project, project_root) -> Run:
-    """Run Python there, with this repository's modules and a store of runs of its own."""
-
-    def run_there(*arguments: str) -> subprocess.CompletedProcess[str]:
-        environment = os.environ | {
-            "PYTHONPATH": str(project_root),
-            "OMP_NUM_THREADS": "1",
-            "MLFLOW_TRACKING_URI": f"sqlite:///{project / 'mlflow.db'}",
-        }
-        command = [sys.executable, *arguments]
-        return subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
-
-    return run_there
-
-
-@pytest.fixture
-def run(python) -> Run:
-    """Run a stage there."""
-    return lambda stage, *axes: python("-m", f"stages.{stage}", *axes)
+def project(built, tmp_path, monkeypatch) -> Project:
+    """A copy, to which the test goes; no store of runs hears of it."""
+    (root := tmp_path / "project").mkdir()
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(store, "is_lost", True)
+    return copy_files(built, root)
