@@ -1,4 +1,4 @@
-"""Stage train: its outputs; trained already, with another seed, out of patience, with a mistake."""
+"""Stages train and average: outputs; trained already, with another seed, out of patience, with a mistake."""
 
 import shutil
 from pathlib import Path
