@@ -30,7 +30,7 @@ from pipeline.layers.residual import PreNorm
 from pipeline.packaging import ctranslate2_form
 from pipeline.system import System
 
-SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny"
+SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny-1"
 
 
 def main(

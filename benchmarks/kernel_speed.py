@@ -1,6 +1,6 @@
 """What each kernel buys: trainings and searches with it, and with plain torch in its place, in turn on one machine.
 
-    python benchmarks/kernel_speed.py multi30k_de_en-bpe_8k-transformer_prenorm-small
+    python benchmarks/kernel_speed.py multi30k_de_en-bpe_8k-transformer_prenorm-small-1
 
 `dvc repro` must have built the system, a Transformer whose matrices are all tied. A kernel that buys less than
 10 % of something that a user runs is taken out.
