@@ -7,7 +7,6 @@ import typer
 
 from pipeline import files
 from pipeline.commands import project
-from pipeline.commands.out import check, new_folder
 from pipeline.decoding.translator import Translator
 from pipeline.files import DataError
 from pipeline.packaging import argos, ctranslate2_form
@@ -36,11 +35,21 @@ def export(
     if format == "argos":
         print(export_argos(named, project.load(named), out, quantization))
         return
-    check(out, "export")
+    path = out or WORK / named.id
+    check_replaceable(path)
     translator = project.load(named)
-    with new_folder(out, WORK / named.id, "export") as (folder, path):
+    with files.new_folder(path) as folder:
         ctranslate2_form.save(translator.model, translator.vocabulary, folder, quantization=quantization)
     print(path)
+
+
+def check_replaceable(path: Path) -> None:
+    """Check that nothing is replaced but a model that `nmt export` wrote.
+
+    Raises: DataError.
+    """
+    if path.exists() and (not path.is_dir() or any(one.name not in ctranslate2_form.FILES for one in path.iterdir())):
+        raise DataError(f"--out: holds something else, got {str(path)!r}; expected a new folder, or an exported model")
 
 
 def export_argos(system: System, translator: Translator, out: Path | None, quantization: str) -> Path:
