@@ -47,35 +47,31 @@ class Asked(NamedTuple):
 def main(
     model: Annotated[Path, typer.Option(help="Folder of a packaged system.")],
     lines: Annotated[Path, typer.Option(help="Sentences to ask for, one a line.")],
-    engine: Annotated[
-        list[engines.Kind], typer.Option(help="Engine; repeatable.", default_factory=lambda: ["ctranslate2-int8"])
-    ],
+    engine: Annotated[engines.Kind, typer.Option(help="What runs the network.")] = "ctranslate2-int8",
     clients: Annotated[int, typer.Option(min=1, help="Clients at once.")] = 64,
     seconds: Annotated[float, typer.Option(help="For which they ask.")] = 60.0,
     threads: Annotated[int, typer.Option(min=1, help="Of the server.")] = cores.count(),
     sentences: Annotated[int, typer.Option(min=1, help="How many lines of the file.")] = 1000,
 ) -> None:
-    """Print a row for each engine."""
+    """Print a table of one row."""
     asked = [line for line in files.read_lines(lines) if line.strip()][:sentences]
+    offline = engines.load(model, engine, threads)
+    pair = offline.config.source_language, offline.config.target_language
+    expected = {line: translated(offline, line) for line in asked}
+    turns = [itertools.islice(itertools.cycle(asked), number, None, clients) for number in range(clients)]
+    with running(model, engine, threads) as address, ThreadPoolExecutor(clients) as pool:
+        until = time.monotonic() + seconds
+        found = list(pool.map(partial(ask, address, pair, expected, until), turns))
+        took, health = ask_for_most(address, pair, asked)
+    latencies = [1000 * one for client in found for one in client.latencies]
+    cuts = statistics.quantiles(latencies, n=100)
     print(f"{describe()}; {threads} threads; {model.name}; {clients} clients, {seconds:g} s\n")
     print("| engine | sentences/s | p50 ms | p99 ms | answers | wrong | longest request s | its /health, most ms |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for kind in engine:
-        offline = engines.load(model, kind, threads)
-        pair = offline.config.source_language, offline.config.target_language
-        expected = {line: translated(offline, line) for line in asked}
-        with running(model, kind, threads) as address, ThreadPoolExecutor(clients) as pool:
-            until = time.monotonic() + seconds
-            turns = [itertools.islice(itertools.cycle(asked), number, None, clients) for number in range(clients)]
-            found = list(pool.map(partial(ask, address, pair, expected, until), turns))
-            took, health = ask_for_most(address, pair, asked)
-        latencies = [1000 * one for client in found for one in client.latencies]
-        cuts = statistics.quantiles(latencies, n=100)
-        print(
-            f"| {kind} | {len(latencies) / seconds:,.1f} | {cuts[49]:,.0f} | {cuts[98]:,.0f} | {len(latencies):,} "
-            f"| {sum(client.wrong for client in found)} | {took:,.1f} | {1000 * max(health):,.0f} |",
-            flush=True,
-        )
+    print(
+        f"| {engine} | {len(latencies) / seconds:,.1f} | {cuts[49]:,.0f} | {cuts[98]:,.0f} | {len(latencies):,} "
+        f"| {sum(client.wrong for client in found)} | {took:,.1f} | {1000 * max(health):,.0f} |"
+    )
 
 
 def translated(engine: engines.Engine, line: str) -> str:
