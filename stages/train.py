@@ -3,13 +3,10 @@
 import signal
 
 from pipeline import cli, files
-from pipeline.device import peak_memory_gib
-from pipeline.encoding.batching import load_batches
 from pipeline.progress import TrainingDisplay, console, say
 from pipeline.system import System
 from pipeline.training import launch, outputs, setup
 from pipeline.training.loop import train
-from pipeline.training.prefetch import prefetch
 from pipeline.training.ranks import Ranks, process_group
 
 READS = (
@@ -44,9 +41,7 @@ def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
     state = setup.resume(net, optimizer, config, checkpoints, ranks)
     if not state.update:
         setup.start_weights(net, config, encoded, ranks)
-    last_update = state.update if state.is_out_of_patience(training.patience) else training.updates
-    batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
-    batches = prefetch(batches, pinned=device.type == "cuda")
+    batches = setup.open_batches(config, sampler, encoded, state, ranks, device)
     width, seed = config.arch.width, system.seed
     steps = train(net, optimizer, batches, learning, width=width, updates=training.updates, seed=seed, ranks=ranks)
     display = TrainingDisplay(f"{system.model}-{system.size}-{seed}", training.updates)
@@ -69,10 +64,7 @@ def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
                 raise SystemExit(128 + signal.SIGTERM)
             if state.is_out_of_patience(training.patience):
                 break
-        if display.tokens:
-            speed, peak = display.tokens / display.seconds, peak_memory_gib(device)
-            run.log(state.update, mean_tokens_per_second=speed, peak_memory_gib=peak)
-            say(display.name, f"{speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
+        outputs.log_speed(run, display, state.update, device)
         if ranks.is_main:
             outputs.publish(config, checkpoints, state, outputs.summarise(config, device, sampler, net, state))
             run.tags(training=files.sha256(system.training_summary))  # by which later stages find it

@@ -6,12 +6,23 @@ import torch
 from torch import nn
 
 from pipeline import files
+from pipeline.device import peak_memory_gib
 from pipeline.encoding.batching import BatchSampler
+from pipeline.progress import TrainingDisplay, say
+from pipeline.tracking.runs import Run
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.loop import resolve_precision
 from pipeline.training.setup import TrainingConfig
 from pipeline.training.state import TrainState
 from pipeline.vocabularies.vocabulary import digest
+
+
+def log_speed(run: Run, display: TrainingDisplay, update: int, device: torch.device) -> None:
+    """Log and show the mean speed of the updates that this process made, if any, and its peak memory."""
+    if display.tokens:
+        speed, peak = display.tokens / display.seconds, peak_memory_gib(device)
+        run.log(update, mean_tokens_per_second=speed, peak_memory_gib=peak)
+        say(display.name, f"{speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
 
 
 def publish(config: TrainingConfig, checkpoints: Checkpoints, state: TrainState, summary: dict[str, Any]) -> None:

@@ -1,12 +1,13 @@
 """Sets up a training, before its first update."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
 from pipeline.device import be_deterministic, bound_memory, prepared, use_threads
-from pipeline.encoding.batching import BatchSampler
+from pipeline.encoding.batching import BatchSampler, GlobalBatch, load_batches
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded
 from pipeline.models import interface
@@ -19,6 +20,7 @@ from pipeline.training import graphs, lsi, resuming
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.learning import Learning
 from pipeline.training.loop import resolve_precision
+from pipeline.training.prefetch import prefetch
 from pipeline.training.ranks import Ranks
 from pipeline.training.state import TrainState
 from pipeline.training.validation import Validator
@@ -104,6 +106,21 @@ def open_sampler(config: TrainingConfig, encoded: Encoded, device: torch.device)
     """The sampler of the batches, which have few shapes where a GPU replays them."""
     batches, bucketed = config.learning.batches, config.has_graphs(device)
     return BatchSampler(encoded, config.training, batches, seed=config.system.seed, bucketed=bucketed)
+
+
+def open_batches(
+    config: TrainingConfig,
+    sampler: BatchSampler,
+    encoded: Encoded,
+    state: TrainState,
+    ranks: Ranks,
+    device: torch.device,
+) -> Iterator[GlobalBatch]:
+    """The batches of all updates that are to come, none if patience has run out."""
+    training = config.training
+    last_update = state.update if state.is_out_of_patience(training.patience) else training.updates
+    batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
+    return prefetch(batches, pinned=device.type == "cuda")
 
 
 def build_model(config: TrainingConfig, vocabulary: Vocabulary, device: torch.device) -> Any:
