@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,12 +49,13 @@ def log_model(run: Run, package: Path, config: Mapping[str, Any], tags: dict[str
     beam_size = ParamSpec("beam_size", DataType.long, int(decoding["beam_size"]))
     length_penalty = ParamSpec("length_penalty", DataType.double, float(decoding["length_penalty"]))
     mlflow.set_experiment(experiment_id=store.experiment_id)
-    Model.log(
+    warnings.filterwarnings("ignore", "(?s).*input example")  # the signature is given
+    logged = Model.log(
+        artifact_path=None,  # `name` took its place
         flavor=mlflow.pyfunc,
         name=config["system"],
         run_id=run.id,
         registered_model_name=config["corpus"],
-        tags=tags,
         model_type="translation",
         python_model=str(Path(__file__).with_name("served.py")),
         artifacts={"system": str(package)},
@@ -66,6 +68,8 @@ def log_model(run: Run, package: Path, config: Mapping[str, Any], tags: dict[str
         # A build of torch is not named: `2.9.0`, not `2.9.0+cpu`.
         pip_requirements=[f"{name}=={importlib.metadata.version(name).partition('+')[0]}" for name in REQUIRED],
     )
+    for key, value in tags.items():
+        store.client.set_model_version_tag(config["corpus"], str(logged.registered_model_version), key, value)
 
 
 def choose_champion(name: str, validation: str) -> None:
@@ -79,8 +83,9 @@ def choose_champion(name: str, validation: str) -> None:
         str(version.version) == str(now) and version.tags.get("validation") != validation for version in versions
     ):
         return
-    best = max((version for version in versions if version.tags.get("validation") == validation), key=quality)
-    if str(best.version) != str(now):
+    alike = [version for version in versions if version.tags.get("validation") == validation]
+    best = max(alike, key=quality, default=None)
+    if best and str(best.version) != str(now):
         store.client.set_registered_model_alias(name, CHAMPION, best.version)
 
 

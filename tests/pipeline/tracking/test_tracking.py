@@ -12,6 +12,7 @@ import pytest
 from pipeline import files
 from pipeline.system import System
 from pipeline.tracking import registry, runs, store
+from tests.toys import packages, systems
 
 SYSTEM = System("toy", "bpe", "rnnsearch", "tiny", 1)
 SCORES = {"test": {"bleu": 41.3, "chrf": 60.1}}
@@ -91,6 +92,16 @@ def test_the_champion_is_the_best_on_validation(new_store, project, monkeypatch)
     monkeypatch.setenv("DVC_EXP_NAME", "other")
     registry.choose_champion("toy", "b")
     assert str(client.get_model_version_by_alias("toy", "champion").version) == "2"
+
+
+def test_a_package_is_registered_once(new_store, project):
+    folder = packages.build(project)  # its stage registers it
+    with runs.finished_training(System.parse(systems.SYSTEM)) as run:
+        registry.register(run, folder, "other sentences")
+    assert not new_store.is_lost
+    [version] = new_store.client.search_model_versions("name = 'toy'")
+    assert version.tags["system"] == systems.SYSTEM
+    assert str(new_store.client.get_model_version_by_alias("toy", "champion").version) == "1"
 
 
 @contextlib.contextmanager
