@@ -54,7 +54,8 @@ exps: install ## experiments of DVC: what was varied in each, and the scores tha
 
 ui: PORT ?= 5000
 ui: install ## MLflow on http://127.0.0.1:5000; `make ui PORT=5001` takes another port
-	@echo "http://127.0.0.1:$(PORT) in a few seconds; Ctrl-C ends it"
+	@echo "http://127.0.0.1:$(PORT) in a few seconds; Ctrl-C ends it. Runs with their scores:"
+	@echo "http://127.0.0.1:$(PORT)/#/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=scores"
 	@MLFLOW_LOGGING_LEVEL=ERROR MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false PYTHONWARNINGS=ignore \
 		mlflow ui --host 127.0.0.1 --port $(PORT) --workers 1 --uvicorn-opts "--log-level warning" \
 		--backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"

@@ -217,7 +217,8 @@ def create_run(system: System, stage: str, parent: str = "") -> str:
         "mlflow.source.git.commit": git("rev-parse", "-q", "--verify", "HEAD").strip(),
     }
     tags = {key: value for key, value in tags.items() if value}
-    name = f"{experiment}: {changes} · {name}" if experiment else name
+    if experiment:
+        name = " · ".join([f"{experiment}: {changes}" if changes else experiment, name])
     return str(store.client.create_run(store.experiment_id, tags=tags, run_name=name).info.run_id)
 
 
@@ -226,11 +227,12 @@ def varied() -> str:
     if not (baseline := os.environ.get("DVC_EXP_BASELINE_REV")):
         return ""
     changes = []
-    paths = git("diff", "--relative", "--name-only", baseline, "--", "params.yaml", "configs", "corpora").split()
-    for path in filter(os.path.exists, paths):
-        texts = git("show", f"{baseline}:./{path}"), Path(path).read_text(encoding="utf-8")
-        before, now = (params.flatten(YAML(typ="safe").load(text) or {}) for text in texts)
-        changes += [f"{name}={value}" for name, value in now.items() if before.get(name) != value]
+    # `git diff` may miss what DVC has just written: 0.1 -> 0.2 within a second of the last look at a file.
+    for path in [Path("params.yaml"), *sorted(Path("configs").glob("*.yaml")), *sorted(Path("corpora").glob("*.yaml"))]:
+        texts = git("show", f"{baseline}:./{path.as_posix()}"), path.read_text(encoding="utf-8")
+        if texts[0] and texts[0] != texts[1]:
+            before, now = (params.flatten(YAML(typ="safe").load(text) or {}) for text in texts)
+            changes += [f"{name}={value}" for name, value in now.items() if before.get(name) != value]
     return ", ".join(changes)
 
 

@@ -3,7 +3,7 @@
 import json
 
 COLUMNS = (
-    *(f"metrics.`{name}`" for name in ("test/bleu", "test/chrf", "validation_bleu", "num_parameters")),
+    *(f"metrics.`{name}`" for name in ("test/bleu", "test/chrf", "validation_bleu")),
     *(f"tags.`{name}`" for name in ("experiment", "varied")),
     "attributes.`Created`",
 )

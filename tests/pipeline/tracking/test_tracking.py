@@ -1,7 +1,9 @@
 """Runs in a store of its own: what a training and its stages leave there; a store that fails costs one line."""
 
 import contextlib
+import os
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -74,10 +76,36 @@ def test_a_resumed_training_goes_on_in_its_run(new_store, project):
     assert sorted({point.step for point in history}) == [1, 2, 3, 4, 5]
 
 
-def test_an_experiment_shows_its_name(new_store, project, monkeypatch):
+def git(*arguments: str) -> str:
+    command = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_an_experiment_shows_its_name_and_what_it_varies(new_store, project, monkeypatch):
+    """Also where git sees no change: a file as long, as old and written in place, as DVC may leave it."""
+    config = project / "configs/rnnsearch.yaml"
+    config.parent.mkdir()
+    (project / "params.yaml").write_text("decode:\n  beam_size: 5\n", encoding="utf-8")
+    config.write_text("tiny:\n  dropout: 0.1\n", encoding="utf-8")
+    os.utime(config, (1e9, 1e9))
+    git("init", "--quiet")
+    git("config", "core.trustctime", "false")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "Begin")
+    config.write_text("tiny:\n  dropout: 0.2\n", encoding="utf-8")
+    os.utime(config, (1e9, 1e9))
+    assert git("diff", "--name-only") == ""
+    monkeypatch.setenv("DVC_EXP_NAME", "wide")
+    monkeypatch.setenv("DVC_EXP_BASELINE_REV", git("rev-parse", "HEAD"))
+    run = new_store.client.get_run(train(project / "states", 0, range(1, 2)))
+    assert run.info.run_name.startswith("wide: tiny.dropout=0.2 · rnnsearch-tiny-1")
+    assert run.data.tags["varied"] == "tiny.dropout=0.2"
+
+
+def test_an_experiment_that_varies_no_parameter_has_its_name_alone(new_store, project, monkeypatch):
     monkeypatch.setenv("DVC_EXP_NAME", "wide")
     training = train(project / "states", 0, range(1, 2))
-    assert new_store.client.get_run(training).info.run_name.startswith("wide: ")
+    assert new_store.client.get_run(training).info.run_name.startswith("wide · rnnsearch-tiny-1")
 
 
 def test_the_champion_is_the_best_on_validation(new_store, project, monkeypatch):
