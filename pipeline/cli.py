@@ -55,12 +55,21 @@ def call(app: Callable[[], Any]) -> None:
         finally:
             print(end="", flush=True)
     except BrokenPipeError:  # the reader has gone, as in `| head -1`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        drop_output()
         sys.exit(1)
     except Exception as error:
         if message := mistake(error):
+            try:
+                print(end="", flush=True)
+            except OSError:  # the output itself is full; Python would try again as it ends, and exit with 120
+                drop_output()
             sys.exit(f"error: {printable(message)}")
         raise
+
+
+def drop_output() -> None:
+    """Let what standard output still holds go nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def mistake(error: Exception) -> str | None:

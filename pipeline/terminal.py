@@ -10,9 +10,3 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066
 def printable(text: str) -> str:
     r"""`text` with what a terminal would obey written as an escape, such as \x1b; ends of lines and tabs stay."""
     return OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
-
-
-def one_line(text: str, most: int = 300) -> str:
-    """`text` printable, on one line, and no longer than `most` characters."""
-    line = printable(" ".join(text.split()))
-    return line if len(line) <= most else f"{line[:most]}..."

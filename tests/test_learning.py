@@ -19,6 +19,7 @@ from pipeline.seeding import generator, seed_for
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
+from tests.toys import samples
 
 MODELS = interface.names()
 QUICKEST = ("gru_attention", "transformer_prenorm")  # each of the others takes up to a minute
@@ -29,38 +30,25 @@ BATCH, INTERVAL = 80, 50  # sentences of an update, for which the rate is meant;
 
 def learning(batch_size: int) -> Learning:
     """How the task is learnt; the peak rate grows with the fourth root of the batch size."""
-    return Learning.model_validate(
-        {
-            "batches": {"kind": "sentences", "sentences_per_update": batch_size, "pool_pairs": batch_size},
-            "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
-            "schedule": {"kind": "inverse_sqrt", "peak_rate": 5e-3 * (batch_size / BATCH) ** 0.25, "warmup": 100},
-            "label_smoothing": 0.0,
-            "smoothing_spread": "all",
-            "r_drop": 0.0,
-            "lsi_pairs": 0,
-            "clip": 1.0,
-            "precision": "fp32",
-        }
+    return samples.learning(
+        batches={"kind": "sentences", "sentences_per_update": batch_size, "pool_pairs": batch_size},
+        schedule={"kind": "inverse_sqrt", "peak_rate": 5e-3 * (batch_size / BATCH) ** 0.25, "warmup": 100},
+        label_smoothing=0.0,
     )
 
 
 def training(updates: int, batch_size: int, length: int) -> Training:
     """Each update is one micro-batch; nothing is validated or saved."""
-    return Training(
+    tokens = batch_size * (length + 1)
+    return samples.training(
         updates=updates,
-        tokens_per_update=batch_size * (length + 1),
-        tokens_per_batch=batch_size * (length + 1),
+        tokens_per_update=tokens,
+        tokens_per_batch=tokens,
         pool_pairs=batch_size,
         max_length=length + 1,
         validation_interval=updates,
-        validation_sentences=0,
-        patience=0,
         checkpoint_interval=updates,
-        last_checkpoints=1,
-        best_checkpoints=0,
-        exact=True,
         cuda_graphs=False,
-        threads=0,
     )
 
 

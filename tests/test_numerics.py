@@ -15,44 +15,17 @@ import torch
 from pipeline import ids
 from pipeline.decoding import beam
 from pipeline.encoding.batching import START, BatchSampler, load_batches
-from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
-from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
-from tests.toys import networks
+from tests.toys import networks, samples
 
 LOCKED = Path(__file__).parent / "numerics.json"
 UPDATES, SEED, SIZE = 10, 1, 20  # SIZE: pieces of the vocabulary
-LEARNING = Learning.model_validate(
-    {
-        "batches": {"kind": "tokens"},
-        "optimizer": {"kind": "adam", "beta1": 0.9, "beta2": 0.98, "epsilon": 1e-9, "weight_decay": 0.0},
-        "schedule": {"kind": "linear", "peak_rate": 2e-2, "warmup": 4},
-        "label_smoothing": 0.1,
-        "smoothing_spread": "others",
-        "r_drop": 0.0,
-        "lsi_pairs": 0,
-        "clip": 1.0,
-        "precision": "fp32",
-    }
-)
-TRAINING = Training(
-    updates=UPDATES,
-    tokens_per_update=80,
-    tokens_per_batch=60,
-    pool_pairs=40,
-    max_length=12,
-    validation_interval=UPDATES,
-    validation_sentences=0,
-    patience=0,
-    checkpoint_interval=UPDATES,
-    last_checkpoints=1,
-    best_checkpoints=0,
-    threads=0,
-    exact=True,
-    cuda_graphs=False,
+LEARNING = samples.learning(schedule={"kind": "linear", "peak_rate": 2e-2, "warmup": 4}, smoothing_spread="others")
+TRAINING = samples.training(
+    updates=UPDATES, tokens_per_update=80, tokens_per_batch=60, pool_pairs=40, max_length=12, cuda_graphs=False
 )
 
 

@@ -19,8 +19,3 @@ from pipeline import terminal
 )
 def test_what_a_terminal_obeys_is_written_out(text: str, shown: str) -> None:
     assert terminal.printable(text) == shown
-
-
-def test_one_line_is_one_and_short() -> None:
-    assert terminal.one_line(" a\r\n\tb\x1b ") == "a b\\x1b"
-    assert terminal.one_line("x" * 9, most=4) == "xxxx..."
