@@ -56,7 +56,8 @@ class Store:
         for name in ("alembic", "mlflow", "urllib3.connectionpool"):  # importing mlflow sets their levels
             logging.getLogger(name).setLevel(logging.CRITICAL)
         mlflow.set_tracking_uri(uri)
-        client = mlflow.MlflowClient()
+        with created_alone(uri):
+            client = mlflow.MlflowClient()
         self.waited -= time.monotonic() - began
         return client
 
@@ -139,6 +140,17 @@ def address() -> str:
     if path == uri or project() == Path.cwd():
         return uri
     return f"sqlite:///{os.path.join(os.path.relpath(project()), path)}"
+
+
+def created_alone(uri: str) -> contextlib.AbstractContextManager[Any]:
+    """A block that creates a SQLite file if there is none: of two stages that begin at once the second waits."""
+    if not uri.startswith("sqlite:"):
+        return contextlib.nullcontext()
+    from filelock import FileLock
+
+    lock = project() / "work/mlflow.lock"
+    lock.parent.mkdir(exist_ok=True)
+    return FileLock(lock)
 
 
 def check_database(uri: str) -> None:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -81,6 +82,14 @@ def test_a_resumed_training_goes_on_in_its_run(new_store, project):
 def git(*arguments: str) -> str:
     command = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_two_stages_that_begin_at_once_share_a_new_store(project, project_root):
+    """As in the first build: MLflow's own migrations do not bear it."""
+    command = [sys.executable, "-c", "from pipeline.tracking.store import store; print(store.experiment_id)"]
+    environment = os.environ | {"PYTHONPATH": str(project_root)}
+    both = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) for _ in range(2)]
+    assert {process.communicate()[0] for process in both} == {b"1\n"}
 
 
 def test_an_experiment_shows_its_name_and_what_it_varies(new_store, project, monkeypatch):
