@@ -1,6 +1,6 @@
 """How many sentences a second are translated, beside CTranslate2 with the very same weights, in turn on one machine.
 
-    python benchmarks/decode_speed.py multi30k_de_en-bpe_8k-transformer_prenorm-small-1
+    python -m benchmarks.decode_speed multi30k_de_en-bpe_8k-transformer_prenorm-small-1
 
 `dvc repro` must have built the system, a Transformer whose matrices are all tied. Each contestant is tried once with
 each batch size; its best one then counts. All search in fp32, this project also in bf16 where the processor has
@@ -16,19 +16,18 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from contestants.machine import describe
-from contestants.turn import OURS, run, script
 from safetensors.torch import save_file
 
-from pipeline import device, files
+from benchmarks.contestants.machine import describe
+from benchmarks.contestants.turn import OURS, run, script
 from pipeline.commands import project
-from pipeline.corpora import parts
+from pipeline.common import device, files, parts
+from pipeline.common.system import System
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu
 from pipeline.layers.residual import PreNorm
 from pipeline.packaging import ctranslate2_form
-from pipeline.system import System
 
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-tiny-1"
 

@@ -1,6 +1,6 @@
 """What each kernel buys: trainings and searches with it, and with plain torch in its place, in turn on one machine.
 
-    python benchmarks/kernel_speed.py multi30k_de_en-bpe_8k-transformer_prenorm-small-1
+    python -m benchmarks.kernel_speed multi30k_de_en-bpe_8k-transformer_prenorm-small-1
 
 `dvc repro` must have built the system, a Transformer whose matrices are all tied. A kernel that buys less than
 10 % of something that a user runs is taken out.
@@ -14,15 +14,14 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from contestants.job import training_job
-from contestants.machine import describe
-from contestants.turn import HERE, OURS, run, script
-from decode_speed import SYSTEM, write
 
-from pipeline import device, files
+from benchmarks.contestants.job import training_job
+from benchmarks.contestants.machine import describe
+from benchmarks.contestants.turn import HERE, OURS, run, script
+from benchmarks.decode_speed import SYSTEM, write
 from pipeline.commands import project
-from pipeline.corpora import parts
-from pipeline.system import System
+from pipeline.common import device, files, parts
+from pipeline.common.system import System
 
 AS_IS = "none"
 # Each training: what differs in its job, and the kernels it uses.

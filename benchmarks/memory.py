@@ -1,6 +1,6 @@
 """What a training's own stage holds of the machine's memory as its updates go by, tracking and validation included.
 
-    python benchmarks/memory.py multi30k_de_en-bpe_8k-transformer_prenorm-small-1 --updates 3800
+    python -m benchmarks.memory multi30k_de_en-bpe_8k-transformer_prenorm-small-1 --updates 3800
 
 `dvc repro encode` must have encoded the corpus. The stage runs in a folder of its own, with the params and the data of
 this one, from scratch, and is asked to end after so many updates. Linux only.
@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import typer
-from contestants.machine import describe
+
+from benchmarks.contestants.machine import describe
 
 ROOT = Path(__file__).parents[1]
 SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-small-1"

@@ -1,6 +1,6 @@
 """What a second process brings a training on one machine.
 
-    python benchmarks/scaling.py --data data/encode/multi30k_de_en-bpe_8k
+    python -m benchmarks.scaling --data data/encode/multi30k_de_en-bpe_8k
 
 The same updates are made by one process, by one with two threads, and by two processes with a thread each, whose
 gradients are added so that the number of processes does not show (`training.exact`), or as the backend does.
@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from contestants.job import SIZES, training_job
-from contestants.machine import describe
-from contestants.turn import HERE, run
+
+from benchmarks.contestants.job import SIZES, training_job
+from benchmarks.contestants.machine import describe
+from benchmarks.contestants.turn import HERE, run
 
 PARTS = 4  # micro-batches of an update
 WAYS = {  # processes, threads of each, whether exact

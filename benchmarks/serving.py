@@ -1,6 +1,6 @@
 """How many sentences a second `nmt serve` translates for many clients, and whether it answers while one asks for much.
 
-    python benchmarks/serving.py --model models/<system> --lines data/split/multi30k_de_en/test.source.txt
+    python -m benchmarks.serving --model models/<system> --lines data/split/multi30k_de_en/test.source.txt
 
 The clients are LibreTranslate's own (libretranslatepy), each of which asks for a sentence after the other without a
 pause. Every answer is compared with the offline one, which the same engine gives without a server. Then one client
@@ -24,11 +24,11 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 import typer
-from contestants.machine import describe
-from contestants.turn import HERE
 from libretranslatepy import LibreTranslateAPI
 
-from pipeline import cores, files
+from benchmarks.contestants.machine import describe
+from benchmarks.contestants.turn import HERE
+from pipeline.common import cores, files
 from pipeline.serving import engines, texts
 from pipeline.serving.service import Options
 

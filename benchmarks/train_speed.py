@@ -1,6 +1,6 @@
 """How many target tokens a second a training gets through, beside torch's own nn.Transformer, in turn on one machine.
 
-    python benchmarks/train_speed.py --data data/encode/multi30k_de_en-bpe_8k --precision fp32 --precision bf16
+    python -m benchmarks.train_speed --data data/encode/multi30k_de_en-bpe_8k --precision fp32 --precision bf16
 
 `dvc repro encode` must have encoded the corpus, with a joint vocabulary. An update of each is what fits into so many
 positions: sentences times the longest of either side. Tokens are real target tokens, end of sentence included, without
@@ -13,9 +13,10 @@ from typing import Annotated, Any
 
 import torch
 import typer
-from contestants.job import SIZES, training_job
-from contestants.machine import describe
-from contestants.turn import OURS, run, script
+
+from benchmarks.contestants.job import SIZES, training_job
+from benchmarks.contestants.machine import describe
+from benchmarks.contestants.turn import OURS, run, script
 
 
 def main(

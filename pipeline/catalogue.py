@@ -7,22 +7,22 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from pipeline.corpora import local
-from pipeline.corpora.sources import Download, Text
-from pipeline.decoding.attending import Attending
-from pipeline.decoding.settings import Decoding
-from pipeline.encoding.budget import Training
-from pipeline.evaluation.scores import Scoring
-from pipeline.models import interface
-from pipeline.params import PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
-from pipeline.preparation.cleaning import Cleaning
-from pipeline.preparation.splits import Splitting, check_shares
-from pipeline.report.sentences import Report
-from pipeline.system import Build, Name, System, config_file, corpus_file
-from pipeline.training.averaging import Averaging
-from pipeline.training.learning import Learning
-from pipeline.vocabularies.subwords import Subwords
-from pipeline.vocabularies.words import Words
+from .common.params import PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
+from .common.system import Build, Name, System, config_file, corpus_file
+from .corpora import local
+from .corpora.sources import Download, Text
+from .decoding.attending import Attending
+from .decoding.settings import Decoding
+from .encoding.budget import Training
+from .evaluation.scores import Scoring
+from .models import interface
+from .preparation.cleaning import Cleaning
+from .preparation.splits import Splitting, check_shares
+from .report.sentences import Report
+from .training.averaging import Averaging
+from .training.learning import Learning
+from .vocabularies.subwords import Subwords
+from .vocabularies.words import Words
 
 CORPORA = Path("corpora")
 SHARED = "shared"  # keys of a model that all its sizes have

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from pipeline.terminal import printable
+from .terminal import printable
 
 PARENT = os.getppid()  # as early as possible: the other imports of a stage may take seconds
 # A waiting OpenMP thread spins, by default 300,000 turns, and keeps the core from the thread that it waits for. With

@@ -21,7 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from pipeline.terminal import printable
+from .terminal import printable
 
 T = TypeVar("T")
 

@@ -4,12 +4,12 @@ import json
 import sys
 from pathlib import Path
 
-from pipeline import cli, files
-from pipeline.corpora import parts
+from pipeline import cli
+from pipeline.common import files, parts
+from pipeline.common.params import Reader
+from pipeline.common.system import System
 from pipeline.decoding.attending import Attending, choose
 from pipeline.decoding.translator import Translator
-from pipeline.params import Reader
-from pipeline.system import System
 from pipeline.terminal import printable
 
 READS = ("attend",)

@@ -2,9 +2,10 @@
 
 import shutil
 
-from pipeline import cli, files, weights
-from pipeline.params import Reader
-from pipeline.system import System
+from pipeline import cli
+from pipeline.common import files, weights
+from pipeline.common.params import Reader
+from pipeline.common.system import System
 from pipeline.training import resuming
 from pipeline.training.averaging import Averaging, average_checkpoints
 

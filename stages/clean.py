@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from pipeline import cli, files, progress
-from pipeline.corpora import parts
-from pipeline.params import Reader
+from pipeline import cli, progress
+from pipeline.common import files, parts
+from pipeline.common.params import Reader
 from pipeline.preparation import cleaning
 
 READS = ("clean", "corpora/{corpus}.yaml:clean")

@@ -2,12 +2,12 @@
 
 from itertools import compress
 
-from pipeline import cli, files
-from pipeline.corpora import parts
+from pipeline import cli
+from pipeline.common import files, parts
+from pipeline.common.params import Reader
+from pipeline.common.system import System
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
-from pipeline.params import Reader
-from pipeline.system import System
 
 READS = ("decode", "corpora/{corpus}.yaml:decode")
 

@@ -7,11 +7,12 @@ first. A user's own files (`kind: local`) lie in my/, which DVC watches.
 import os
 from pathlib import Path
 
-from pipeline import cli, files
+from pipeline import cli
+from pipeline.common import files
+from pipeline.common.params import Reader
 from pipeline.corpora import downloading
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download
-from pipeline.params import Reader
 
 READS = (
     "corpora/{corpus}.yaml:source_language",

@@ -2,13 +2,12 @@
 
 from typing import Any
 
-from pipeline import cli, files
-from pipeline.corpora import parts
+from pipeline import cli
+from pipeline.common import files, parts
+from pipeline.common.params import Reader
+from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
 from pipeline.packaging import card, ctranslate2_form, package
-from pipeline.params import Reader
-from pipeline.preparation.seen_words import path_beside
-from pipeline.system import System
 from pipeline.tracking import registry, runs
 
 READS = ("corpora/{corpus}.yaml:licence",)
@@ -22,13 +21,7 @@ def main(name: str) -> None:
     training = files.read_json(system.training_summary)
     config = read_config(system, licence, translator, training)
     with files.new_folder(system.packaged) as folder:
-        package.write(
-            folder,
-            config,
-            weights=system.weights,
-            vocabulary=system.vocabulary_folder,
-            seen_words=path_beside(system.vocabulary_folder),
-        )
+        package.write(folder, config, weights=system.weights, vocabulary=system.vocabulary_folder)
         can_run = ctranslate2_form.is_supported(translator.model)
         if can_run:
             form = folder / package.CTRANSLATE2

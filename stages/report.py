@@ -4,13 +4,14 @@ from pathlib import Path
 
 import rich
 
-from pipeline import cli, files
+from pipeline import cli
+from pipeline.common import files
+from pipeline.common.params import Reader
+from pipeline.common.system import Build
 from pipeline.evaluation.scores import Scoring
-from pipeline.params import Reader
 from pipeline.report import leaderboard, page, plots
 from pipeline.report.results import read_corpora
 from pipeline.report.sentences import Report
-from pipeline.system import Build
 from pipeline.tracking import runs
 
 READS = ("build", "report", "score")

@@ -6,12 +6,12 @@ were computed.
 
 from itertools import compress
 
-from pipeline import cli, files
-from pipeline.corpora import parts
+from pipeline import cli
+from pipeline.common import files, parts
+from pipeline.common.params import Reader
+from pipeline.common.system import System
 from pipeline.evaluation import scores, translations
 from pipeline.evaluation.scores import Scoring
-from pipeline.params import Reader
-from pipeline.system import System
 from pipeline.tracking import runs
 from pipeline.vocabularies.vocabulary import Vocabulary
 

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline import cli, files, progress
-from pipeline.corpora import parts
-from pipeline.corpora.parts import TRAIN, VALIDATION, Pair
-from pipeline.params import Reader
+from pipeline import cli, progress
+from pipeline.common import files, parts
+from pipeline.common.params import Reader
+from pipeline.common.parts import TRAIN, VALIDATION, Pair
 from pipeline.preparation import contamination, splits
 
 READS = ("split", "corpora/{corpus}.yaml:split")

@@ -2,9 +2,10 @@
 
 import signal
 
-from pipeline import cli, files
+from pipeline import cli
+from pipeline.common import files
+from pipeline.common.system import System
 from pipeline.progress import TrainingDisplay, console, say
-from pipeline.system import System
 from pipeline.training import launch, outputs, setup
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks, process_group

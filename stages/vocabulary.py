@@ -1,11 +1,10 @@
 """Train one vocabulary on a corpus's training part: data/split/ -> data/vocabulary/."""
 
-from pipeline import cli, files
-from pipeline.corpora import parts
-from pipeline.params import Reader
-from pipeline.preparation import seen_words
-from pipeline.system import split_folder, vocabulary_folder
-from pipeline.vocabularies import subwords, words
+from pipeline import cli
+from pipeline.common import files, parts
+from pipeline.common.params import Reader
+from pipeline.common.system import split_folder, vocabulary_folder
+from pipeline.vocabularies import seen_words, subwords, words
 from pipeline.vocabularies.vocabulary import Kind
 
 READS = ("vocabularies.{vocabulary}",)
@@ -17,15 +16,14 @@ def main(name: str) -> None:
     read, where = Reader(READS, vocabulary=vocabulary), READS[0].format(vocabulary=vocabulary)
     split, kind = split_folder(corpus), read(Kind, READS[0]).kind
     texts = parts.paths(split, parts.TRAIN)
-    out = vocabulary_folder(corpus, vocabulary)
-    with files.new_folder(out) as folder:
+    with files.new_folder(vocabulary_folder(corpus, vocabulary)) as folder:
         if kind == "word":
             about = files.read_json(split / "languages.json")
             languages = about["source_language"], about["target_language"]
             words.train(read(words.Words, READS[0]), *texts, languages, folder, where)
         else:
             subwords.train(read(subwords.Subwords, READS[0]), *texts, folder, where)
-    seen_words.write(files.read_lines(texts[0]), out)
+        seen_words.write(files.read_lines(texts[0]), folder)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ NEUTRAL = ("cli", "progress", "terminal", "tracking")
 # The rooms from bottom to top: a module imports its own room and those before it. Single files of `pipeline` not
 # named here are the ground floor, below all rooms.
 ROOMS = (
-    *("corpora", "preparation", "vocabularies", "encoding", "kernels", "layers", "models", "packaging", "decoding"),
+    *("corpora", "preparation", "vocabularies", "encoding", "layers", "models", "packaging", "decoding"),
     *("evaluation", "tracking", "training", "report", "serving", "catalogue", "commands"),
 )
 
@@ -160,7 +160,7 @@ def loaded_by(*paths: Path) -> set[str]:
 
 def test_training_and_decoding_run_on_a_bare_gpu_machine():
     """With torch, numpy, sentencepiece and small pure packages: no MLflow, DVC, datasets or pandas."""
-    rooms = ("training", "models", "decoding", "layers", "kernels", "packaging")
+    rooms = ("training", "models", "decoding", "layers", "packaging")
     loaded = loaded_by(*(path for room in rooms for path in modules(f"pipeline/{room}")))
     assert not {"mlflow", "dvc", "datasets", "pandas", "ctranslate2"} & loaded
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline import ids
+from pipeline.common import ids
 from pipeline.decoding import beam
 from pipeline.encoding.batching import START, BatchSampler, load_batches
 from pipeline.encoding.shards import Encoded, Ragged

@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 import ctranslate2
-from contestants.translation import Job, race
+
+from benchmarks.contestants.translation import Job, race
 
 job = Job.read()
 quantization = sys.argv[1]

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from contestants.machine import peak_gib
+
+from benchmarks.contestants.machine import peak_gib
 
 SIZES = {
     "small": {"layers": 3, "width": 256, "heads": 4, "feed_forward": 1024},

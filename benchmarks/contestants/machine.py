@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from pipeline import device
+from pipeline.common import device
 
 
 def describe() -> str:

@@ -4,11 +4,11 @@ import sys
 from pathlib import Path
 
 import torch
-from contestants.network import network
-from contestants.translation import SEARCH, Job, race
 from safetensors.torch import load_file
 
-from pipeline import device
+from benchmarks.contestants.network import network
+from benchmarks.contestants.translation import SEARCH, Job, race
+from pipeline.common import device
 from pipeline.decoding.search import search
 from pipeline.decoding.settings import Decoding
 from pipeline.models import interface

@@ -4,10 +4,10 @@ import time
 from pathlib import Path
 
 import torch
-from contestants.job import LEARNING_RATE, MAX_LENGTH, POOL_PAIRS, Job, answer
-from contestants.network import network
 
-from pipeline import device
+from benchmarks.contestants.job import LEARNING_RATE, MAX_LENGTH, POOL_PAIRS, Job, answer
+from benchmarks.contestants.network import network
+from pipeline.common import device
 from pipeline.encoding.batching import START, BatchSampler, load_batches
 from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded

@@ -4,12 +4,12 @@ import math
 import time
 
 import torch
-from contestants.job import LEARNING_RATE, MAX_LENGTH, Job, answer, batches, sentences
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from pipeline.ids import BOS, EOS, PAD
+from benchmarks.contestants.job import LEARNING_RATE, MAX_LENGTH, Job, answer, batches, sentences
+from pipeline.common.ids import BOS, EOS, PAD
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

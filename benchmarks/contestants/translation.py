@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from contestants.machine import peak_gib
+from benchmarks.contestants.machine import peak_gib
 
 WARM_UP = 50  # sentences translated before the clock starts
 # Of section `decode`, what every contestant knows.

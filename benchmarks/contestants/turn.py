@@ -16,7 +16,7 @@ OURS = "pipeline"
 
 def run(command: list[str], job: dict[str, Any], threads: int) -> dict[str, Any]:
     """The figures that `command`, followed by the job's file, prints last."""
-    paths = {"PYTHONPATH": f"{HERE.parents[1]}{os.pathsep}{HERE.parent}"}  # of this project and of `contestants`
+    paths = {"PYTHONPATH": str(HERE.parents[1])}  # of this project
     environment = os.environ | paths | dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "job.json")

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.decoding import search
-from pipeline.kernels import dispatch
+from pipeline.layers.kernels import dispatch
 
 
 def attention(

@@ -7,15 +7,16 @@ import numpy as np
 import torch
 import typer
 
-from pipeline import catalogue, files, ids
-from pipeline.commands.project import check_here
-from pipeline.layers.attention import attention_weights
-from pipeline.layers.positions import sinusoids
-from pipeline.report import attention, charts, page
-from pipeline.report.charts import Chart
-from pipeline.system import Build
-from pipeline.training.learning import Learning
-from pipeline.training.loss import Spread, masses, smoothed_cross_entropy
+from .. import catalogue
+from ..common import files, ids
+from ..common.system import Build
+from ..layers.attention import attention_weights
+from ..layers.positions import sinusoids
+from ..report import attention, charts, page
+from ..report.charts import Chart
+from ..training.learning import Learning
+from ..training.loss import Spread, masses, smoothed_cross_entropy
+from .project import check_here
 
 # Examples for the pictures; training does not use them.
 LENGTH, WIDTH, DIMENSIONS = 100, 128, (24, 25, 40, 41)

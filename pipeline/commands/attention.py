@@ -5,14 +5,14 @@ from typing import Annotated
 
 import typer
 
-from pipeline import files
-from pipeline.commands import project, sentences
-from pipeline.commands.translate import overridden
-from pipeline.decoding.attending import written
-from pipeline.decoding.settings import MOST_BEAM
-from pipeline.files import DataError
-from pipeline.progress import console
-from pipeline.terminal import printable
+from ..common import files
+from ..common.files import DataError
+from ..decoding.attending import written
+from ..decoding.settings import MOST_BEAM
+from ..progress import console
+from ..terminal import printable
+from . import project, sentences
+from .translate import overridden
 
 
 def attention(
@@ -24,7 +24,7 @@ def attention(
     ] = None,
 ) -> None:
     """Translate a sentence, and draw the attention weights as an HTML page that needs no network."""
-    from pipeline.report import page  # needs jinja2, which a package alone does not
+    from ..report import page  # needs jinja2, which a package alone does not
 
     project.check_here()
     chosen = project.parse(system)

@@ -9,11 +9,12 @@ from typing import Any, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from pipeline import files, progress
-from pipeline.commands.summary import TIMES, label, read_times
-from pipeline.files import DataError
-from pipeline.system import Build
-from pipeline.terminal import printable
+from .. import progress
+from ..common import files
+from ..common.files import DataError
+from ..common.system import Build
+from ..terminal import printable
+from .summary import TIMES, label, read_times
 
 REFRESH_SECONDS = 0.5
 

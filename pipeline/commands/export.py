@@ -5,12 +5,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from pipeline import files
-from pipeline.commands import project
-from pipeline.decoding.translator import Translator
-from pipeline.files import DataError
-from pipeline.packaging import argos, ctranslate2_form
-from pipeline.system import System
+from ..common import files
+from ..common.files import DataError
+from ..common.system import System
+from ..decoding.translator import Translator
+from ..packaging import argos, ctranslate2_form
+from . import project
 
 WORK = Path("work/export")
 

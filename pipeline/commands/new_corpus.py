@@ -12,16 +12,17 @@ from typing import Annotated, Any
 import typer
 from ruamel.yaml import YAML
 
-from pipeline import catalogue, files
-from pipeline.commands import project, training_length
-from pipeline.commands.training_length import Size
-from pipeline.corpora import archives, downloading, local, parts, readers
-from pipeline.corpora.fetching import Store
-from pipeline.corpora.sources import Download
-from pipeline.files import DataError
-from pipeline.params import NAME, PATH
-from pipeline.preparation import cleaning
-from pipeline.system import Build, corpus_file
+from .. import catalogue
+from ..common import files, parts
+from ..common.files import DataError
+from ..common.params import NAME, PATH
+from ..common.system import Build, corpus_file
+from ..corpora import archives, downloading, local, readers
+from ..corpora.fetching import Store
+from ..corpora.sources import Download
+from ..preparation import cleaning
+from . import project, training_length
+from .training_length import Size
 
 OVERRIDES = "\n# What this corpus changes of params.yaml, section by section; {} for nothing.\n"
 NO_LANGUAGES = frozenset(  # endings of tools and formats

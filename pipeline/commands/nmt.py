@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand
 
-from pipeline import cli, commands
-from pipeline.files import DataError
+from .. import cli, commands
+from ..common.files import DataError
 
 
 class Entry(NamedTuple):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pipeline.decoding.settings import Decoding
-from pipeline.decoding.translator import Translator
-from pipeline.files import DataError
-from pipeline.params import PATH, nearest
-from pipeline.system import Build, System, corpus_file
+from ..common.files import DataError
+from ..common.params import PATH, nearest
+from ..common.system import Build, System, corpus_file
+from ..decoding.settings import Decoding
+from ..decoding.translator import Translator
 
 
 def check_here() -> None:

@@ -16,20 +16,20 @@ from typing import IO, Annotated, Any, NoReturn
 import psutil
 import typer
 
-from pipeline import catalogue, cores, device, progress
-from pipeline.commands import project, summary
-from pipeline.commands.board import Board
-from pipeline.encoding.budget import Training
-from pipeline.files import DataError
-from pipeline.params import read_yaml
-from pipeline.system import Build, System, corpus_file
-from pipeline.terminal import printable
+from .. import catalogue, progress
+from ..common import cores, device
+from ..common.files import DataError
+from ..common.params import read_yaml
+from ..common.system import Build, System, corpus_file
+from ..encoding.budget import Training
+from ..terminal import printable
+from . import project, summary
+from .board import Board
 
 DVC = (sys.executable, "-m", "dvc")
 RUNNING, ENDED = "Running stage '", ("Updating lock file", "Generating lock file")  # what DVC says of a stage
-# Lines of standard error that the board does not show: progress, which it has itself, and a warning of DVC's at each
-# stage about a list that is empty if a corpus has many words.
-ROUTINE = re.compile(r"\S+  (update )?[\d,.]+[/ ]|.*seen_words\.txt' is empty\.$")
+# Lines of standard error that the board does not show: progress, which it has itself.
+ROUTINE = re.compile(r"\S+  (update )?[\d,.]+[/ ]")
 LANE_BYTES = 3 << 29  # 1.5 GiB: a training of size `small`, and the DVC that runs it
 
 

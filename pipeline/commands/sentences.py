@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline import files
-from pipeline.decoding.translator import SourceLine, Translator
-from pipeline.terminal import printable
+from ..common import files
+from ..decoding.translator import SourceLine, Translator
+from ..terminal import printable
 
 SHOWN_CHARACTERS = 60  # of a sentence in a warning
 SHOWN_WORDS = 5

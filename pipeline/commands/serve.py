@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 import uvicorn
 
-from pipeline import cores
-from pipeline.decoding.settings import MOST_BEAM
-from pipeline.files import DataError
-from pipeline.packaging.package import CONFIG
-from pipeline.serving import app, engines
-from pipeline.serving.service import Options
+from ..common import cores
+from ..common.files import DataError
+from ..decoding.settings import MOST_BEAM
+from ..packaging.package import CONFIG
+from ..serving import app, engines
+from ..serving.service import Options
 
 MODELS = Path("models")
 END_SECONDS = 30  # that requests under way have when the server is to end

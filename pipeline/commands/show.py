@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 from ruamel.yaml import YAML
 
-from pipeline import catalogue, files
-from pipeline.commands import project
-from pipeline.files import DataError
-from pipeline.models import interface
-from pipeline.params import PATH, nearest, read_yaml
-from pipeline.system import Build, System, config_file
-from pipeline.terminal import printable
+from .. import catalogue
+from ..common import files
+from ..common.files import DataError
+from ..common.params import PATH, nearest, read_yaml
+from ..common.system import Build, System, config_file
+from ..models import interface
+from ..terminal import printable
+from . import project
 
 
 def check() -> None:

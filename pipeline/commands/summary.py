@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline import files
-from pipeline.commands import project
-from pipeline.files import DataError
-from pipeline.system import AXES, Build, System
+from ..common import files
+from ..common.files import DataError
+from ..common.system import AXES, Build, System
+from . import project
 
 REPORT = Path("report/index.html")
 TIMES = Path("work/train_seconds.json")  # of trainings that `nmt repro` ran, until they were done or stopped

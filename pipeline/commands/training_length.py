@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from pipeline import cores, device
+from ..common import cores, device
 
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
 LARGE_PAIRS = 100_000  # from here on a training takes all cores

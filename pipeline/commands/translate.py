@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from pipeline import progress
-from pipeline.commands import sentences
-from pipeline.decoding.settings import MOST_BEAM, Decoding
-from pipeline.decoding.translator import Translator
-from pipeline.files import DataError
-from pipeline.terminal import printable
+from .. import progress
+from ..common.files import DataError
+from ..decoding.settings import MOST_BEAM, Decoding
+from ..decoding.translator import Translator
+from ..terminal import printable
+from . import sentences
 
 TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
 
@@ -79,7 +79,7 @@ def load(systems: list[str], folders: list[Path]) -> Translator:
     if folders:
         members = [Translator.load(folder) for folder in folders]
     else:
-        from pipeline.commands import project  # imports what --model can lack
+        from . import project  # imports what --model can lack
 
         members = [project.load(project.parse(system)) for system in systems]
     return Translator.ensemble(members) if members[1:] else members[0]

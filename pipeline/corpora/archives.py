@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, cast
 from urllib.parse import urlsplit
 
-from pipeline import files, params
+from ..common import files, params
 
 UNSUPPORTED = (".tar", ".xz", ".txz", ".bz2", ".tbz2", ".zst", ".lzma", ".7z", ".rar")
 # What the standard library raises for a damaged archive; RuntimeError is for an encrypted member.

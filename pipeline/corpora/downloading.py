@@ -5,9 +5,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pipeline import files, progress
-from pipeline.corpora import archives, hub, local, parts, phrasebook, readers, sacrebleu_sets, sources
-from pipeline.corpora.fetching import Store
+from .. import progress
+from ..common import files, parts
+from . import archives, hub, local, phrasebook, readers, sacrebleu_sets, sources
+from .fetching import Store
 
 Record = dict[str, Any]
 

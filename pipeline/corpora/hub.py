@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pipeline import files, params
-from pipeline.corpora import fetching, readers
-from pipeline.corpora.sources import Hub
+from ..common import files, params
+from . import fetching, readers
+from .sources import Hub
 
 HOST = "huggingface.co"
 ROWS = 1000  # of a parquet file decoded at a time

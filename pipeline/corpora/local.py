@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline import files
-from pipeline.corpora.sources import Download, Local
+from ..common import files
+from .sources import Download, Local
 
 FOLDER = Path("my")
 

@@ -4,7 +4,7 @@ import gzip
 from collections.abc import Iterator
 from pathlib import Path
 
-from pipeline.files import DataError
+from ..common.files import DataError
 
 TABLE = Path(__file__).with_name("phrasebook.tsv.gz")  # part, French, English
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
-from pipeline import files, params
-from pipeline.corpora import archives
+from ..common import files, params
+from . import archives
 
 Pair = tuple[bytes, bytes]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import sacrebleu
 
-from pipeline import files, params
+from ..common import files, params
 
 
 def find(name: str, source_language: str, target_language: str) -> tuple[str, bool]:

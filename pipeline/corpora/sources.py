@@ -5,8 +5,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from pipeline.corpora import archives, parts, sacrebleu_sets
-from pipeline.params import NAME, Section
+from ..common import parts
+from ..common.params import NAME, Section
+from . import archives, sacrebleu_sets
 
 PartName = Annotated[str, StringConstraints(pattern=NAME)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*$")]

@@ -6,12 +6,12 @@ from typing import Annotated, Self, TypeAlias
 import torch
 from pydantic import Field, PositiveInt, model_validator
 
-from pipeline import ids
-from pipeline.decoding import greedy
-from pipeline.encoding.padding import pad
-from pipeline.models import interface
-from pipeline.params import Section
-from pipeline.seeding import generator
+from ..common import ids
+from ..common.padding import pad
+from ..common.params import Section
+from ..common.seeding import generator
+from ..models import interface
+from . import greedy
 
 Weights: TypeAlias = dict[str, list[list[list[float]]]]  # name -> heads, rows, columns
 

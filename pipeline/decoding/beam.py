@@ -11,10 +11,10 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from pipeline import ids
-from pipeline.decoding.scores import FORBIDDEN, Hypothesis, forbidden, logit_blocks
-from pipeline.decoding.settings import length_penalty
-from pipeline.models import interface
+from ..common import ids
+from ..models import interface
+from .scores import FORBIDDEN, Hypothesis, forbidden, logit_blocks
+from .settings import length_penalty
 
 
 class Candidates(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from pipeline.models import interface
+from ..models import interface
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from pipeline import ids
-from pipeline.decoding.scores import Hypothesis, forbidden, logit_blocks
-from pipeline.decoding.settings import length_penalty
-from pipeline.models import interface
+from ..common import ids
+from ..models import interface
+from .scores import Hypothesis, forbidden, logit_blocks
+from .settings import length_penalty
 
 
 @torch.inference_mode()

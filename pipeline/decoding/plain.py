@@ -5,9 +5,9 @@ import math
 import torch
 from torch import Tensor
 
-from pipeline import ids
-from pipeline.decoding.scores import Hypothesis, mask_pieces
-from pipeline.models import interface
+from ..common import ids
+from ..models import interface
+from .scores import Hypothesis, mask_pieces
 
 
 @torch.inference_mode()

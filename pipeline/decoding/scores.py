@@ -7,9 +7,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pipeline import ids
-from pipeline.files import DataError
-from pipeline.models import interface
+from ..common import ids
+from ..common.files import DataError
+from ..models import interface
 
 # No search writes these, except UNK on demand: text cannot hold an unknown piece (it would read ` ⁇ `), a translation
 # in whole words can. fairseq allows UNK and charges a penalty for it, by default 0.

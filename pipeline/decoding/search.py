@@ -15,12 +15,12 @@ from contextlib import contextmanager
 
 import torch
 
-from pipeline import ids
-from pipeline.decoding import beam, greedy
-from pipeline.decoding.scores import Hypothesis
-from pipeline.decoding.settings import Decoding
-from pipeline.encoding.padding import cuts, pad
-from pipeline.models import interface
+from ..common import ids
+from ..common.padding import cuts, pad
+from ..models import interface
+from . import beam, greedy
+from .scores import Hypothesis
+from .settings import Decoding
 
 MULTIPLE = 8  # positions of a padded source; with more there are fewer batches, but more padding
 MAX_THREADS = 8  # each holds a batch in memory

@@ -5,7 +5,7 @@ from typing import Annotated, TypeVar
 
 from pydantic import Field, PositiveInt
 
-from pipeline.params import Section
+from ..common.params import Section
 
 MOST_BEAM = 1000
 DIGITS = 6  # to which products are rounded, so that 1.1 * 10 is 11

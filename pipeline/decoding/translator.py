@@ -8,19 +8,20 @@ from typing import Any, NamedTuple, Self
 
 import torch
 
-from pipeline import device, files, ids, progress, weights
-from pipeline.decoding import attending
-from pipeline.decoding.ensemble import Ensemble
-from pipeline.decoding.scores import Hypothesis
-from pipeline.decoding.search import search
-from pipeline.decoding.settings import Decoding
-from pipeline.models import interface
-from pipeline.packaging import package
-from pipeline.packaging.package import Config
-from pipeline.params import Section
-from pipeline.preparation.seen_words import SeenWords
-from pipeline.system import System
-from pipeline.vocabularies.vocabulary import Vocabulary, digest
+from .. import progress
+from ..common import device, files, ids, weights
+from ..common.params import Section
+from ..common.system import System
+from ..models import interface
+from ..packaging import package
+from ..packaging.package import Config
+from ..vocabularies.seen_words import SeenWords
+from ..vocabularies.vocabulary import Vocabulary, digest
+from . import attending
+from .ensemble import Ensemble
+from .scores import Hypothesis
+from .search import search
+from .settings import Decoding
 
 SPACE = "▁"  # the piece that begins every line, even before an unknown word
 

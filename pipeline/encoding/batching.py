@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline import ids
-from pipeline.encoding.budget import SentenceBatches, TokenBatches, Training
-from pipeline.encoding.padding import Shape, bucket, cuts, pad
-from pipeline.encoding.shards import Encoded, Ragged
-from pipeline.files import DataError
-from pipeline.seeding import generator
+from ..common import ids
+from ..common.files import DataError
+from ..common.padding import Shape, bucket, cuts, pad
+from ..common.seeding import generator
+from .budget import SentenceBatches, TokenBatches, Training
+from .shards import Encoded, Ragged
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs
 Lengths = np.ndarray[tuple[int], np.dtype[np.int32]]  # one length per pair

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from pipeline.params import Section
+from ..common.params import Section
 
 CURVE_POINTS = 60  # of the training loss, whatever the number of updates: a chart shows no more
 

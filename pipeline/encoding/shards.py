@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from pipeline.files import DataError
+from ..common.files import DataError
 
 Ids: TypeAlias = np.dtype[Any]
 SIDES, KINDS = ("source", "target"), ("ids", "offsets")

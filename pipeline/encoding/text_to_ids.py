@@ -11,10 +11,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from pipeline import cli, cores, files, ids
-from pipeline.encoding import shards
-from pipeline.progress import track
-from pipeline.vocabularies.vocabulary import Vocabulary
+from .. import cli
+from ..common import cores, files, ids
+from ..progress import track
+from ..vocabularies.vocabulary import Vocabulary
+from . import shards
 
 Pairs: TypeAlias = list[tuple[str, str]]
 Sides: TypeAlias = tuple[shards.Block, shards.Block]

@@ -11,9 +11,9 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
-from pipeline.evaluation.bleu import DIGITS, Lines
-from pipeline.evaluation.significance import sacrebleu_seed
-from pipeline.params import Section
+from ..common.params import Section
+from .bleu import DIGITS, Lines
+from .significance import sacrebleu_seed
 
 Metric = Literal["bleu", "chrf", "ter"]
 Row = dict[str, str | int | float]

@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline import files
-from pipeline.corpora import parts
+from ..common import files, parts
 
 
 class Translated(NamedTuple):

@@ -7,10 +7,10 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from pipeline.kernels import dispatch
-from pipeline.layers.decoder_state import Rows
-from pipeline.layers.linear import Linear
-from pipeline.layers.positions import Rotation
+from .decoder_state import Rows
+from .kernels import dispatch
+from .linear import Linear
+from .positions import Rotation
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from torch import Tensor, nn
 
-from pipeline.kernels import dispatch
+from .kernels import dispatch
 
 
 class Dropout(nn.Module):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.layers.linear import Prepackable
+from .linear import Prepackable
 
 
 class SharedMatrixError(ValueError):

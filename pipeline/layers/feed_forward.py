@@ -3,8 +3,8 @@
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.layers.dropout import Dropout
-from pipeline.layers.linear import Linear
+from .dropout import Dropout
+from .linear import Linear
 
 
 class FeedForward(nn.Module):

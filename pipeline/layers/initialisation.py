@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 from torch import Tensor, nn
 
-from pipeline.params import Section
+from ..common.params import Section
 
 STACKED = {"project_in": ("query", "key", "value"), "gate_and_widen": ("gate", "widen")}  # by the layer's name
 Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]

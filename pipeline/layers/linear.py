@@ -7,7 +7,7 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from pipeline.kernels import dispatch
+from .kernels import dispatch
 
 
 class Prepackable:

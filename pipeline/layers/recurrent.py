@@ -9,12 +9,12 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline import ids
-from pipeline.layers.decoder_state import DecoderState, Rows
-from pipeline.layers.dropout import Dropout
-from pipeline.layers.embedding import EmbeddingMatrices
-from pipeline.layers.linear import OutputProjection
-from pipeline.params import Section, Width
+from ..common import ids
+from ..common.params import Section, Width
+from .decoder_state import DecoderState, Rows
+from .dropout import Dropout
+from .embedding import EmbeddingMatrices
+from .linear import OutputProjection
 
 
 @dataclass(frozen=True, kw_only=True)

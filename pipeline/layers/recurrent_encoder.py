@@ -7,7 +7,7 @@ right to left a row's real positions are reversed before, so that the last real 
 import torch
 from torch import Tensor, nn
 
-from pipeline.layers.cells import ResetBeforeCell, ResetGate, in_dtype_of, without_autocast
+from .cells import ResetBeforeCell, ResetGate, in_dtype_of, without_autocast
 
 
 def reverse(x: Tensor, lengths: Tensor) -> Tensor:

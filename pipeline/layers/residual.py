@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from pipeline.layers.dropout import Dropout
+from .dropout import Dropout
 
 EPSILON = 1e-6  # of both publications; torch's own default is 1e-5
 

@@ -7,7 +7,7 @@ import torch
 from pydantic import Field, PositiveFloat, PositiveInt
 from torch import Tensor, nn
 
-from pipeline.params import Section
+from ..common.params import Section
 
 
 class GlobalScope(Section):

@@ -11,7 +11,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from pipeline.params import Section, Width
+from ..common.params import Section, Width
 
 
 class AdditiveScoring(Section):

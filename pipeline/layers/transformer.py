@@ -8,16 +8,16 @@ import torch
 from pydantic import Field, ValidationInfo, field_validator
 from torch import Tensor, nn
 
-from pipeline import ids
-from pipeline.layers.attention import KeysValues, MultiHeadAttention
-from pipeline.layers.decoder_state import DecoderState, Rows
-from pipeline.layers.dropout import Dropout
-from pipeline.layers.embedding import EmbeddingMatrices, Embeddings
-from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
-from pipeline.layers.initialisation import Initialisation
-from pipeline.layers.positions import Positions
-from pipeline.layers.residual import EPSILON, PostNorm, PreNorm
-from pipeline.params import Depth, Section, Width
+from ..common import ids
+from ..common.params import Depth, Section, Width
+from .attention import KeysValues, MultiHeadAttention
+from .decoder_state import DecoderState, Rows
+from .dropout import Dropout
+from .embedding import EmbeddingMatrices, Embeddings
+from .feed_forward import FeedForward, GatedFeedForward
+from .initialisation import Initialisation
+from .positions import Positions
+from .residual import EPSILON, PostNorm, PreNorm
 
 Residual = type[PostNorm] | type[PreNorm]
 DropoutRate = Annotated[float, Field(ge=0, le=0.99)]

@@ -8,13 +8,13 @@ import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from pipeline.layers.cells import LSTMCell
-from pipeline.layers.linear import OutputProjection
-from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
-from pipeline.layers.recurrent_encoder import LSTMEncoder
-from pipeline.layers.scope import Global
-from pipeline.layers.scoring import Product
-from pipeline.params import Width
+from ..common.params import Width
+from ..layers.cells import LSTMCell
+from ..layers.linear import OutputProjection
+from ..layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
+from ..layers.recurrent_encoder import LSTMEncoder
+from ..layers.scope import Global
+from ..layers.scoring import Product
 
 
 class Arch(RecurrentArch):

@@ -7,12 +7,12 @@ import torch
 from pydantic import model_validator
 from torch import Tensor, nn
 
-from pipeline.layers import scope, scoring
-from pipeline.layers.cells import GRUCell
-from pipeline.layers.linear import OutputProjection
-from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
-from pipeline.layers.recurrent_encoder import GRUEncoder
-from pipeline.params import Width
+from ..common.params import Width
+from ..layers import scope, scoring
+from ..layers.cells import GRUCell
+from ..layers.linear import OutputProjection
+from ..layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
+from ..layers.recurrent_encoder import GRUEncoder
 
 
 class Arch(RecurrentArch):

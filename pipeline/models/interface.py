@@ -8,11 +8,11 @@ from typing import Protocol
 
 from torch import Tensor, nn
 
-from pipeline import models
-from pipeline.layers.decoder_state import DecoderState as DecoderState
-from pipeline.layers.embedding import EmbeddingMatrices as EmbeddingMatrices
-from pipeline.layers.linear import prepack_in_bf16 as prepack_in_bf16
-from pipeline.layers.linear import prepacking as prepacking
+from .. import models
+from ..layers.decoder_state import DecoderState as DecoderState
+from ..layers.embedding import EmbeddingMatrices as EmbeddingMatrices
+from ..layers.linear import prepack_in_bf16 as prepack_in_bf16
+from ..layers.linear import prepacking as prepacking
 
 
 class Model(Protocol):

@@ -7,13 +7,13 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from pipeline.layers.cells import ResetGate, gru_cell, initialise
-from pipeline.layers.decoder_state import Rows
-from pipeline.layers.linear import OutputProjection
-from pipeline.layers.maxout import Maxout
-from pipeline.layers.recurrent import Recurrent, RecurrentArch, RecurrentState
-from pipeline.layers.recurrent_encoder import GRUEncoder, reverse
-from pipeline.params import Width
+from ..common.params import Width
+from ..layers.cells import ResetGate, gru_cell, initialise
+from ..layers.decoder_state import Rows
+from ..layers.linear import OutputProjection
+from ..layers.maxout import Maxout
+from ..layers.recurrent import Recurrent, RecurrentArch, RecurrentState
+from ..layers.recurrent_encoder import GRUEncoder, reverse
 
 
 class Arch(RecurrentArch):

@@ -5,14 +5,14 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from pipeline.layers.cells import ResetGate, gru_cell, initialise
-from pipeline.layers.linear import OutputProjection
-from pipeline.layers.maxout import Maxout
-from pipeline.layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
-from pipeline.layers.recurrent_encoder import GRUEncoder
-from pipeline.layers.scope import Global
-from pipeline.layers.scoring import Additive
-from pipeline.params import Width
+from ..common.params import Width
+from ..layers.cells import ResetGate, gru_cell, initialise
+from ..layers.linear import OutputProjection
+from ..layers.maxout import Maxout
+from ..layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
+from ..layers.recurrent_encoder import GRUEncoder
+from ..layers.scope import Global
+from ..layers.scoring import Additive
 
 
 class Arch(RecurrentArch):

@@ -2,9 +2,9 @@
 
 from pydantic import ValidationInfo, field_validator
 
-from pipeline.layers.feed_forward import GatedFeedForward
-from pipeline.layers.residual import PreNorm
-from pipeline.layers.transformer import Design, Transformer, TransformerArch
+from ..layers.feed_forward import GatedFeedForward
+from ..layers.residual import PreNorm
+from ..layers.transformer import Design, Transformer, TransformerArch
 
 
 class Arch(TransformerArch):

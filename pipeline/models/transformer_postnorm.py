@@ -1,7 +1,7 @@
 """Attention Is All You Need as published: LayerNorm(x + Dropout(SubLayer(x))), no norm after the stacks."""
 
-from pipeline.layers.residual import PostNorm
-from pipeline.layers.transformer import Design, Transformer, TransformerArch
+from ..layers.residual import PostNorm
+from ..layers.transformer import Design, Transformer, TransformerArch
 
 Arch = TransformerArch
 

@@ -1,7 +1,7 @@
 """The Annotated Transformer: x + Dropout(SubLayer(LayerNorm(x))), and a norm after each stack."""
 
-from pipeline.layers.residual import PreNorm
-from pipeline.layers.transformer import Design, Transformer, TransformerArch
+from ..layers.residual import PreNorm
+from ..layers.transformer import Design, Transformer, TransformerArch
 
 Arch = TransformerArch
 

@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 
 from torch import nn
 
-from pipeline import files
-from pipeline.packaging import ctranslate2_form
-from pipeline.packaging.languages import language_name
-from pipeline.vocabularies.vocabulary import Vocabulary
+from ..common import files
+from ..vocabularies.vocabulary import Vocabulary
+from . import ctranslate2_form
+from .languages import language_name
 
 SUFFIX = ".argosmodel"
 VERSIONS = {"package_version": "1.0", "argos_version": "1.11"}  # of what is packaged, and of what it was tried with

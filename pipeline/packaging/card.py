@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, StrictUndefined
 from ruamel.yaml import YAML
 
-from pipeline.packaging.package import CTRANSLATE2, Config
-from pipeline.params import Section
+from ..common.params import Section
+from .package import CTRANSLATE2, Config
 
 TEMPLATE = Path(__file__).parent / "card.md.jinja"
 METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}

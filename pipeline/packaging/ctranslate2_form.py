@@ -8,15 +8,15 @@ from typing import Any, TypeGuard
 import torch
 from torch import Tensor, nn
 
-from pipeline import ids
-from pipeline.layers.attention import MultiHeadAttention
-from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
-from pipeline.layers.positions import sinusoids
-from pipeline.layers.residual import PostNorm, PreNorm
-from pipeline.layers.transformer import DecoderLayer, EncoderLayer, Transformer
-from pipeline.packaging.package import POSITIONS
-from pipeline.params import nearest
-from pipeline.vocabularies.vocabulary import Vocabulary
+from ..common import ids
+from ..common.params import nearest
+from ..layers.attention import MultiHeadAttention
+from ..layers.feed_forward import FeedForward, GatedFeedForward
+from ..layers.positions import sinusoids
+from ..layers.residual import PostNorm, PreNorm
+from ..layers.transformer import DecoderLayer, EncoderLayer, Transformer
+from ..vocabularies.vocabulary import Vocabulary
+from .package import POSITIONS
 
 SPECIAL = {ids.PAD: "<pad>", ids.UNK: "<unk>", ids.BOS: "<s>", ids.EOS: "</s>"}
 FILES = {"model.bin", "config.json", *(f"{side}_vocabulary.json" for side in ("shared", "source", "target"))}

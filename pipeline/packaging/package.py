@@ -8,12 +8,11 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
 
-from pipeline import files
-from pipeline.files import DataError
-from pipeline.params import NAME, Section
+from ..common import files
+from ..common.files import DataError
+from ..common.params import NAME, Section
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
-SEEN_WORDS = f"{VOCABULARY}.seen_words.txt"
 CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Transformers have one
 POSITIONS = 2048  # of the longest source or translation in CTranslate2's form, EOS counted
 CARD, CHECKSUMS = "README.md", "checksums.json"
@@ -76,14 +75,12 @@ class Checksums(RootModel[dict[str, Entry]]):
     """checksums.json: every other file of the folder."""
 
 
-def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path, seen_words: Path) -> None:
+def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path) -> None:
     """Copy what translation needs into `folder`, beside config.json."""
     shutil.copyfile(weights, folder / WEIGHTS)
     (folder / VOCABULARY).mkdir()
     for path in sorted(vocabulary.iterdir()):
         shutil.copyfile(path, folder / VOCABULARY / path.name)
-    if seen_words.exists():
-        shutil.copyfile(seen_words, folder / SEEN_WORDS)
     files.write_json(folder / CONFIG, config.model_dump())
 
 

@@ -8,11 +8,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pipeline import files
-from pipeline.corpora.parts import Pair, paths
-from pipeline.params import Section
-from pipeline.preparation.duplicates import Seen, digest, keys
-from pipeline.preparation.normalisation import normalised
+from ..common import files
+from ..common.normalisation import normalised
+from ..common.params import Section
+from ..common.parts import Pair, paths
+from .duplicates import Seen, digest, keys
 
 RawPair = tuple[bytes, bytes]
 

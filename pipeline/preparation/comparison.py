@@ -3,7 +3,7 @@
 import re
 import unicodedata
 
-from pipeline.preparation.normalisation import normalised
+from ..common.normalisation import normalised
 
 # Marks that end or quote a sentence, after NFKD. Thai, Lao, Burmese and Khmer end it with a space.
 ENDS = '.!?:;()[]"“”„‟«»‹›「」『』〝〞【】。؟؛۔।॥։።፧།༎။។៕'

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypedDict
 
-from pipeline import files
-from pipeline.corpora.parts import Pair
-from pipeline.preparation.comparison import folded, sentences
-from pipeline.preparation.splits import Splitting
+from ..common import files
+from ..common.parts import Pair
+from .comparison import folded, sentences
+from .splits import Splitting
 
 LEVELS = ("exact", "near")
 

@@ -5,11 +5,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from pipeline.corpora.parts import TEST, TRAIN, VALIDATION, Pair, is_test
-from pipeline.params import ParamsError, Section
-from pipeline.preparation.comparison import folded
-from pipeline.preparation.duplicates import digest
-from pipeline.seeding import seed_for
+from ..common.params import ParamsError, Section
+from ..common.parts import TEST, TRAIN, VALIDATION, Pair, is_test
+from ..common.seeding import seed_for
+from .comparison import folded
+from .duplicates import digest
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Policy = Literal["drop", "report", "fail"]  # for training pairs that share a sentence with a held-out part

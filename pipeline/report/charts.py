@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from pipeline.report.results import CorpusResults, Rows
+from .results import CorpusResults, Rows
 
 WIDTH, HEIGHT = 400, 230  # units of the drawing; on the page about as many pixels
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 8, 38  # margins

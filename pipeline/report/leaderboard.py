@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from pipeline.evaluation.significance import ALPHA, Standing
-from pipeline.report.results import TITLES, CorpusResults, SystemResults
+from ..evaluation.significance import ALPHA, Standing
+from .results import TITLES, CorpusResults, SystemResults
 
 LEVELS = (0.001, 0.01, 0.05)  # below which a p is said to lie
 

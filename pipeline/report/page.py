@@ -6,11 +6,11 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from pipeline.evaluation.significance import ALPHA
-from pipeline.report import attention, charts, leaderboard, sentences
-from pipeline.report.charts import Chart
-from pipeline.report.results import CorpusResults, SystemResults
-from pipeline.report.sentences import Report
+from ..evaluation.significance import ALPHA
+from . import attention, charts, leaderboard, sentences
+from .charts import Chart
+from .results import CorpusResults, SystemResults
+from .sentences import Report
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),

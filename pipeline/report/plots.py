@@ -8,9 +8,9 @@ import statistics
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from pipeline import files
-from pipeline.evaluation.bleu import DIGITS
-from pipeline.report.results import CorpusResults
+from ..common import files
+from ..evaluation.bleu import DIGITS
+from .results import CorpusResults
 
 CURVE = ("update", "validation_loss")
 LOSS = ("update", "train_loss")

@@ -7,12 +7,12 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from pipeline import files
-from pipeline.evaluation import significance
-from pipeline.evaluation.scores import Scoring
-from pipeline.evaluation.significance import Standing
-from pipeline.evaluation.translations import Translated, read
-from pipeline.system import System, encoded_folder
+from ..common import files
+from ..common.system import System, encoded_folder
+from ..evaluation import significance
+from ..evaluation.scores import Scoring
+from ..evaluation.significance import Standing
+from ..evaluation.translations import Translated, read
 
 Rows = list[dict[str, str]]
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from pydantic import NonNegativeInt, PositiveInt
 
-from pipeline import seeding
-from pipeline.evaluation.scores import sentence_chrf
-from pipeline.params import Section
-from pipeline.report.results import CorpusResults
+from ..common import seeding
+from ..common.params import Section
+from ..evaluation.scores import sentence_chrf
+from .results import CorpusResults
 
 
 class Report(Section):

@@ -17,12 +17,12 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pipeline.serving.batches import Batches, BusyError, EngineError
-from pipeline.serving.cards import card_html
-from pipeline.serving.engines import Engine
-from pipeline.serving.metrics import Metrics
-from pipeline.serving.requests import AttentionRequest, Keyed, TranslationRequest, read
-from pipeline.serving.service import Options, Service
+from .batches import Batches, BusyError, EngineError
+from .cards import card_html
+from .engines import Engine
+from .metrics import Metrics
+from .requests import AttentionRequest, Keyed, TranslationRequest, read
+from .service import Options, Service
 
 PAGE = Path(__file__).parent / "page"
 WAITING_SENTENCES = 10_000

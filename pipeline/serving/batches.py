@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from pipeline.serving.engines import Answer, Engine
+from .engines import Answer, Engine
 
 BATCH = 64  # sentences: what comes next waits for no more than these
 WINDOW_SECONDS = 0.005  # those that arrive within it go together

@@ -13,10 +13,10 @@ from typing import Any
 
 import ctranslate2
 
-from pipeline import ids
-from pipeline.files import read_json
-from pipeline.packaging import package
-from pipeline.serving.engines import Engine, Hypotheses, Kind
+from ..common import ids
+from ..common.files import read_json
+from ..packaging import package
+from .engines import Engine, Hypotheses, Kind
 
 BATCH = 32  # equally long lines at once in int8
 

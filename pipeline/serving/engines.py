@@ -7,10 +7,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pipeline import ids
-from pipeline.decoding.settings import Decoding
-from pipeline.packaging import package
-from pipeline.vocabularies.vocabulary import Vocabulary
+from ..common import ids
+from ..decoding.settings import Decoding
+from ..packaging import package
+from ..vocabularies.vocabulary import Vocabulary
 
 Kind = Literal["torch", "ctranslate2", "ctranslate2-int8"]
 Hypotheses = Sequence[tuple[list[int], float]]  # pieces and score, the best first
@@ -65,7 +65,7 @@ class Engine(ABC):
     @cached_property
     def translator(self) -> Any:
         """The network in torch, loaded at first need, as seconds pass until torch is imported."""
-        from pipeline.decoding.translator import Translator
+        from ..decoding.translator import Translator
 
         return Translator.load(self.folder)
 
@@ -87,7 +87,7 @@ class TorchEngine(Engine):
 
     def search(self, sources: Sequence[list[int]], number: int) -> Sequence[Hypotheses]:
         """The `number` best translations of each source, by this project's own search."""
-        from pipeline.decoding.translator import SourceLine
+        from ..decoding.translator import SourceLine
 
         lines = [SourceLine(source, len(source)) for source in sources]
         found: Sequence[Hypotheses] = self.translator.search(lines, self.decoding, number)
@@ -100,7 +100,7 @@ def load(folder: Path, kind: Kind, threads: int, beam_size: int | None = None) -
     Raises: DataError if the folder is not whole.
     """
     if kind != "torch" and (folder / package.CTRANSLATE2).is_dir():
-        from pipeline.serving.ctranslate2_engine import CTranslate2Engine
+        from .ctranslate2_engine import CTranslate2Engine
 
         return CTranslate2Engine(folder, kind, threads, beam_size)
     engine = TorchEngine(folder, beam_size)

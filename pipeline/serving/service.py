@@ -8,11 +8,11 @@ from typing import Any, ParamSpec, TypeVar
 
 from fastapi import HTTPException
 
-from pipeline.packaging.languages import language_name
-from pipeline.serving import texts
-from pipeline.serving.batches import Batches
-from pipeline.serving.engines import Answer, Engine
-from pipeline.serving.requests import AttentionRequest, TranslationRequest
+from ..packaging.languages import language_name
+from . import texts
+from .batches import Batches
+from .engines import Answer, Engine
+from .requests import AttentionRequest, TranslationRequest
 
 AUTO = "auto"
 SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline import files
-from pipeline.tracking.runs import Run
-from pipeline.tracking.store import store, tolerant
+from ..common import files
+from .runs import Run
+from .store import store, tolerant
 
 CHAMPION = "champion"  # the alias of the version with the best validation
 CODE = Path(__file__).parents[1]  # our package, copied into each model, which then needs no wheel

@@ -13,9 +13,9 @@ from typing import Any, Self
 
 from ruamel.yaml import YAML
 
-from pipeline import files, params
-from pipeline.system import System
-from pipeline.tracking.store import store, tolerant
+from ..common import files, params
+from ..common.system import System
+from .store import store, tolerant
 
 FLUSH_SECONDS = 5.0  # after which metrics are sent at the latest
 MAX_METRICS = 900  # of a batch; MLflow takes 1000

@@ -10,7 +10,7 @@ import pandas
 from mlflow.models import set_model
 from mlflow.pyfunc.model import PythonModel
 
-from pipeline.decoding.translator import Translator
+from pipeline.decoding.translator import Translator  # absolute: MLflow runs this file outside its package
 
 SYSTEM = "system"  # the artifact of the model: the packaged folder
 SOURCE, TRANSLATION = "source", "translation"  # the columns of input and output

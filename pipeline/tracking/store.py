@@ -12,8 +12,8 @@ from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from pipeline import terminal
-from pipeline.tracking import views
+from .. import terminal
+from . import views
 
 P = ParamSpec("P")
 R = TypeVar("R")

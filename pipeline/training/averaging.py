@@ -7,7 +7,7 @@ from pydantic import Field
 from safetensors.torch import load_file
 from torch import Tensor
 
-from pipeline.params import Section
+from ..common.params import Section
 
 
 class Averaging(Section):

@@ -13,10 +13,10 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors
 from torch import Tensor, nn
 
-from pipeline import weights
-from pipeline.files import new_file, write_json
-from pipeline.training.ranks import Ranks
-from pipeline.training.state import TrainState
+from ..common import weights
+from ..common.files import new_file, write_json
+from .ranks import Ranks
+from .state import TrainState
 
 MINUTES = 10.0  # without a checkpoint, after which one is due
 

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline.progress import console
+from ..progress import console
 
 Action = Callable[[], None]
 

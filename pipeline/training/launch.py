@@ -11,7 +11,7 @@ from torch.distributed import run as torchrun
 from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-from pipeline.training.ranks import RanksError
+from .ranks import RanksError
 
 PROCESSES = "TRAIN_PROCESSES"  # an environment variable: with as many threads each, results are the same
 # In seconds, from asking the ranks to stop to killing them; torchrun's default of 30 is too short for a validation and

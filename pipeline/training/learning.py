@@ -4,11 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
-from pipeline.encoding.budget import Batches
-from pipeline.params import Section
-from pipeline.training.loss import Spread
-from pipeline.training.optimizers import Optimizer
-from pipeline.training.schedules import Schedule
+from ..common.params import Section
+from ..encoding.budget import Batches
+from .loss import Spread
+from .optimizers import Optimizer
+from .schedules import Schedule
 
 
 class Learning(Section):

@@ -10,14 +10,14 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from pipeline.device import has_bf16
-from pipeline.encoding.batching import Batch, GlobalBatch, Position
-from pipeline.models.interface import Model
-from pipeline.seeding import seed_for
-from pipeline.training.gradients import pop_gradients, tree_sum, zeros
-from pipeline.training.learning import Learning
-from pipeline.training.loss import r_drop_loss, smoothed_cross_entropy
-from pipeline.training.ranks import Ranks
+from ..common.device import has_bf16
+from ..common.seeding import seed_for
+from ..encoding.batching import Batch, GlobalBatch, Position
+from ..models.interface import Model
+from .gradients import pop_gradients, tree_sum, zeros
+from .learning import Learning
+from .loss import r_drop_loss, smoothed_cross_entropy
+from .ranks import Ranks
 
 # Target positions projected to logits at a time. On a CPU, 8,000 logits for each are 16 MB of bf16. A GPU needs larger
 # products; there the loss holds two fp32 copies, 0.5 GB each for 32,000 pieces (with R-Drop seven in all). Recurrent

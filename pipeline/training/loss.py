@@ -4,7 +4,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from pipeline.kernels import dispatch
+from ..layers.kernels import dispatch
 
 Spread = Literal["all", "others"]
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.encoding.shards import Encoded, Ragged
-from pipeline.models.interface import EmbeddingMatrices
-from pipeline.seeding import generator
+from ..common.seeding import generator
+from ..encoding.shards import Encoded, Ragged
+from ..models.interface import EmbeddingMatrices
 
 OVERSAMPLING, POWER_ITERATIONS = 50, 4  # how near `decompose` comes to the exact decomposition
 

@@ -6,7 +6,7 @@ import torch
 from pydantic import Field, NonNegativeFloat, PositiveFloat
 from torch import nn
 
-from pipeline.params import Section
+from ..common.params import Section
 
 Beta = Annotated[float, Field(ge=0, lt=1)]
 

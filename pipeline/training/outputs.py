@@ -5,16 +5,16 @@ from typing import Any
 import torch
 from torch import nn
 
-from pipeline import files
-from pipeline.device import peak_memory_gib
-from pipeline.encoding.batching import BatchSampler
-from pipeline.progress import TrainingDisplay, say
-from pipeline.tracking.runs import Run
-from pipeline.training.checkpoints import Checkpoints
-from pipeline.training.loop import resolve_precision
-from pipeline.training.setup import TrainingConfig
-from pipeline.training.state import TrainState
-from pipeline.vocabularies.vocabulary import digest
+from ..common import files
+from ..common.device import peak_memory_gib
+from ..encoding.batching import BatchSampler
+from ..progress import TrainingDisplay, say
+from ..tracking.runs import Run
+from ..vocabularies.vocabulary import digest
+from .checkpoints import Checkpoints
+from .loop import resolve_precision
+from .setup import TrainingConfig
+from .state import TrainState
 
 
 def log_speed(run: Run, display: TrainingDisplay, update: int, device: torch.device) -> None:

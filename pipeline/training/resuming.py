@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pipeline.files import sha256
+from ..common.files import sha256
 
 NEUTRAL = ("cli", "progress", "terminal", "tracking")  # modules that shape no result
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
-from pipeline.params import Section
+from ..common.params import Section
 
 
 class Noam(Section):

@@ -6,25 +6,25 @@ from typing import Any, NamedTuple
 
 import torch
 
-from pipeline.device import be_deterministic, bound_memory, prepared, use_threads
-from pipeline.encoding.batching import BatchSampler, GlobalBatch, load_batches
-from pipeline.encoding.budget import Training
-from pipeline.encoding.shards import Encoded
-from pipeline.models import interface
-from pipeline.params import Reader, flatten
-from pipeline.progress import say
-from pipeline.seeding import seed_for
-from pipeline.system import System
-from pipeline.tracking import runs
-from pipeline.training import graphs, lsi, resuming
-from pipeline.training.checkpoints import Checkpoints
-from pipeline.training.learning import Learning
-from pipeline.training.loop import resolve_precision
-from pipeline.training.prefetch import prefetch
-from pipeline.training.ranks import Ranks
-from pipeline.training.state import TrainState
-from pipeline.training.validation import Validator
-from pipeline.vocabularies.vocabulary import Vocabulary
+from ..common.device import be_deterministic, bound_memory, prepared, use_threads
+from ..common.params import Reader, flatten
+from ..common.seeding import seed_for
+from ..common.system import System
+from ..encoding.batching import BatchSampler, GlobalBatch, load_batches
+from ..encoding.budget import Training
+from ..encoding.shards import Encoded
+from ..models import interface
+from ..progress import say
+from ..tracking import runs
+from ..vocabularies.vocabulary import Vocabulary
+from . import graphs, lsi, resuming
+from .checkpoints import Checkpoints
+from .learning import Learning
+from .loop import resolve_precision
+from .prefetch import prefetch
+from .ranks import Ranks
+from .state import TrainState
+from .validation import Validator
 
 
 class TrainingConfig(NamedTuple):

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from pipeline.encoding.batching import START, Position
-from pipeline.training.loop import Step
+from ..encoding.batching import START, Position
+from .loop import Step
 
 
 class TrainState(NamedTuple):

@@ -8,17 +8,17 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from pipeline.decoding import greedy
-from pipeline.device import release_memory
-from pipeline.encoding.batching import Batch, collate, sorted_batches
-from pipeline.encoding.budget import Training
-from pipeline.encoding.shards import Encoded
-from pipeline.evaluation.bleu import bleu
-from pipeline.files import DataError, count_lines, read_lines
-from pipeline.models.interface import Model
-from pipeline.training.loop import LOGIT_ROWS, DivergedError, autocast, unpadded_hidden
-from pipeline.training.ranks import Ranks
-from pipeline.vocabularies.vocabulary import Vocabulary
+from ..common.device import release_memory
+from ..common.files import DataError, count_lines, read_lines
+from ..decoding import greedy
+from ..encoding.batching import Batch, collate, sorted_batches
+from ..encoding.budget import Training
+from ..encoding.shards import Encoded
+from ..evaluation.bleu import bleu
+from ..models.interface import Model
+from ..vocabularies.vocabulary import Vocabulary
+from .loop import LOGIT_ROWS, DivergedError, autocast, unpadded_hidden
+from .ranks import Ranks
 
 
 class Validator:

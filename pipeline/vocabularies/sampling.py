@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pipeline import seeding
+from ..common import seeding
 
 
 def sample(num_pairs: int, most: int, seed: int) -> np.ndarray:

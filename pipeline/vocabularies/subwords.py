@@ -10,10 +10,10 @@ from typing import Annotated, Any, Literal, Self
 import sentencepiece
 from pydantic import Field
 
-from pipeline import files, ids
-from pipeline.params import Section
-from pipeline.progress import track
-from pipeline.vocabularies.sampling import sample
+from ..common import files, ids
+from ..common.params import Section
+from ..progress import track
+from .sampling import sample
 
 # Unigram sums its estimates over threads, so their rounding, and with it the pieces, depends on the number of threads:
 # it is fixed here, whatever the machine.

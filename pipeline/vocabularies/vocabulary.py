@@ -6,11 +6,11 @@ from typing import Literal, Protocol, Self
 
 from pydantic import ConfigDict
 
-from pipeline import files, ids
-from pipeline.params import Section
-from pipeline.preparation.normalisation import normalised
-from pipeline.vocabularies.subwords import Pieces
-from pipeline.vocabularies.words import WordList
+from ..common import files, ids
+from ..common.normalisation import normalised
+from ..common.params import Section
+from .subwords import Pieces
+from .words import WordList
 
 
 class Kind(Section):

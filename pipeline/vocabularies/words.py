@@ -8,11 +8,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator
 
-from pipeline import files, ids
-from pipeline.params import Section
-from pipeline.progress import track
-from pipeline.vocabularies.moses import Moses
-from pipeline.vocabularies.sampling import sample
+from ..common import files, ids
+from ..common.params import Section
+from ..progress import track
+from .moses import Moses
+from .sampling import sample
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
 UNKNOWN = "UNK"  # an unknown word of a translation

@@ -12,13 +12,12 @@ from pathlib import Path
 
 from pydantic import PositiveInt
 
-from pipeline import cli, files
-from pipeline.corpora import parts
+from pipeline import cli
+from pipeline.common import files, parts
+from pipeline.common.params import Section
+from pipeline.common.system import Name, System, split_folder, vocabulary_folder
 from pipeline.decoding.translator import Translator
 from pipeline.packaging import package
-from pipeline.params import Section
-from pipeline.preparation.seen_words import path_beside
-from pipeline.system import Name, System, split_folder, vocabulary_folder
 
 ROOT, CORPUS = Path("../.."), "taught"
 BLOCK = 5_000  # lines
@@ -82,12 +81,10 @@ def translations(source: Path, packaged: Path) -> Iterator[str]:
 
 
 def copy_vocabulary(packaged: Path, folder: Path) -> None:
-    """Copy the teacher's vocabulary, and the list of the words that its training saw."""
+    """Copy the teacher's vocabulary."""
     with files.new_folder(folder) as partial:
         for path in sorted((packaged / package.VOCABULARY).iterdir()):
             files.copy_file(path, partial / path.name)
-    words = packaged / package.SEEN_WORDS
-    files.write_lines(path_beside(folder), files.read_lines(words) if words.exists() else ())
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from pipeline import catalogue
-from pipeline.params import ParamsError
-from pipeline.system import System
+from pipeline.common.params import ParamsError
+from pipeline.common.system import System
 
 PRENORM, PHRASEBOOK = "configs/transformer_prenorm.yaml", "corpora/phrasebook_fr_en.yaml"
 REMOVE = object()

@@ -10,12 +10,13 @@ import psutil
 import pytest
 
 from pipeline import cli
-from pipeline.files import DataError
+from pipeline.common.files import DataError
 
 STAGE = """
 import os, sys, time
 from pathlib import Path
-from pipeline import cli, files
+from pipeline import cli
+from pipeline.common import files
 
 def main(name: str) -> None:
     {}

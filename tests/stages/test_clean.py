@@ -2,8 +2,7 @@
 
 import pytest
 
-from pipeline import files
-from pipeline.corpora import parts
+from pipeline.common import files, parts
 from stages import clean
 
 GOOD = [("Le chat dort.", "The cat sleeps."), ("La fille rit.", "The girl laughs."), ("Oui, bien sûr.", "Of course.")]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipeline import files
+from pipeline.common import files
 from stages import attend, decode, encode, train, vocabulary
 from stages import average as averaging
 from tests.toys.project import SYSTEMS

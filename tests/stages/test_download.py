@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline import files
-from pipeline.files import DataError
+from pipeline.common import files
+from pipeline.common.files import DataError
 from stages import download
 from tests.server import serving
 

@@ -3,7 +3,7 @@
 import pytest
 from ruamel.yaml import YAML
 
-from pipeline import files
+from pipeline.common import files
 from stages import report
 from tests.toys.results import write_project
 

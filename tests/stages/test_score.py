@@ -8,12 +8,12 @@ from pathlib import Path
 import ctranslate2
 import pytest
 
-from pipeline import files
+from pipeline.common import files
+from pipeline.common.files import DataError
+from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation.scores import Scoring, corpus_scores
-from pipeline.files import DataError
 from pipeline.packaging import package as packages
-from pipeline.system import System
 from stages import score
 from tests.toys.project import SYSTEMS
 

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from pipeline import files
-from pipeline.corpora import parts
+from pipeline.common import files, parts
 from pipeline.preparation.comparison import folded
 from stages import split
 

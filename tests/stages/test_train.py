@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import files
-from pipeline.params import ParamsError
+from pipeline.common import files
+from pipeline.common.params import ParamsError
 from stages import average, train
 from tests.toys.project import SYSTEMS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import files
+from pipeline.common import files
 from pipeline.tracking.store import store
 from stages import package
 from tests.toys import searches, systems

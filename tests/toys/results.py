@@ -4,8 +4,8 @@ import csv
 import json
 from pathlib import Path
 
-from pipeline import files
-from pipeline.system import System
+from pipeline.common import files
+from pipeline.common.system import System
 
 PARAMS = """
 build:

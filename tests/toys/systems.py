@@ -7,12 +7,11 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from pipeline import files
+from pipeline.common import files
+from pipeline.common.params import flatten
 from pipeline.encoding.text_to_ids import encode_part
 from pipeline.models import interface
-from pipeline.params import flatten
-from pipeline.preparation import seen_words
-from pipeline.vocabularies import subwords
+from pipeline.vocabularies import seen_words, subwords
 from pipeline.vocabularies.vocabulary import digest
 from tests.toys import networks
 from tests.toys.samples import TRAINING

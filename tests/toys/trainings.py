@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from pipeline import files
+from pipeline.common import files
 from pipeline.encoding.text_to_ids import encode_part
 from pipeline.vocabularies import subwords as subword_training
 from pipeline.vocabularies.subwords import Subwords

@@ -1,5 +1,5 @@
+from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
-from pipeline.system import System
 from tests.toys import systems
 from tests.toys.systems import SYSTEM
 

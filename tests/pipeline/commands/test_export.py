@@ -3,8 +3,8 @@ from pathlib import Path
 import ctranslate2
 import pytest
 
+from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
-from pipeline.system import System
 from tests.toys import systems
 from tests.toys.searches import DECODING
 from tests.toys.systems import SYSTEM

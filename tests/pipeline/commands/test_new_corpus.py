@@ -8,7 +8,7 @@ import pytest
 
 from pipeline import catalogue
 from pipeline.commands import new_corpus
-from pipeline.params import read_yaml
+from pipeline.common.params import read_yaml
 
 PAIRS = 500
 GERMAN = [f"Der Satz {number} ist kurz." for number in range(PAIRS)]

@@ -5,9 +5,9 @@ import shutil
 import pytest
 
 from pipeline.commands import project as here
+from pipeline.common.files import DataError
+from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
-from pipeline.files import DataError
-from pipeline.system import System
 from tests.toys import systems
 from tests.toys.systems import SYSTEM
 

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from pipeline import files
 from pipeline.commands import board, repro, summary
-from pipeline.system import Build
+from pipeline.common import files
+from pipeline.common.system import Build
 
 POSTNORM, PRENORM = "toy-bpe-transformer_postnorm-toy-1", "toy-bpe-transformer_prenorm-toy-1"
 REST = {"download@toy": [], f"average@{PRENORM}": [], "report": []}

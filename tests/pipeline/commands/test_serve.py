@@ -11,8 +11,8 @@ import pytest
 import requests
 
 from pipeline.commands import serve
+from pipeline.common.files import DataError
 from pipeline.decoding.translator import Translator
-from pipeline.files import DataError
 from tests.toys import packages
 
 ROOT = Path(__file__).parents[3]

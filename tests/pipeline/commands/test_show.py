@@ -3,8 +3,8 @@
 import pytest
 from ruamel.yaml import YAML
 
-from pipeline import files
-from pipeline.system import System
+from pipeline.common import files
+from pipeline.common.system import System
 
 PRENORM = "toy-bpe-transformer_prenorm-toy-1"
 

@@ -8,10 +8,11 @@ import sys
 import pytest
 
 from pipeline.commands import sentences
+from pipeline.common.files import DataError
+from pipeline.common.system import System
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
-from pipeline.files import DataError
-from pipeline.system import System
+from pipeline.vocabularies.seen_words import SeenWords
 from stages.decode import main as decode
 from tests.toys import packages, systems
 from tests.toys.systems import SYSTEM
@@ -83,10 +84,8 @@ def test_the_command_line_says_how_to_search(lines, project):
     assert lines("--n-best", "1", "--beam", "2", "--length-penalty", "0", given=TEXT) == expected
 
 
-def test_lines_that_cannot_be_trusted_are_translated_and_named(run, project):
-    (project / "data/vocabulary/toy-bpe_toy.seen_words.txt").write_text(
-        "".join(f"{word}\n" for word in LINES[5].split())
-    )
+def test_lines_that_cannot_be_trusted_are_translated_and_named(run, project, monkeypatch):
+    monkeypatch.setattr(SeenWords, "load", lambda folder: SeenWords(LINES[5].split()))
     said = run("translate", "--system", SYSTEM, given=f"le chat dort\nrouge LE CHAT blanche\nξένος\n{'le chat ' * 9}\n")
     [pieces] = Translator.built(System.parse(SYSTEM)).vocabulary.encode_source(["le chat " * 9])
     assert said.out.count("\n") == 4

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.common.files import DataError
 from pipeline.corpora import downloading, sacrebleu_sets
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download
-from pipeline.files import DataError
 
 FRENCH, ENGLISH = b"un\ndeux\n", b"one\ntwo\n"
 ROOT = Path(__file__).parents[3]

@@ -4,9 +4,9 @@ import hashlib
 
 import pytest
 
+from pipeline.common.files import DataError
 from pipeline.corpora import fetching
 from pipeline.corpora.fetching import Store
-from pipeline.files import DataError
 
 BODY = b"".join(b"Satz %d.\n" % number for number in range(1000))
 SHA256 = hashlib.sha256(BODY).hexdigest()

@@ -7,10 +7,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipeline.common.files import DataError
 from pipeline.corpora import hub
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Hub
-from pipeline.files import DataError
 
 ROWS = [
     {"fr": "un", "en": "one", "number": 1, "translation": {"fr": "un", "en": "one"}},

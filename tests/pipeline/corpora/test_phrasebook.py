@@ -2,8 +2,8 @@
 
 import pytest
 
+from pipeline.common.files import DataError
 from pipeline.corpora import phrasebook
-from pipeline.files import DataError
 
 SIZES = {"train": 14_000, "validation": 500, "test": 500, "compositional": 500}
 

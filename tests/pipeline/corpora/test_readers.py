@@ -7,11 +7,11 @@ import zipfile
 
 import pytest
 
-from pipeline import files
+from pipeline.common import files
+from pipeline.common.files import DataError
 from pipeline.corpora import readers
 from pipeline.corpora.archives import Damaged, archive_kind
 from pipeline.corpora.readers import NotParallel, Text
-from pipeline.files import DataError
 
 TAGGED = b"""<url>http://www.ted.com/talks/x</url>
 <talkid>1</talkid>

@@ -3,8 +3,8 @@
 import pytest
 import sacrebleu
 
+from pipeline.common.files import DataError
 from pipeline.corpora import sacrebleu_sets
-from pipeline.files import DataError
 
 
 @pytest.mark.parametrize(("languages", "swapped"), [(("en", "de"), False), (("de", "en"), True)])

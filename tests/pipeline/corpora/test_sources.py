@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.common.files import DataError
 from pipeline.corpora import local
 from pipeline.corpora.sources import Download
-from pipeline.files import DataError
 
 PHRASES = {"kind": "phrasebook", "part": "train", "num_pairs": 3}
 GZ = {"address": "https://a.org/x.gz"}

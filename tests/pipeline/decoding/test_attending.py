@@ -1,10 +1,10 @@
 import pytest
 import torch
 
-from pipeline import ids
+from pipeline.common import ids
+from pipeline.common.params import ParamsError
 from pipeline.decoding import greedy
 from pipeline.decoding.attending import Attending, choose, likeliest, weights, written
-from pipeline.params import ParamsError
 from tests.toys import networks
 
 CPU = torch.device("cpu")

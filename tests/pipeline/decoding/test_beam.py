@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from pipeline import ids
+from pipeline.common import ids
 from pipeline.decoding import beam, greedy, plain
 from pipeline.decoding.scores import mask_pieces
 from tests.toys import networks

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from pipeline import ids
+from pipeline.common import ids
 from pipeline.decoding import beam, greedy
 from tests.toys import networks
 

@@ -7,7 +7,7 @@ import torch
 from pipeline.decoding import beam
 from pipeline.decoding.ensemble import Ensemble
 from pipeline.decoding.search import batches, search
-from pipeline.kernels.prepacked import can_prepack
+from pipeline.layers.kernels.prepacked import can_prepack
 from tests.toys import networks
 from tests.toys.searches import DECODING
 

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
+from pipeline.common.params import ParamsError
 from pipeline.decoding.settings import Decoding, length_penalty
-from pipeline.params import ParamsError
 from tests.toys.searches import DECODING
 
 

@@ -6,15 +6,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from pipeline import device, files, ids
+from pipeline.common import device, files, ids
+from pipeline.common.files import DataError
+from pipeline.common.params import flatten
+from pipeline.common.system import System
 from pipeline.decoding.search import search
 from pipeline.decoding.translator import SourceLine, Translator, nested
-from pipeline.files import DataError
-from pipeline.kernels.prepacked import can_prepack
+from pipeline.layers.kernels.prepacked import can_prepack
 from pipeline.packaging import package
-from pipeline.params import flatten
-from pipeline.preparation.seen_words import SeenWords
-from pipeline.system import System
+from pipeline.vocabularies.seen_words import SeenWords
 from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import WordList
 from tests.toys import networks, searches, systems

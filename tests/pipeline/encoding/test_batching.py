@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline import ids
+from pipeline.common import ids
+from pipeline.common.files import DataError
+from pipeline.common.padding import Shape, bucket, cuts, pad, round_up
 from pipeline.encoding.batching import (
     START,
     BatchSampler,
@@ -18,9 +20,7 @@ from pipeline.encoding.batching import (
     sorted_batches,
 )
 from pipeline.encoding.budget import SentenceBatches, TokenBatches
-from pipeline.encoding.padding import Shape, bucket, cuts, pad, round_up
 from pipeline.encoding.shards import Encoded, Ragged
-from pipeline.files import DataError
 from tests.toys import samples
 
 TOKENS = TokenBatches(kind="tokens")

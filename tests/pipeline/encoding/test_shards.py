@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pipeline.common.files import DataError
 from pipeline.encoding.shards import Column, Encoded, Writer, id_type, pack
-from pipeline.files import DataError
 
 SHORT, WIDE = np.dtype(np.uint16), np.dtype(np.uint32)
 SOURCE = [[5, 6, 7], [], [65535], [8, 9]]

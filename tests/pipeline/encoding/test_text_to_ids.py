@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pipeline import files
+from pipeline.common import files
 from pipeline.encoding import text_to_ids
 from pipeline.encoding.shards import Encoded
 from pipeline.vocabularies import subwords

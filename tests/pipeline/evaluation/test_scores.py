@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from pipeline.common.params import ParamsError
 from pipeline.evaluation.bleu import bleu
 from pipeline.evaluation.scores import Scoring, corpus_details, corpus_scores, scores_by_length, without_unknown
-from pipeline.params import ParamsError
 
 HYPOTHESES = ["The cat sat on the mat .", "", "Où est-ce qu'il habite, « ici » ?", "It costs 3.50 $, I think."]
 REFERENCES = ["The cat sat on a mat.", "Nothing at all.", "Où est-ce qu'il habite, ici ?", "I think it costs $3.50."]

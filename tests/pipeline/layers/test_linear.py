@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.kernels import dispatch
 from pipeline.layers.embedding import Embeddings
+from pipeline.layers.kernels import dispatch
 from pipeline.layers.linear import Linear, OutputProjection, prepack_in_bf16, prepacking
 from tests.toys.networks import needs_bf16_products
 

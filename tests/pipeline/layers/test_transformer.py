@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pipeline.kernels import dispatch
 from pipeline.layers.feed_forward import GatedFeedForward
+from pipeline.layers.kernels import dispatch
 from pipeline.layers.residual import PostNorm, PreNorm
 from pipeline.layers.transformer import Design, Transformer, TransformerArch
 from tests.toys.networks import SOURCE, SOURCE_SIZE, TARGET, TARGET_SIZE, TRANSFORMER

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from pipeline import ids
+from pipeline.common import ids
 
 
 def weights(model) -> dict[str, Tensor]:

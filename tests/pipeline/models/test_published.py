@@ -3,8 +3,8 @@
 import pytest
 import torch
 
+from pipeline.common.system import config_file
 from pipeline.models import interface
-from pipeline.system import config_file
 from pipeline.training.learning import Learning
 
 

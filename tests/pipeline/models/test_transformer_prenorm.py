@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pipeline import ids
+from pipeline.common import ids
 from tests.toys import networks
 from tests.toys.networks import SOURCE, TARGET
 

@@ -7,9 +7,9 @@ import ctranslate2
 import pytest
 import sentencepiece
 
+from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
 from pipeline.packaging import argos, ctranslate2_form
-from pipeline.system import System
 from tests.toys import systems
 from tests.toys.searches import DECODING
 

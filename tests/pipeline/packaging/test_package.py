@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from pipeline import files
-from pipeline.files import DataError
+from pipeline.common import files
+from pipeline.common.files import DataError
 from pipeline.packaging import package
 
 EXPECTED = "expected a folder that the stage `package` wrote"

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from pipeline.files import DataError
+from pipeline.common.files import DataError
 from pipeline.preparation import cleaning
 from pipeline.preparation.cleaning import Cleaning, Tally, clean
 

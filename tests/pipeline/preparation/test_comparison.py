@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from pipeline.preparation.comparison import folded, sentences
-from tests.pipeline.preparation.test_normalisation import EVERY, TRICKY
+from tests.pipeline.common.test_normalisation import EVERY, TRICKY
 
 
 @pytest.mark.parametrize(

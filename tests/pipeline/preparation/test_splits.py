@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from pipeline.params import ParamsError
+from pipeline.common.params import ParamsError
 from pipeline.preparation import splits
 from pipeline.preparation.splits import Splitting, carve, hold_out
 

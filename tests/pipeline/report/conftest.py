@@ -2,9 +2,9 @@
 
 import pytest
 
+from pipeline.common.system import Build
 from pipeline.evaluation.scores import Scoring
 from pipeline.report.results import read_corpora
-from pipeline.system import Build
 from tests.toys.results import write_project
 
 

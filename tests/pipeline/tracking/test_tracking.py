@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import files
-from pipeline.system import System
+from pipeline.common import files
+from pipeline.common.system import System
 from pipeline.tracking import registry, runs, store
 from tests.toys import packages, systems
 

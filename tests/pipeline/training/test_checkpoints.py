@@ -6,7 +6,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from pipeline import files
+from pipeline.common import files
 from pipeline.encoding.batching import BatchSampler, Position, load_batches
 from pipeline.models.transformer_postnorm import Arch, Model
 from pipeline.training import checkpoints as checkpoints_module

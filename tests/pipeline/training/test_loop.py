@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pipeline import device, ids
+from pipeline.common import device, ids
 from pipeline.encoding.batching import START, BatchSampler, GlobalBatch, Position, collate, load_batches
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training import loop

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.common.system import System
 from pipeline.models import interface
-from pipeline.system import System
 from pipeline.training import setup
 from pipeline.training.ranks import Ranks
 from pipeline.training.resuming import finished_folders, made_by

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline import files, ids
+from pipeline.common import files, ids
 from pipeline.encoding.batching import collate, sorted_batches
 from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.models.transformer_prenorm import Arch, Model

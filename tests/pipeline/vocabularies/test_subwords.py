@@ -6,7 +6,7 @@ from itertools import compress
 
 import pytest
 
-from pipeline import files, ids
+from pipeline.common import files, ids
 from pipeline.vocabularies import subwords
 from pipeline.vocabularies.sampling import sample
 from pipeline.vocabularies.subwords import Pieces, Subwords

@@ -5,7 +5,7 @@ import unicodedata
 import numpy as np
 import pytest
 
-from pipeline import files, ids
+from pipeline.common import files, ids
 from pipeline.vocabularies import subwords, words
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.vocabulary import Vocabulary

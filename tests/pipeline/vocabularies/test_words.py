@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline import files, ids
+from pipeline.common import files, ids
 from pipeline.vocabularies import words
 from pipeline.vocabularies.sampling import sample
 from pipeline.vocabularies.words import WordList, Words

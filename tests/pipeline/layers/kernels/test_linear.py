@@ -5,9 +5,9 @@ import torch
 from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pipeline.kernels.dispatch import linear
-from pipeline.kernels.linear import Bf16Linear, plain_linear
-from pipeline.kernels.prepacked import can_prepack, prepacked_linear
+from pipeline.layers.kernels.dispatch import linear
+from pipeline.layers.kernels.linear import Bf16Linear, plain_linear
+from pipeline.layers.kernels.prepacked import can_prepack, prepacked_linear
 from tests.toys.networks import needs_bf16_products
 
 D, WIDTH = 24, 70

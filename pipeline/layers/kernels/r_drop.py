@@ -5,8 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from pipeline import ids
-from pipeline.kernels.cross_entropy import plain_cross_entropy
+from ...common import ids
+from .cross_entropy import plain_cross_entropy
 
 BLOCK_ROWS = 64  # of each pass, computed at a time on a CPU
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline import weights
-from pipeline.files import DataError
+from pipeline.common import weights
+from pipeline.common.files import DataError
 
 OTHER = "weights of another network than this code's"
 NET = nn.Linear(2, 1)

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from pipeline.kernels import dispatch
-from pipeline.kernels.cross_entropy import plain_cross_entropy
-from pipeline.kernels.r_drop import BLOCK_ROWS, plain_r_drop
+from pipeline.layers.kernels import dispatch
+from pipeline.layers.kernels.cross_entropy import plain_cross_entropy
+from pipeline.layers.kernels.r_drop import BLOCK_ROWS, plain_r_drop
 from pipeline.training.loss import masses, r_drop_loss
 
 N, V = 2 * BLOCK_ROWS + 9, 23

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.kernels.dropout import draw_mask
+from .dropout import draw_mask
 
 MULTIPLE = 16  # sentences, source and target positions are filled up to multiples of it; fewer sentences to 1, 2, 4, 8
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline import ids
+from . import ids
 
 STEPS = 8  # numbers that are kept between a power of two and the next one
 

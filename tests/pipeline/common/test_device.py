@@ -7,7 +7,7 @@ import psutil
 import pytest
 import torch
 
-from pipeline import device
+from pipeline.common import device
 
 CPU = torch.device("cpu")
 

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, Field, PositiveInt, StringConstraints
 
-from pipeline.params import NAME, Section
+from .params import NAME, Section
 
 # The section of `build` that lists the values of each axis.
 AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size", "seeds": "seed"}

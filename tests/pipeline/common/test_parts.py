@@ -2,8 +2,8 @@
 
 import pytest
 
-from pipeline.corpora import parts
-from pipeline.files import DataError
+from pipeline.common import parts
+from pipeline.common.files import DataError
 
 PAIRS = [("Le chat dort.", "The cat is sleeping."), ("Où ?", "Where?"), ("", "")]
 

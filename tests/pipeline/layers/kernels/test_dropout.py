@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from pipeline.kernels.dispatch import dropout
-from pipeline.kernels.dropout import MaskedDropout, draw_mask, plain_dropout
+from pipeline.layers.kernels.dispatch import dropout
+from pipeline.layers.kernels.dropout import MaskedDropout, draw_mask, plain_dropout
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5, 0.9])

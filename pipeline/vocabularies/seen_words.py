@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Self
 
-from pipeline import files
-from pipeline.preparation.normalisation import normalised
+from ..common import files
+from ..common.normalisation import normalised
 
+FILE = "seen_words.txt"  # in the folder of a vocabulary
 MOST_WORDS = 20_000  # different words; a corpus with more is about anything
 RARE = 2e-3  # share of new words in new text, at most; if more are new, a new word is usual
 WORD = re.compile(r"[^\W\d_]+")  # letters alone: a new number is no new kind of sentence
@@ -22,8 +23,8 @@ class SeenWords:
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """The words listed beside the folder of a vocabulary; none if an earlier version built it."""
-        path = path_beside(folder)
+        """The words listed in the folder of a vocabulary; none if new words are usual."""
+        path = folder / FILE
         return cls(files.read_lines(path) if path.exists() else ())
 
     def new(self, line: str) -> list[str]:
@@ -41,14 +42,10 @@ def words(line: str) -> list[str]:
     return WORD.findall(normalised(line))
 
 
-def path_beside(folder: Path) -> Path:
-    """The file of the words, beside the folder of a vocabulary: no training depends on it."""
-    return folder.with_name(f"{folder.name}.seen_words.txt")
-
-
 def write(lines: Iterable[str], folder: Path) -> None:
-    """Write the words of the lines beside `folder`, sorted, one a line; none if new words are usual."""
-    files.write_lines(path_beside(folder), sorted(known_words(lines)))
+    """Write the words of the lines into `folder`, sorted, one a line; no file if new words are usual."""
+    if words := sorted(known_words(lines)):
+        files.write_lines(folder / FILE, words)
 
 
 def known_words(lines: Iterable[str]) -> Iterable[str]:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pipeline.kernels import dispatch
+from pipeline.layers.kernels import dispatch
 
 
 def has_kernel(tensor):

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pipeline import files
+from . import files
 
 Pair = tuple[str, str]
 

@@ -7,7 +7,7 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors
 from torch import Tensor, nn
 
-from pipeline.files import DataError, new_file
+from .files import DataError, new_file
 
 
 def save(path: Path, tensors: dict[str, Tensor], metadata: dict[str, str] | None = None) -> None:

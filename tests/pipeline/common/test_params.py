@@ -14,8 +14,8 @@ from pydantic import (
     model_validator,
 )
 
-from pipeline import params
-from pipeline.params import ParamsError, Reader, Section, partial
+from pipeline.common import params
+from pipeline.common.params import ParamsError, Reader, Section, partial
 
 
 class Noam(Section):

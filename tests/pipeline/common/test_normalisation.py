@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from pipeline.preparation.normalisation import normalised
+from pipeline.common.normalisation import normalised
 
 FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"  # Scotland's
 JOINERS = "\u200c\u200d"

@@ -6,9 +6,9 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pipeline.kernels import attention as kernel
-from pipeline.kernels import dispatch
-from pipeline.kernels.attention import (
+from pipeline.layers.kernels import attention as kernel
+from pipeline.layers.kernels import dispatch
+from pipeline.layers.kernels.attention import (
     MULTIPLE,
     Bf16Attention,
     additive_mask,
@@ -16,7 +16,7 @@ from pipeline.kernels.attention import (
     padded_scores,
     plain_attention,
 )
-from pipeline.kernels.dropout import draw_mask
+from pipeline.layers.kernels.dropout import draw_mask
 
 B, H, T, S, K = 3, 2, 4, 5, 6
 MASK = (torch.arange(S) < torch.tensor([5, 2, 1])[:, None])[:, None, None]

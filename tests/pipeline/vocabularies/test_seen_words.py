@@ -1,16 +1,16 @@
 """The words of a training part, where an unseen word says something."""
 
-from pipeline.preparation import seen_words
-from pipeline.preparation.seen_words import SeenWords
+from pipeline.vocabularies import seen_words
+from pipeline.vocabularies.seen_words import SeenWords
 
 CLOSED = ["Où est la gare ?", "Où est l'hôtel ?", "La gare est là-bas."] * 200
 OPEN = [*CLOSED, *(f"mot{chr(97 + number)} nouveau" for number in range(15))]
 
 
 def test_new_words_are_named_once_in_their_order(tmp_path):
-    seen_words.write(CLOSED, tmp_path / "toy-bpe")
-    assert (tmp_path / "toy-bpe.seen_words.txt").read_text() == "bas\nest\ngare\nhôtel\nl\nla\nlà\noù\n"
-    seen = SeenWords.load(tmp_path / "toy-bpe")
+    seen_words.write(CLOSED, tmp_path)
+    assert (tmp_path / "seen_words.txt").read_text() == "bas\nest\ngare\nhôtel\nl\nla\nlà\noù\n"
+    seen = SeenWords.load(tmp_path)
     assert seen.new("OU\u0300 est la gare\u202f? Là-\u200bbas.") == []
     assert seen.new("Le musée, 42 fois ; le MUSÉE est l'école_!") == ["Le", "musée", "fois", "école"]
     assert SeenWords.load(tmp_path / "other").new("xyz") == []

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import files
-from pipeline.files import DataError
+from pipeline.common import files
+from pipeline.common.files import DataError
 
 
 def names(folder):
@@ -67,7 +67,7 @@ def test_a_full_disk_leaves_nothing_and_names_the_file(tmp_path, full_disk):
 KILLED = """
 import os, signal
 from pathlib import Path
-from pipeline import files
+from pipeline.common import files
 with files.new_folder(Path("out")) as folder:
     files.write_lines(folder / "a", ["new"])
     os.kill(os.getpid(), signal.SIGKILL)

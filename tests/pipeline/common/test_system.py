@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from pipeline.system import Build, System
+from pipeline.common.system import Build, System
 
 LISTS = {"corpora": ["b", "a"], "vocabularies": ["v"], "models": ["m"], "sizes": ["tiny"], "seeds": [1, 3]}
 

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline import ids
+from ...common import ids
 
 BLOCK_ROWS = 128  # computed at a time on a CPU: 128 rows of 8,000 logits in fp32 are 4 MB
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pipeline.seeding import generator, seed_for
+from pipeline.common.seeding import generator, seed_for
 
 
 def test_seeds_by_hand_and_all_different():

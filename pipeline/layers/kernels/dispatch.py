@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from pipeline.kernels.attention import additive_mask, bf16_attention
-from pipeline.kernels.cross_entropy import SmoothedCrossEntropy
-from pipeline.kernels.dropout import MaskedDropout, draw_mask
-from pipeline.kernels.linear import Bf16Linear
-from pipeline.kernels.prepacked import can_prepack, prepacked_linear
-from pipeline.kernels.r_drop import RDropLoss
+from .attention import additive_mask, bf16_attention
+from .cross_entropy import SmoothedCrossEntropy
+from .dropout import MaskedDropout, draw_mask
+from .linear import Bf16Linear
+from .prepacked import can_prepack, prepacked_linear
+from .r_drop import RDropLoss
 
 LinearMap = Callable[[Tensor], Tensor]
 

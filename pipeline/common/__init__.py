@@ -1,0 +1,1 @@
+"""What every room stands on: files, parameters, ids, seeds, devices, weights."""
