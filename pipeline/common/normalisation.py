@@ -3,8 +3,8 @@
 import re
 import unicodedata
 
-# Format characters (category Cf) that nobody sees. Written out, since a newer Python knows more of them than an older
-# one, and the same text must give the same pieces in both. Not among them, and so kept:
+# Format characters (category Cf) that nobody sees, and noncharacters. Written out, since a newer Python knows more of
+# them than an older one, and the same text must give the same pieces in both. Not among them, and so kept:
 # - U+200C and U+200D, the joiners that scripts and emoji need; U+180E, the gap before a last vowel in Mongolian; the
 #   controls that place the signs of hieroglyphs (U+13430 to U+1343F) and of shorthand (U+1BCA0 to U+1BCA3);
 # - the signs that are drawn around or above digits and letters: U+0600 to U+0605, U+06DD, U+070F, U+0890, U+0891,
@@ -12,7 +12,7 @@ import unicodedata
 # - the tags that make a flag, such as Scotland's, and that end it: a black flag, three to six of them, U+E007F.
 FLAG = "\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f"
 INVISIBLE = re.compile(
-    f"({FLAG})|[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+    f"({FLAG})|[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufdd0-\ufdef\ufeff\ufff9-\ufffb"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
 

@@ -2,11 +2,12 @@
 
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, compress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
+import numpy as np
 import sentencepiece
 from pydantic import Field
 
@@ -19,7 +20,12 @@ from .sampling import sample
 # it is fixed here, whatever the machine.
 NUM_THREADS = 4
 LONGEST_BYTES = 1 << 24  # SentencePiece's own limit of 4,192 would skip longer lines without a word
-ONE_LINE = str.maketrans("\n\r", "  ")
+# SentencePiece writes a space and an unknown character as these, and skips or alters lines that hold them; in a model
+# two noncharacters stand for them, which `normalised` takes out of every text.
+RESERVED, STAND_INS = "\u2581\u2585", "\ufdd0\ufdd1"
+SHOWN = str.maketrans(f"\n\r{STAND_INS}", f"  {RESERVED}")
+# What a text may hold and SentencePiece takes for a special piece while it learns, so that < and > would stay unknown.
+SPECIAL = re.compile("<(?=(?:pad|unk|/?s|0x[0-9A-F]{2})>)")
 
 
 class Subwords(Section):
@@ -64,19 +70,26 @@ class Pieces:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, in one thread: the stage encode has its processes."""
-        encoded: list[list[int]] = self.model.encode(list(lines), out_type=int, num_threads=1)
+        encoded: list[list[int]] = self.model.encode([hidden(line) for line in lines], out_type=int, num_threads=1)
         return encoded
 
     def decode(self, sentence: Sequence[int]) -> str:
         """The text of one sentence, on one line: byte pieces may spell the end of one, which becomes a space."""
         pieces = [int(piece) for piece in sentence if piece > ids.EOS]
         text: str = self.model.decode(pieces) if pieces else ""
-        return text.translate(ONE_LINE)
+        return text.translate(SHOWN)
 
     def piece(self, piece: int) -> str:
         """The piece with this id."""
         name: str = self.model.id_to_piece(piece)
         return name
+
+
+def hidden(line: str) -> str:
+    """`line` with the stand-ins of the reserved characters."""
+    for character, stand_in in zip(RESERVED, STAND_INS, strict=True):
+        line = line.replace(character, stand_in)
+    return line
 
 
 def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: str) -> None:
@@ -90,8 +103,9 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
     chosen = sample(num_pairs, subwords.sentences, subwords.seed)
     sides = {"joint": (source, target)} if subwords.joint else {"source": (source,), "target": (target,)}
     for side, paths in sides.items():
-        lines = chain.from_iterable(compress(files.read_lines(path), chosen) for path in paths)
-        total = int(chosen.sum()) * len(paths)
+        lines, total = read(paths, chosen), int(chosen.sum()) * len(paths)
+        if subwords.character_coverage == 1:
+            lines = chain(lines, missing(paths, chosen))
         model = train_model(track(lines, f"{side} vocabulary", total=total, unit="lines"), subwords, where, paths)
         with files.new_file(folder / f"{side}.model", "wb") as file:
             file.write(model)
@@ -101,7 +115,18 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
     files.write_json(folder / "vocabulary.json", record)
 
 
-def train_model(lines: Iterator[str], subwords: Subwords, where: str, paths: tuple[Path, ...]) -> bytes:
+def read(paths: Iterable[Path], chosen: np.ndarray) -> Iterator[str]:
+    """The chosen lines of each file."""
+    return chain.from_iterable(compress(files.read_lines(path), chosen) for path in paths)
+
+
+def missing(paths: Iterable[Path], chosen: np.ndarray) -> list[str]:
+    """The characters that no chosen line holds, but another."""
+    others = set(chain.from_iterable(read(paths, ~chosen)))
+    return sorted(others.difference(*read(paths, chosen))) if others else []
+
+
+def train_model(lines: Iterable[str], subwords: Subwords, where: str, paths: tuple[Path, ...]) -> bytes:
     """The bytes of a SentencePiece model; lines and model pass through memory, so that it contains no path.
 
     Text is not rewritten (`identity`): `nmt_nfkc` would replace characters such as … and ½, which references keep.
@@ -111,7 +136,7 @@ def train_model(lines: Iterator[str], subwords: Subwords, where: str, paths: tup
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=lines,
+            sentence_iterator=(SPECIAL.sub("< ", hidden(line)) for line in lines),
             model_writer=model,
             model_type=subwords.kind,
             vocab_size=subwords.size,

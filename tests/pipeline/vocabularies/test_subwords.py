@@ -47,6 +47,22 @@ def test_no_character_is_rewritten(tmp_path):
     assert [trained.decode(sentence) for sentence in trained.encode(text)] == text
 
 
+@KINDS
+def test_what_sentencepiece_reserves_is_text_like_any_other(tmp_path, kind):
+    text = ["<unk>le <s>chat</s>. <pad><0x41>", "▁ un chat ▁▁▅ noir ▅"]
+    trained = Pieces.load(train(tmp_path, text, text, kind=kind, size=32) / "joint.model")
+    assert [trained.decode(sentence) for sentence in trained.encode(text)] == text
+
+
+@KINDS
+def test_a_character_outside_the_sample_has_a_piece(tmp_path, kind):
+    lonely = "!?%▁"
+    source, target = [*SOURCE, *lonely], [*TARGET, *"...."]
+    trained = Pieces.load(train(tmp_path, source, target, kind=kind, size=50, sentences=20) / "joint.model")
+    assert not sample(len(source), 20, seed=1)[-4:].all()
+    assert trained.decode(trained.encode([lonely])[0]) == lonely
+
+
 def test_byte_fallback_spells_what_is_unknown_otherwise(tmp_path):
     trained = Pieces.load(train(tmp_path) / "joint.model")
     assert trained.encode(["the 猫"])[0].count(ids.UNK) == 1
