@@ -49,7 +49,7 @@ def main(
     translator = project.load(chosen)
     decoding = translator.decoding
     source, target = parts.paths(chosen.split, part)
-    sources = [line.ids for line in translator.read(list(files.read_lines(source))[:sentences])]
+    sources = translator.vocabulary.encode_source(list(files.read_lines(source))[:sentences])
     references = list(files.read_lines(target))[:sentences]
     print(f"{describe()}; {threads} threads; {len(sources):,} sentences of {system}, {part}\n")
     print("| beam | system | sentences/s | of ours | output pieces/s | batch | peak GiB | BLEU | lines as ours |")

@@ -78,7 +78,7 @@ def searches(
     """Each search, likewise."""
     translator = project.load(system)
     lines = list(files.read_lines(parts.paths(system.split, part)[0]))[:sentences]
-    given = write(translator, folder, [line.ids for line in translator.read(lines)], translator.decoding)
+    given = write(translator, folder, translator.vocabulary.encode_source(lines), translator.decoding)
     for beam_size, task in ((1, "greedy search"), (5, "beam search, 5")):
         yield (
             task,

@@ -29,7 +29,8 @@ from libretranslatepy import LibreTranslateAPI
 from benchmarks.contestants.machine import describe
 from benchmarks.contestants.turn import HERE
 from pipeline.common import cores, files
-from pipeline.serving import engines, texts
+from pipeline.serving import engines
+from pipeline.serving.sentences import sentences
 from pipeline.serving.service import Options
 
 START_SECONDS, END_SECONDS = 120.0, 60.0
@@ -76,8 +77,8 @@ def main(
 
 def translated(engine: engines.Engine, line: str) -> str:
     """The translation of a line without a server."""
-    text = texts.split(line, engine.config.source_language, engine.fits, by_sentence=True)
-    return text.join([best.text for best, *_ in engine.translate(text.sentences, 1)])
+    text = engine.split(sentences(line, engine.config.source_language))
+    return text.join([best.text for best, *_ in engine.translate(text.parts, 1)])
 
 
 @contextmanager

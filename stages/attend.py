@@ -1,7 +1,6 @@
 """Translate a few test sentences and keep the attention: runs/<system>/average/ -> data/attend/<system>/."""
 
 import json
-import sys
 from pathlib import Path
 
 from pipeline import cli
@@ -10,7 +9,6 @@ from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.decoding.attending import Attending, choose
 from pipeline.decoding.translator import Translator
-from pipeline.terminal import printable
 
 READS = ("attend",)
 
@@ -35,10 +33,8 @@ def main(name: str) -> None:
 
 def attend(translator: Translator, path: Path, number: int, line: str, attending: Attending) -> dict[str, object]:
     """The record of one line of a file."""
-    [source] = translator.read([line])
-    if source.is_cut:
-        print(printable(source.warning(f"{path} line {number}", "shown")), file=sys.stderr)
-    output = translator.likeliest(source, len(source.ids) + attending.max_length_offset)
+    source = translator.read(line, f"{path} line {number}")
+    output = translator.likeliest(source, len(source) + attending.max_length_offset)
     return translator.attention(number, source, output)
 
 

@@ -31,12 +31,12 @@ def attention(
     line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
     translator = project.load(chosen)
     decoding = overridden(translator.decoding, beam)
-    [source] = translator.read([line])
-    if not source.ids:
+    source = translator.read(line, "sentence")
+    if not source:
         raise DataError(f"sentence: holds no text, got {sentence!r}; expected words to translate")
-    sentences.warn(translator, source, line, "sentence")
+    sentences.warn(translator, line, "sentence")
     [[best]] = translator.search([source], decoding)
-    record = translator.attention(1, source, written(best.ids, decoding.max_length(len(source.ids))))
+    record = translator.attention(1, source, written(best.ids, decoding.max_length(len(source))))
     if not record["weights"]:
         raise DataError(f"--system: {chosen.model} has no attention to draw, got {chosen.id!r}; expected another model")
     path = out or Path("work/attention", f"{chosen.id}.html")

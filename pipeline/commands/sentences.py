@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..common import files
-from ..decoding.translator import SourceLine, Translator
+from ..decoding.translator import Translator
 from ..terminal import printable
 
-SHOWN_CHARACTERS = 60  # of a sentence in a warning
+SHOWN_CHARACTERS = 60  # of a word in a warning
 SHOWN_WORDS = 5
 
 
@@ -59,18 +59,9 @@ def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
             raise files.not_utf8(f"{origin} line {number}", error) from None
 
 
-def warn(translator: Translator, source: SourceLine, line: str, where: str) -> None:
+def warn(translator: Translator, line: str, where: str) -> None:
     """Warn on standard error if the translation of a line cannot be trusted."""
-    if source.is_cut:
-        print(printable(source.warning(where, "translated")), file=sys.stderr)
-    if source.ids and not translator.knows(source):
-        shown = line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "..."
-        print(
-            f"warning: {printable(where)}: only unknown pieces, got {shown!r}; "
-            "expected text like that of the training part",
-            file=sys.stderr,
-        )
-    elif new := translator.seen_words.new(line):
+    if new := translator.seen_words.new(line):
         shown = ", ".join(word[:SHOWN_CHARACTERS] for word in new[:SHOWN_WORDS])
         shown += f" and {len(new) - SHOWN_WORDS} more" if new[SHOWN_WORDS:] else ""
         print(

@@ -97,18 +97,13 @@ def translations(
     """The output of each input line: its best translation, or numbered ones with scores; tabs in them become spaces."""
     numbered = enumerate(given.lines, 1)
     while block := list(islice(numbered, given.together)):
-        sources = translator.read([line for _, line in block])
-        found = translator.search(sources, decoding, n_best or 1)
-        for (number, line), source, hypotheses in zip(block, sources, found, strict=True):
-            sentences.warn(translator, source, line, f"{given.origin} line {number}")
-            texts = translator.vocabulary.decode_target([pieces for pieces, _ in hypotheses])
+        found = translator.ranked([line for _, line in block], decoding, n_best or 1)
+        for (number, line), ranks in zip(block, found, strict=True):
+            sentences.warn(translator, line, f"{given.origin} line {number}")
             if n_best is None:
-                yield f"{texts[0]}\n"
+                yield f"{ranks[0].text}\n"
             else:
-                yield "".join(
-                    f"{number}\t{one.score:.4f}\t{text.replace(chr(9), ' ')}\n"
-                    for one, text in zip(hypotheses, texts, strict=True)
-                )
+                yield "".join(f"{number}\t{one.score:.4f}\t{one.text.replace(chr(9), ' ')}\n" for one in ranks)
 
 
 def write(found: Iterator[str], given: sentences.Lines) -> None:

@@ -15,32 +15,21 @@ from ..common.system import System
 from ..models import interface
 from ..packaging import package
 from ..packaging.package import Config
+from ..terminal import printable
 from ..vocabularies.seen_words import SeenWords
 from ..vocabularies.vocabulary import Vocabulary, digest
-from . import attending
+from . import attending, texts
 from .ensemble import Ensemble
 from .scores import Hypothesis
 from .search import search
 from .settings import Decoding
 
-SPACE = "▁"  # the piece that begins every line, even before an unknown word
 
+class Translation(NamedTuple):
+    """A translation of a line."""
 
-class SourceLine(NamedTuple):
-    """A line as the network reads it, possibly cut."""
-
-    ids: list[int]  # without EOS
-    num_pieces: int  # of the whole line
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether only the beginning of the line is read."""
-        return len(self.ids) < self.num_pieces
-
-    def warning(self, where: str, done: str) -> str:
-        """The warning for a cut line, of which only the beginning is `done` (translated, shown)."""
-        got, first = f"got {self.num_pieces} pieces", f"only the first {len(self.ids)} are {done}"
-        return f"warning: {where}: longer than in training, {got}; {first}"
+    text: str
+    score: float  # of a line in several parts, the sum of their scores
 
 
 @dataclass
@@ -157,19 +146,17 @@ class Translator:
         assert self.settings, "a packaged system"
         return self.settings
 
-    def read(self, lines: Sequence[str]) -> list[SourceLine]:
-        """The lines as the network reads them: cut to the longest source that it was trained on."""
-        encoded = self.vocabulary.encode_source(lines)
-        return [SourceLine(pieces[: self.max_pieces], len(pieces)) for pieces in encoded]
-
-    def knows(self, source: SourceLine) -> bool:
-        """Whether any piece of a line is known, apart from the space."""
-        pieces = self.vocabulary.source_pieces(source.ids)
-        return any(number != ids.UNK and piece != SPACE for number, piece in zip(source.ids, pieces, strict=True))
+    def read(self, line: str, where: str) -> list[int]:
+        """The pieces of a line, only so many as the longest source of its training has, with a warning."""
+        [pieces] = self.vocabulary.encode_source([line])
+        if len(pieces) > self.max_pieces:
+            what = f"longer than in training, got {len(pieces)} pieces; only the first {self.max_pieces} are shown"
+            print(printable(f"warning: {where}: {what}"), file=sys.stderr)
+        return pieces[: self.max_pieces]
 
     def search(
         self,
-        sources: Sequence[SourceLine],
+        sources: Sequence[Sequence[int]],
         decoding: Decoding,
         number: int = 1,
         *,
@@ -183,40 +170,63 @@ class Translator:
         """
         unknown = self.vocabulary.whole_words if unknown is None else unknown
         results = [[Hypothesis([], 0.0)] for _ in sources]
-        found = search(self.model, [one.ids for one in sources], decoding, self.where, number, unknown=unknown)
+        found = search(self.model, sources, decoding, self.where, number, unknown=unknown)
         if what:
-            found = progress.track(found, what, total=sum(bool(one.ids) for one in sources), unit="sentences")
+            found = progress.track(found, what, total=sum(map(bool, sources)), unit="sentences")
         for index, hypotheses in found:
             results[index] = hypotheses
         return results
+
+    def ranked(
+        self,
+        lines: Sequence[str],
+        decoding: Decoding,
+        number: int = 1,
+        *,
+        unknown: bool | None = None,
+        what: str = "",
+    ) -> list[list[Translation]]:
+        """The `number` best translations of each line, the best first; one at least.
+
+        A line longer than in training is translated in parts. What has no letter, and characters that no piece spells,
+        come back as they are.
+        """
+        split = [texts.split([line], self.vocabulary, self.max_pieces) for line in lines]
+        sources = self.vocabulary.encode_source([part for text in split for part in text.parts])
+        found = iter(self.search(sources, decoding, number, unknown=unknown, what=what))
+        return [self.joined(text, [next(found) for _ in text.parts]) for text in split]
+
+    def joined(self, text: texts.Text, answers: Sequence[Sequence[Hypothesis]]) -> list[Translation]:
+        """The translations of a line, the best first, from those of its parts."""
+        ranks = texts.ranked(answers, max(map(len, answers), default=1))
+        scores = [sum(one.score for one in rank) for rank in ranks]
+        lines = [text.join(self.vocabulary.decode_target([one.ids for one in rank])) for rank in ranks]
+        return [Translation(line, score) for line, score in zip(lines, scores, strict=True)]
 
     def translate(
         self, lines: Sequence[str], decoding: Decoding | None = None, *, unknown: bool | None = None, what: str = ""
     ) -> list[str]:
         """The best translation of each line, as `nmt translate` writes it; by default with its own settings."""
-        sources = self.read(lines)
-        if cut := sum(source.is_cut for source in sources):
-            print(f"warning: {what or 'translate'}: {cut} lines longer than in training, cut to that", file=sys.stderr)
-        found = self.search(sources, decoding or self.decoding, unknown=unknown, what=what)
-        return self.vocabulary.decode_target([hypotheses[0].ids for hypotheses in found])
+        found = self.ranked(lines, decoding or self.decoding, unknown=unknown, what=what)
+        return [best.text for best, *_ in found]
 
     def text(self, pieces: Sequence[int]) -> str:
         """The line that target pieces spell."""
         [line] = self.vocabulary.decode_target([pieces])
         return line
 
-    def likeliest(self, source: SourceLine, max_length: int) -> list[int]:
+    def likeliest(self, source: Sequence[int], max_length: int) -> list[int]:
         """The greedy translation of a source, with EOS if the network wrote it."""
-        return attending.likeliest(self.model, source.ids, max_length, self.where)
+        return attending.likeliest(self.model, source, max_length, self.where)
 
-    def attention(self, line: int, source: SourceLine, output: Sequence[int]) -> dict[str, Any]:
+    def attention(self, line: int, source: Sequence[int], output: Sequence[int]) -> dict[str, Any]:
         """The attention of the network while it writes `output` (with EOS if it wrote it), as a record of `attend`."""
         return {
             "line": line,
-            "source": self.vocabulary.source_pieces([*source.ids, ids.EOS]),
+            "source": self.vocabulary.source_pieces([*source, ids.EOS]),
             "target": self.vocabulary.target_pieces(output),
             "text": self.text(output),
-            "weights": attending.weights(self.model, source.ids, output, self.where),
+            "weights": attending.weights(self.model, source, output, self.where),
         }
 
 

@@ -2,12 +2,13 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ..common import ids
+from ..decoding import texts
 from ..decoding.settings import Decoding
 from ..packaging import package
 from ..vocabularies.vocabulary import Vocabulary
@@ -43,9 +44,9 @@ class Engine(ABC):
     def search(self, sources: Sequence[list[int]], number: int) -> Sequence[Hypotheses]:
         """The `number` best translations of each source, the best first."""
 
-    def fits(self, line: str) -> bool:
-        """Whether a line is no longer than the longest source of the training; most need no look at their pieces."""
-        return len(line.encode()) < self.max_pieces or len(self.vocabulary.encode_source([line])[0]) <= self.max_pieces
+    def split(self, units: Iterable[str]) -> texts.Text:
+        """The parts of a text that its network translates, given its lines or sentences."""
+        return texts.split(units, self.vocabulary, self.max_pieces)
 
     def translate(self, lines: Sequence[str], number: int) -> list[list[Answer]]:
         """The `number` best translations of each line, the best first, no more than the beam size."""
@@ -71,11 +72,11 @@ class Engine(ABC):
 
     def attention(self, line: str) -> dict[str, Any]:
         """What the network attends to while it writes the best translation of a line: pieces and weights."""
-        [source] = self.translator.read([line])
-        if not source.ids:
+        [source] = self.vocabulary.encode_source([line])
+        if not source:
             return {"source": [], "target": [], "text": "", "weights": {}}
-        [[(pieces, _), *_]] = self.search([source.ids], 1)
-        output = [*pieces, ids.EOS] if len(pieces) < self.decoding.max_length(len(source.ids)) else pieces
+        [[(pieces, _), *_]] = self.search([source], 1)
+        output = [*pieces, ids.EOS] if len(pieces) < self.decoding.max_length(len(source)) else pieces
         record = self.translator.attention(0, source, output)
         return {name: record[name] for name in ("source", "target", "text", "weights")}
 
@@ -87,10 +88,7 @@ class TorchEngine(Engine):
 
     def search(self, sources: Sequence[list[int]], number: int) -> Sequence[Hypotheses]:
         """The `number` best translations of each source, by this project's own search."""
-        from ..decoding.translator import SourceLine
-
-        lines = [SourceLine(source, len(source)) for source in sources]
-        found: Sequence[Hypotheses] = self.translator.search(lines, self.decoding, number)
+        found: Sequence[Hypotheses] = self.translator.search(sources, self.decoding, number)
         return found
 
 

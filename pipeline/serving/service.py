@@ -8,11 +8,12 @@ from typing import Any, ParamSpec, TypeVar
 
 from fastapi import HTTPException
 
+from ..decoding.texts import Text, ranked
 from ..packaging.languages import language_name
-from . import texts
 from .batches import Batches
 from .engines import Answer, Engine
 from .requests import AttentionRequest, TranslationRequest
+from .sentences import LINE, sentences
 
 AUTO = "auto"
 SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised
@@ -42,8 +43,8 @@ class Service:
         """The answer to a request: each value for the one text, or a list of values for a list."""
         engine = await self.choose(request)
         split = await computed(request.texts, self.split, engine, request.texts)
-        sentences = [sentence for text in split for sentence in text.sentences]
-        answers = await self.batches.translate(engine, sentences, 1 + request.alternatives)
+        parts = [part for text in split for part in text.parts]
+        answers = await self.batches.translate(engine, parts, 1 + request.alternatives)
         return await computed(request.texts, answer, request, engine, split, answers)
 
     async def choose(self, request: TranslationRequest) -> Engine:
@@ -71,19 +72,20 @@ class Service:
     async def confidence(self, engine: Engine, given: Sequence[str]) -> float:
         """How sure a system is of its translation of the beginning of some texts."""
         [sample] = self.split(engine, [" ".join(given)[:SAMPLE]])
-        answers = await self.batches.translate(engine, sample.sentences[:SAMPLE_SENTENCES], 1)
+        answers = await self.batches.translate(engine, sample.parts[:SAMPLE_SENTENCES], 1)
         return fmean(best.confidence for best, *_ in answers) if answers else 0.0
 
     async def attention(self, request: AttentionRequest) -> dict[str, Any]:
         """What a system attends to while it translates a sentence."""
         engine = self.named(request.system) if request.system else self.engines[0]
         [text] = await computed([request.q], self.split, engine, [request.q])
-        return await self.batches.beside(engine.attention, text.sentences[0] if text.sentences else "")
+        return await self.batches.beside(engine.attention, text.parts[0] if text.parts else "")
 
-    def split(self, engine: Engine, given: Sequence[str]) -> list[texts.Text]:
-        """Texts in sentences that fit a system."""
-        language, by_sentence = engine.config.source_language, self.options.by_sentence
-        return [texts.split(text, language, engine.fits, by_sentence=by_sentence) for text in given]
+    def split(self, engine: Engine, given: Sequence[str]) -> list[Text]:
+        """Texts in the parts that a system translates, by sentence or by line."""
+        if self.options.by_sentence:
+            return [engine.split(sentences(text, engine.config.source_language)) for text in given]
+        return [engine.split(LINE.findall(text)) for text in given]
 
     def named(self, system: str) -> Engine:
         """The engine of a system.
@@ -114,12 +116,12 @@ async def computed(given: Sequence[str], function: Callable[P, R], *values: P.ar
 
 
 def answer(
-    request: TranslationRequest, engine: Engine, split: Sequence[texts.Text], answers: Sequence[Sequence[Answer]]
+    request: TranslationRequest, engine: Engine, split: Sequence[Text], answers: Sequence[Sequence[Answer]]
 ) -> dict[str, Any]:
-    """The answer to a request, from those to all its sentences."""
+    """The answer to a request, from those to all its parts."""
     rest, found = iter(answers), []
     for text in split:
-        one = translated(text, [next(rest) for _ in text.sentences], request.alternatives)
+        one = translated(text, [next(rest) for _ in text.parts], request.alternatives)
         one["system"] = engine.config.system
         if request.source == AUTO:
             confidence = round(PERCENT * (one["confidence"] or 0.0), 1)
@@ -130,13 +132,13 @@ def answer(
     return {name: [one[name] for one in found] for name in found[0]} if found else {"translatedText": []}
 
 
-def translated(text: texts.Text, answers: Sequence[Sequence[Answer]], alternatives: int) -> dict[str, Any]:
-    """A text from the answers to its sentences; its n-th alternative has the n-th of each."""
-    ranks = [text.join([some[min(rank, len(some) - 1)].text for some in answers]) for rank in range(1 + alternatives)]
-    first, *others = dict.fromkeys(ranks)
+def translated(text: Text, answers: Sequence[Sequence[Answer]], alternatives: int) -> dict[str, Any]:
+    """A text from the answers to its parts; its n-th alternative has the n-th of each."""
+    ranks = [[one.text for one in rank] for rank in ranked(answers, 1 + alternatives)]
+    first, *others = dict.fromkeys(map(text.join, ranks))
     return {
         "translatedText": first,
         "alternatives": others,
         "confidence": fmean(best.confidence for best, *_ in answers) if answers else None,
-        "sentences": [(sentence, best.text) for sentence, (best, *_) in zip(text.sentences, answers, strict=True)],
+        "sentences": list(zip(text.parts, text.fitted(ranks[0]), strict=True)),
     }

@@ -30,8 +30,7 @@ class ServedSystem(PythonModel):
     ) -> pandas.DataFrame:
         """One translation a row."""
         decoding = self.translator.decoding.changed(**(params or {}))
-        found = self.translator.search(self.translator.read(model_input[SOURCE].tolist()), decoding)
-        return pandas.DataFrame({TRANSLATION: [self.translator.text(hypotheses[0].ids) for hypotheses in found]})
+        return pandas.DataFrame({TRANSLATION: self.translator.translate(model_input[SOURCE].tolist(), decoding)})
 
 
 set_model(ServedSystem())

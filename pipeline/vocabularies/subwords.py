@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain, compress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -67,6 +68,14 @@ class Pieces:
         except RuntimeError:
             what = "not a SentencePiece model"
         raise files.DataError(f"{path}: {what}; expected one of the stage vocabulary") from None
+
+    @cached_property
+    def characters(self) -> frozenset[str] | None:
+        """The characters that have a piece; None if bytes spell all others."""
+        if any(map(self.model.is_byte, range(self.size))):
+            return None
+        pieces = map(self.piece, range(ids.EOS + 1, self.size))
+        return frozenset(" " if piece == RESERVED[0] else piece.translate(SHOWN) for piece in pieces if len(piece) == 1)
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, in one thread: the stage encode has its processes."""

@@ -27,6 +27,10 @@ class Side(Protocol):
     size: int
     whole_words: bool
 
+    @property
+    def characters(self) -> frozenset[str] | None:
+        """The characters that its pieces spell; None if any character has a piece, were it UNK."""
+
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line."""
 

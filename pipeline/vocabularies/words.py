@@ -49,6 +49,7 @@ class WordList:
     """One side of a vocabulary, in whole words."""
 
     whole_words = True
+    characters = None  # an unknown word reads UNK, whatever its characters
 
     def __init__(self, language: str, words: Sequence[str]) -> None:
         self.moses = Moses(language)

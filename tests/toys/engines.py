@@ -1,9 +1,11 @@
 """Engines without a network, which translate word by word: for tests of the server and of its page."""
 
 import math
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
 
+from pipeline.decoding import texts
 from pipeline.serving.engines import Answer
 
 LEXICON = {"où": "where", "est": "is", "la": "the", "gare": "station", "chat": "cat", "dort": "sleeps", "noir": "black"}
@@ -24,8 +26,9 @@ class WordEngine:
         self.score, self.card = score, CARD.format(system=system)
         self.lexicon = LEXICON if source == "fr" else {english: french for french, english in LEXICON.items()}
 
-    def fits(self, line: str) -> bool:
-        return len(line.split()) <= 50
+    def split(self, units: Iterable[str]) -> texts.Text:
+        spells_all = SimpleNamespace(characters=None)
+        return texts.split(units, SimpleNamespace(source=spells_all, encode_source=lambda some: [some[0].split()]), 50)
 
     def translate(self, lines: list[str], number: int) -> list[list[Answer]]:
         if any(BROKEN in line for line in lines):

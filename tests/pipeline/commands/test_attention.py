@@ -10,8 +10,8 @@ def test_the_page_and_the_translation(run, project):
     assert said.err == run("translate", "--system", SYSTEM, "le chat noir").out
     page = (project / "shown.html").read_text(encoding="utf-8")
     translator = Translator.built(System.parse(SYSTEM))
-    [source] = translator.read(["le chat noir"])
-    pieces = ",".join(f'"{piece}"' for piece in translator.vocabulary.source_pieces(source.ids))
+    source = translator.read("le chat noir", "sentence")
+    pieces = ",".join(f'"{piece}"' for piece in translator.vocabulary.source_pieces(source))
     assert f'"source":[{pieces},' in page
 
 

@@ -16,7 +16,8 @@ def test_a_folder_that_ctranslate2_translates_with(run, project):
     assert (said.status, said.out, said.err) == (0, f"work/export/{SYSTEM}\n", "")
     line = "une pomme rouge"
     translator = Translator.built(System.parse(SYSTEM))
-    pieces = translator.vocabulary.source_pieces(translator.read([line])[0].ids)
+    source = translator.read(line, "sentence")
+    pieces = translator.vocabulary.source_pieces(source)
     [found] = ctranslate2.Translator(f"work/export/{SYSTEM}").translate_batch(
         [pieces],
         beam_size=1,
@@ -25,7 +26,7 @@ def test_a_folder_that_ctranslate2_translates_with(run, project):
         suppress_sequences=[["<pad>"], ["<unk>"], ["<s>"]],
     )
     [[(expected, _)]] = translator.search(
-        translator.read([line]), DECODING.changed(beam_size=1, max_length_factor=1.5, max_length_offset=5), 1
+        [source], DECODING.changed(beam_size=1, max_length_factor=1.5, max_length_offset=5), 1
     )
     assert found.hypotheses[0] == translator.vocabulary.target_pieces(expected)
 

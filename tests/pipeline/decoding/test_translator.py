@@ -11,12 +11,10 @@ from pipeline.common.files import DataError
 from pipeline.common.params import flatten
 from pipeline.common.system import System
 from pipeline.decoding.search import search
-from pipeline.decoding.translator import SourceLine, Translator, nested
+from pipeline.decoding.translator import Translator, nested
 from pipeline.layers.kernels.prepacked import can_prepack
 from pipeline.packaging import package
-from pipeline.vocabularies.seen_words import SeenWords
 from pipeline.vocabularies.vocabulary import Vocabulary
-from pipeline.vocabularies.words import WordList
 from tests.toys import networks, searches, systems
 from tests.toys.networks import needs_bf16_products
 
@@ -56,34 +54,28 @@ def test_what_was_trained_counts_whatever_params_yaml_says_now(project, translat
     assert all(torch.equal(weights[name], tensor) for name, tensor in again.items())
 
 
-def test_no_more_is_read_than_was_trained_on(translator, capsys):
-    line = " ".join(["une pomme rouge"] * 9)
+def test_a_longer_line_than_was_trained_on_is_translated_in_parts(translator, capsys):
+    parts = ["une pomme rouge avec", "un chat noir et blanche"]
+    line = " ".join(parts)
     [whole] = translator.vocabulary.encode_source([line])
-    [source] = translator.read([line])
-    assert source.is_cut
-    assert source == SourceLine(whole[: systems.MAX_LENGTH - 1], len(whole))
-    assert not translator.read(["le chat"])[0].is_cut
-    shorter = translator.vocabulary.source.decode(source.ids)
-    expected = translator.translate([shorter, "dort", shorter], DECODING)
-    assert translator.translate([line, "dort", line], DECODING) == expected
-    assert capsys.readouterr().err == "warning: translate: 2 lines longer than in training, cut to that\n"
+    assert translator.read(line, "here") == whole[: systems.MAX_LENGTH - 1]
+    assert capsys.readouterr().err.startswith(f"warning: here: longer than in training, got {len(whole)} pieces; only")
+    assert translator.translate([line], DECODING) == [" ".join(translator.translate(parts, DECODING))]
+    best, second = translator.ranked([line], DECODING, 2)[0]
+    assert best.score > second.score
 
 
-def test_unknown_is_what_has_no_known_piece(translator):
-    known = {line: translator.knows(translator.read([line])[0]) for line in ("ξένος", "ξέ νος ξ", "le ξ", "", "x", "a")}
-    assert known == {"ξένος": False, "ξέ νος ξ": False, "le ξ": True, "": False, "x": False, "a": True}
-    words = WordList("fr", ["le", "chat"])
-    translator = Translator(None, None, Vocabulary(words, words), SeenWords(), max_pieces=9, where=CPU)
-    known = {line: translator.knows(translator.read([line])[0]) for line in ("chien noir", "le chien", "")}
-    assert known == {"chien noir": False, "le chien": True, "": False}
+def test_what_no_piece_spells_comes_back(translator):
+    said = translator.translate(["42 …", "ξένος", "😀 le chat", "le chat"], DECODING)
+    assert said == ["42 …", "ξένος", f"😀 {said[3]}", said[3]]
 
 
 def test_attention_is_a_record_of_the_pieces_read_and_written(translator):
-    [source] = translator.read(["le chat"])
+    source = translator.read("le chat", "here")
     [pieces] = translator.vocabulary.encode_target(["un ami"])
     record = translator.attention(7, source, [*pieces, ids.EOS])
     assert (record["line"], record["text"]) == (7, "un ami")
-    assert record["source"] == [*translator.vocabulary.source_pieces(source.ids), "</s>"]
+    assert record["source"] == [*translator.vocabulary.source_pieces(source), "</s>"]
     assert record["target"] == [*translator.vocabulary.target_pieces(pieces), "</s>"]
     heads = record["weights"]["cross 1"]
     assert (len(heads), len(heads[0]), len(heads[0][0])) == (4, len(record["target"]), len(record["source"]))
@@ -107,17 +99,18 @@ def test_what_was_trained_in_bf16_translates_in_it_where_it_is_quick(project, tr
     monkeypatch.setattr(device, "has_bf16", lambda where: has_bf16)
     again = Translator.built(SYSTEM)
     assert (translator.precision, again.precision) == ("fp32", "bf16" if has_bf16 else "fp32")
-    expected, found = (one.search(one.read(LINES), DECODING) for one in (translator, again))
+    sources = translator.vocabulary.encode_source(LINES)
+    expected, found = (one.search(sources, DECODING) for one in (translator, again))
     assert (found == expected) is not has_bf16
     assert [one.score for (one,) in found] == pytest.approx([one.score for (one,) in expected], rel=0.1)
-    assert [again.search(again.read([line]), DECODING)[0] for line in LINES] == found
+    assert [again.search([source], DECODING)[0] for source in sources] == found
 
 
 def test_an_ensemble_shares_a_vocabulary_and_reads_no_more_than_any_member(project, translator):
     other = Translator.built(System.parse(systems.lay_out(project, "rnn_encdec")))
     other.max_pieces -= 2
     both = Translator.ensemble([translator, other])
-    assert len(both.read([systems.WORDS])[0].ids) == other.max_pieces < translator.max_pieces
+    assert len(both.read(systems.WORDS, "here")) == other.max_pieces < translator.max_pieces
     assert both.translate(LINES, DECODING) != translator.translate(LINES, DECODING)
     other.vocabulary_digest = "another"
     with pytest.raises(DataError, match="an ensemble must share one vocabulary, got different ones; expected systems"):
