@@ -46,6 +46,14 @@ def translate(
         float | None,
         typer.Option(min=0, max=10, help="Instead of decode.length_penalty: more favours longer translations."),
     ] = None,
+    no_repeat_ngram_size: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=1000,
+            help="Instead of decode.no_repeat_ngram_size: 4 writes no 4 pieces twice, which ends loops.",
+        ),
+    ] = None,
 ) -> None:
     """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
@@ -56,7 +64,7 @@ def translate(
     A score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
     translator = load(system or [], model or [])
-    decoding = overridden(translator.decoding, beam, length_penalty)
+    decoding = overridden(translator.decoding, beam, length_penalty, no_repeat_ngram_size)
     if n_best and n_best > decoding.beam_size:
         raise DataError(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
@@ -85,9 +93,11 @@ def load(systems: list[str], folders: list[Path]) -> Translator:
     return Translator.ensemble(members) if members[1:] else members[0]
 
 
-def overridden(decoding: Decoding, beam: int | None, length_penalty: float | None = None) -> Decoding:
+def overridden(
+    decoding: Decoding, beam: int | None, length_penalty: float | None = None, no_repeat_ngram_size: int | None = None
+) -> Decoding:
     """The settings, with the values of the command line in place of their own."""
-    given = {"beam_size": beam, "length_penalty": length_penalty}
+    given = {"beam_size": beam, "length_penalty": length_penalty, "no_repeat_ngram_size": no_repeat_ngram_size}
     return decoding.changed(**{key: value for key, value in given.items() if value is not None})
 
 

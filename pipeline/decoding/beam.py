@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..common import ids
 from ..models import interface
-from .scores import FORBIDDEN, Hypothesis, forbidden, logit_blocks
+from .scores import Hypothesis, forbidden, logit_blocks
 from .settings import length_penalty
 
 
@@ -36,8 +36,11 @@ def decode(
     n_best: int = 1,
     max_finished: float = math.inf,
     unknown: bool = False,
+    no_repeat: int = 0,
 ) -> list[list[Hypothesis]]:
     """The finished hypotheses of each sentence, the best first, `beam_size` of them at most; UNK only with `unknown`.
+
+    With `no_repeat` none holds an n-gram of so many pieces twice.
 
     Of a sentence's 2 * beam_size best candidates, those that end with EOS and rank among the first beam_size are
     finished. The best beam_size of the others go on: finished hypotheses do not occupy beam slots. At its maximum
@@ -61,7 +64,7 @@ def decode(
         beam = Beam.start(model, source, limits, n_best)
         while len(beam.sentence):
             hidden, beam.state = model.step(beam.state, beam.pieces[:, :, -1].flatten())
-            found = beam.candidates(model, hidden, 2 * beam_size, never)
+            found = beam.candidates(model, hidden, 2 * beam_size, never, no_repeat)
             beam = beam.advance(found, beam_size, alpha, max_finished, finished)
     return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in finished]
 
@@ -97,7 +100,7 @@ class Beam:
         )
 
     def candidates(
-        self, model: interface.Model, hidden: Tensor, count: int, never: Sequence[int] = FORBIDDEN
+        self, model: interface.Model, hidden: Tensor, count: int, never: Sequence[int], no_repeat: int
     ) -> Candidates:
         """The `count` best prefixes of each sentence with one more piece, the best first; fewer if there are fewer.
 
@@ -106,7 +109,7 @@ class Beam:
         Shapes: hidden (B * W, D).
         """
         best_of_each = []
-        for rows, logits in logit_blocks(model, hidden, never):
+        for rows, logits in logit_blocks(model, hidden, never, self.pieces.flatten(0, 1), no_repeat):
             log_p = torch.log_softmax(logits, dim=1).add_(self.log_p.flatten()[rows, None])
             best_of_each.append(stable_topk(log_p, min(count, logits.shape[1])))
         log_p, last = (torch.cat(tensors) for tensors in zip(*best_of_each, strict=True))  # (B * W, each)

@@ -19,8 +19,11 @@ def decode(
     *,
     alpha: float = 0.0,
     unknown: bool = False,
+    no_repeat: int = 0,
 ) -> list[Hypothesis]:
     """The translation of each sentence; its score is log P over the length penalty. UNK only with `unknown`.
+
+    With `no_repeat` none holds an n-gram of so many pieces twice.
 
     A sentence ends at its EOS, or without one at its maximum length (in pieces, EOS counted); its row then leaves the
     batch. Of equally likely pieces the lower id is taken. The caller has put the model into `eval()`.
@@ -32,12 +35,13 @@ def decode(
     if len(sentence) == 0:
         return [Hypothesis([], 0.0) for _ in range(len(source))]
     log_p = torch.zeros(len(source), device=source.device)
-    written = []  # columns (B,); as many as the longest translation has, which may be far below its limit
+    written: list[Tensor] = []  # columns (B,); as many as the longest translation has, which may be far below its limit
     with interface.prepacking(model):
         state, tokens = model.start(source[sentence]), torch.full_like(sentence, ids.BOS)
         while len(sentence):
             hidden, state = model.step(state, tokens)
-            best = [likeliest(logits) for _, logits in logit_blocks(model, hidden, never)]
+            prefixes = torch.stack(written, dim=1)[sentence] if no_repeat and written else None
+            best = [likeliest(logits) for _, logits in logit_blocks(model, hidden, never, prefixes, no_repeat)]
             tokens, scores = (torch.cat(tensors) for tensors in zip(*best, strict=True))
             log_p.index_add_(0, sentence, scores)
             written.append(torch.full_like(limits, ids.EOS).index_copy_(0, sentence, tokens))

@@ -30,11 +30,17 @@ def forbidden(*, unknown: bool) -> tuple[int, ...]:
 
 
 def logit_blocks(
-    model: interface.Model, hidden: Tensor, never: Sequence[int] = FORBIDDEN
+    model: interface.Model,
+    hidden: Tensor,
+    never: Sequence[int] = FORBIDDEN,
+    prefixes: Tensor | None = None,
+    no_repeat: int = 0,
 ) -> Iterator[tuple[slice, Tensor]]:
     """Rows of `hidden` and their logits, on a CPU a block of rows at a time; those of pieces in `never` are -infinity.
 
-    Shapes: hidden (N, D) -> (block, V) each.
+    So are those of pieces that would repeat an n-gram of `no_repeat` pieces of a row's prefix; 0: none.
+
+    Shapes: hidden (N, D), prefixes (N, T) -> (block, V) each.
     Raises: DataError if a logit is not a number.
     """
     size = ROWS if hidden.device.type == "cpu" else len(hidden)
@@ -44,7 +50,10 @@ def logit_blocks(
         if math.isnan(float(logits.sum())):
             what = "give no probabilities, got a logit that is no number"
             raise DataError(f"weights: {what}; expected a training that converged")
-        yield rows, mask_pieces(logits, never)
+        logits = mask_pieces(logits, never)
+        if prefixes is not None and 0 < no_repeat <= prefixes.shape[1]:
+            block_repeats(logits, prefixes[rows], no_repeat)
+        yield rows, logits
 
 
 def mask_pieces(logits: Tensor, never: Sequence[int] = FORBIDDEN) -> Tensor:
@@ -56,3 +65,15 @@ def mask_pieces(logits: Tensor, never: Sequence[int] = FORBIDDEN) -> Tensor:
     """
     wide = logits.to(torch.promote_types(logits.dtype, torch.float32))
     return wide.index_fill_(1, torch.tensor(never, device=logits.device), -math.inf)
+
+
+def block_repeats(logits: Tensor, prefixes: Tensor, size: int) -> None:
+    """Set to minus infinity, in place, the pieces that end an n-gram of `size` pieces that the prefix holds already.
+
+    Shapes: logits (N, V), prefixes (N, T) of at least `size` pieces.
+    Source: Paulus et al. 2018, section 2.5; `no_repeat_ngram_size` of fairseq and CTranslate2.
+    """
+    ngrams = prefixes.unfold(1, size, 1)  # (N, T - size + 1, size)
+    last = prefixes[:, None, prefixes.shape[1] - size + 1 :]
+    rows, places = (ngrams[:, :, :-1] == last).all(dim=2).nonzero(as_tuple=True)
+    logits[rows, ngrams[rows, places, -1]] = -math.inf

@@ -47,7 +47,14 @@ def search(
         source = pad([sources[index] for index in batch], after=(ids.EOS,), multiple=MULTIPLE).to(device)
         limits = [decoding.max_length(len(sources[index])) for index in batch]
         if decoding.beam_size == 1:
-            best = greedy.decode(model, source, limits, alpha=decoding.length_penalty, unknown=unknown)
+            best = greedy.decode(
+                model,
+                source,
+                limits,
+                alpha=decoding.length_penalty,
+                unknown=unknown,
+                no_repeat=decoding.no_repeat_ngram_size,
+            )
             return [[hypothesis] for hypothesis in best]
         found = beam.decode(
             model,
@@ -58,6 +65,7 @@ def search(
             n_best=number,
             max_finished=decoding.max_finished,
             unknown=unknown,
+            no_repeat=decoding.no_repeat_ngram_size,
         )
         return [hypotheses[:number] for hypotheses in found]
 

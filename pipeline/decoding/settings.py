@@ -24,6 +24,7 @@ class Decoding(Section):
     beam_size: Annotated[int, Field(gt=0, le=MOST_BEAM)]  # prefixes under way for each sentence; 1 is greedy search
     length_penalty: UpTo10  # scores are log P / ((5 + pieces) / 6)^length_penalty; 0 compares by log P alone
     patience: UpTo1000  # ends a sentence at patience * beam_size finished translations; 0: the exact search
+    no_repeat_ngram_size: Annotated[int, Field(ge=0, le=1000)]  # pieces of which none are written twice; 0: any may be
     max_length_factor: UpTo1000  # pieces that a translation may have for each piece of its source
     max_length_offset: Annotated[int, Field(ge=0, le=1_000_000)]  # pieces that it may have besides
     tokens_per_batch: PositiveInt  # sentences * longest source of a batch, EOS included; bounds memory

@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, field_validator
 
 from ..common import files
 from ..common.files import DataError
@@ -62,6 +62,11 @@ class Config(Record):
     num_parameters: Count
     validation: dict[str, float]  # of the training's best validation
     scores: dict[str, dict[str, float]]  # test part -> metric -> score
+
+    @field_validator("decoding")
+    @classmethod
+    def _complete(cls, decoding: dict[str, Any]) -> dict[str, Any]:
+        return {"no_repeat_ngram_size": 0} | decoding  # an older package has no such key
 
 
 class Entry(Record):

@@ -64,6 +64,7 @@ class CTranslate2Engine(Engine):
             beam_size=self.decoding.beam_size,
             num_hypotheses=self.decoding.beam_size,
             length_penalty=self.decoding.length_penalty,
+            no_repeat_ngram_size=self.decoding.no_repeat_ngram_size,
             return_scores=True,
             max_batch_size=BATCH if self.kind == "ctranslate2-int8" else 1,
             max_input_length=0,

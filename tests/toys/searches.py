@@ -8,6 +8,7 @@ SETTINGS: dict[str, Any] = {
     "beam_size": 3,
     "length_penalty": 0.6,
     "patience": 0.0,
+    "no_repeat_ngram_size": 0,
     "max_length_factor": 1.0,
     "max_length_offset": 4,
     "tokens_per_batch": 60,

@@ -38,7 +38,8 @@ PARAMS = """\
 build: {corpora: [toy], vocabularies: [bpe_toy], models: [transformer_prenorm], sizes: [tiny], seeds: [1]}
 vocabularies: {bpe_toy: {}}
 decode:
-  {beam_size: 3, length_penalty: 0.6, patience: 0.0, max_length_factor: 1.5, max_length_offset: 5, tokens_per_batch: 60}
+  {beam_size: 3, length_penalty: 0.6, patience: 0.0, no_repeat_ngram_size: 0, max_length_factor: 1.5,
+  max_length_offset: 5, tokens_per_batch: 60}
 attend: {sentences: 3, min_words: 2, max_words: 6, max_length_offset: 7, seed: 1}
 """
 

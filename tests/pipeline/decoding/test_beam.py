@@ -11,12 +11,17 @@ from tests.toys import networks
 SOURCES = [[5, 4, 6], [4], [], [6, 6, 5, 4, 7], [7, 5]]
 
 
-def every_hypothesis(model, source, longest, alpha):
+def every_hypothesis(model, source, longest, alpha, no_repeat=0):
     """(score, pieces) of every possible hypothesis, the best first, by enumeration."""
     found = []
 
     def grow(prefix, log_p):
-        log_probabilities = mask_pieces(model.scores([*source, ids.EOS], [ids.BOS, *prefix])[None])[0].log_softmax(0)
+        [logits] = mask_pieces(model.scores([*source, ids.EOS], [ids.BOS, *prefix])[None])
+        ngrams = [prefix[i : i + no_repeat] for i in range(len(prefix) - no_repeat + 1)] if no_repeat else []
+        for ngram in ngrams:
+            if ngram[:-1] == prefix[len(prefix) - no_repeat + 1 :]:
+                logits[ngram[-1]] = -math.inf
+        log_probabilities = logits.log_softmax(0)
         length = len(prefix) + 1
         for piece, log_q in enumerate(log_probabilities.tolist()):
             score = (log_p + log_q) / ((5 + length) / 6) ** alpha
@@ -32,12 +37,15 @@ def every_hypothesis(model, source, longest, alpha):
 
 
 @pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0])
-@pytest.mark.parametrize(("vocabulary", "longest"), [(5, 4), (6, 4), (7, 3)])
-def test_a_beam_wide_enough_is_exhaustive(drawn, padded, vocabulary, longest, alpha):
+@pytest.mark.parametrize(
+    ("vocabulary", "longest", "no_repeat"), [(5, 4, 0), (6, 4, 2), (6, 4, 0), (7, 3, 1), (7, 3, 0)]
+)
+def test_a_beam_wide_enough_is_exhaustive(drawn, padded, vocabulary, longest, alpha, no_repeat):
     beam_size, model = max((vocabulary - 4) ** longest, 2), drawn(vocabulary, spread=2.0)
-    found = beam.decode(model, padded(SOURCES), [longest] * 5, beam_size=beam_size, alpha=alpha, n_best=2)
+    settings = {"beam_size": beam_size, "alpha": alpha, "n_best": 2, "no_repeat": no_repeat}
+    found = beam.decode(model, padded(SOURCES), [longest] * 5, **settings)
     for source, hypotheses in zip(SOURCES, found, strict=True):
-        expected = every_hypothesis(model, source, longest, alpha)[:2]
+        expected = every_hypothesis(model, source, longest, alpha, no_repeat)[:2]
         assert [one.ids for one in hypotheses[:2]] == [pieces for _, pieces in expected]
         assert [one.score for one in hypotheses[:2]] == pytest.approx([score for score, _ in expected], abs=1e-5)
 

@@ -29,12 +29,13 @@ def test_a_sentence_at_its_maximum_length_stays_as_it_stands(scripted, padded):
     assert greedy.decode(model, padded([[4], [5]]), [0, 0]) == [([], 0.0), ([], 0.0)]
 
 
+@pytest.mark.parametrize("no_repeat", [0, 2])
 @pytest.mark.parametrize("name", networks.NAMES)
-def test_is_a_beam_of_one(name):
-    model, limits = networks.build(name), [12, 9, 6]
+def test_is_a_beam_of_one(name, no_repeat):
+    model, limits, settings = networks.build(name), [12, 9, 6], {"alpha": 2.0, "no_repeat": no_repeat}
     expected = [
-        best for best, *_ in beam.decode(model, networks.SOURCE, limits, beam_size=1, alpha=2.0, max_finished=1)
+        best for best, *_ in beam.decode(model, networks.SOURCE, limits, beam_size=1, max_finished=1, **settings)
     ]
-    found = greedy.decode(model, networks.SOURCE, limits, alpha=2.0)
+    found = greedy.decode(model, networks.SOURCE, limits, **settings)
     assert [one.ids for one in found] == [one.ids for one in expected]
     assert [one.score for one in found] == pytest.approx([one.score for one in expected], abs=1e-5)

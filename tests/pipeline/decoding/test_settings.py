@@ -30,7 +30,7 @@ def test_faults_of_the_section_are_named(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(
         "decode: {beam_size: 0, length_penalty: -1.0, patience: -1, max_length_factor: .inf, max_length_ofset: 3, "
-        "tokens_per_batch: 1.5}"
+        "tokens_per_batch: 1.5, no_repeat_ngram_size: 0}"
     )
     with pytest.raises(ParamsError) as caught:
         Decoding.load("decode", path)
