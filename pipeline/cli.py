@@ -47,8 +47,17 @@ def end_with_parent() -> None:
             sys.exit(128 + signal.SIGTERM)
 
 
+def be_utf8() -> None:
+    """Start this process again in Python's UTF-8 mode where the locale would have it read or write something else."""
+    encodings = {getattr(stream, "encoding", None) for stream in (sys.stdin, sys.stdout, sys.stderr)}
+    if {*encodings, sys.getfilesystemencoding()} - {"utf-8", None} and os.environ.get("PYTHONUTF8") != "1":
+        mode = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | mode)
+
+
 def call(app: Callable[[], Any]) -> None:
     """Run a command line; a mistake of its user ends it with one line and exit status 1."""
+    be_utf8()
     try:
         try:
             app()

@@ -7,6 +7,8 @@ from pipeline.common import files, parts
 from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
+from pipeline.evaluation import scores
+from pipeline.evaluation.bleu import tokenizer
 from pipeline.packaging import card, ctranslate2_form, package
 from pipeline.tracking import registry, runs
 
@@ -33,20 +35,22 @@ def main(name: str) -> None:
             precision=training["precision"],
             params=training["params"],
             details=files.read_json(system.scored / "scores.json"),
+            caveats=scores.caveats(config.scores),
             has_ctranslate2=can_run,
         )
         files.write_lines(folder / package.CARD, card.card_text(config, facts).split("\n"))
         package.seal(folder)
     sums = files.sha256(*parts.paths(system.split, parts.VALIDATION))
-    validation = f"{sums[:16]}, {training['params']['training.validation_sentences']} sentences"
+    count, words = training["params"]["training.validation_sentences"], tokenizer(config.target_language)
+    validation = f"{sums[:16]}, {count} sentences, {words}"
     with runs.finished_training(system) as run:
         registry.register(run, system.packaged, validation)
 
 
 def read_config(system: System, licence: str, translator: Translator, training: dict[str, Any]) -> package.Config:
     """What config.json says of a system."""
-    languages = files.read_json(system.split / "languages.json")
-    scores = files.read_json(system.metrics)
+    languages = files.read_json(system.languages)
+    metrics = files.read_json(system.metrics)
     best = {name: value for name, value in training["best"].items() if name.startswith("validation_")}
     return package.Config.model_validate(
         {
@@ -62,7 +66,7 @@ def read_config(system: System, licence: str, translator: Translator, training: 
             "decoding": files.read_json(system.decoded / "decode.json"),
             "num_parameters": training["num_parameters"],
             "validation": best,
-            "scores": {part: found for part, found in scores.items() if part != "validation"},
+            "scores": {part: found for part, found in metrics.items() if part != "validation"},
         }
     )
 

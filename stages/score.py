@@ -20,8 +20,8 @@ READS = ("score",)
 
 def main(name: str) -> None:
     """Score every test part as a whole, by the length of the source, and without the unknown words of a word list."""
-    scoring = Reader(READS)(Scoring, "score")
     system = System.parse(name)
+    scoring = Reader(READS)(Scoring, "score").into(files.read_json(system.languages)["target_language"])
     pieces = Vocabulary.load(system.vocabulary_folder)
     training = files.read_json(system.training_summary)
     texts = translations.read(system.split, system.decoded)
@@ -30,6 +30,7 @@ def main(name: str) -> None:
     for part, (sources, references, lines) in texts.items():
         details[part] = scores.corpus_details(lines, references, scoring)
         metrics[part] = {metric: detail["score"] for metric, detail in details[part].items()}
+        metrics[part] |= scores.unmatchable(sources, references, pieces.writable(references))
         rows += scores.scores_by_length(part, sources, lines, references, scoring)
         if pieces.whole_words:
             known = list(compress(references, pieces.known(sources, references)))

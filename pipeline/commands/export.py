@@ -60,7 +60,7 @@ def export_argos(system: System, translator: Translator, out: Path | None, quant
     path = out or WORK / f"{system.id}{argos.SUFFIX}"
     if path.suffix != argos.SUFFIX:
         raise DataError(f"--out: must end with {argos.SUFFIX}, got {str(path)!r}; expected such as my{argos.SUFFIX}")
-    languages = files.read_json(system.split / "languages.json")
+    languages = files.read_json(system.languages)
     argos.save(
         translator.model,
         system.vocabulary_folder,

@@ -15,12 +15,12 @@ from ruamel.yaml import YAML
 from .. import catalogue
 from ..common import files, parts
 from ..common.files import DataError
+from ..common.normalisation import normalised, num_words
 from ..common.params import NAME, PATH
 from ..common.system import Build, corpus_file
 from ..corpora import archives, downloading, local, readers
 from ..corpora.fetching import Store
 from ..corpora.sources import Download
-from ..preparation import cleaning
 from . import project, training_length
 from .training_length import Size
 
@@ -191,7 +191,7 @@ def count(part: str, download: Download) -> Size:
     texts = downloading.stored(download.parts[part], download, store)
     pairs, words = 0, 0
     for pairs, (_, target) in enumerate(downloading.read(part, download, texts, store), 1):  # noqa: B007
-        words += cleaning.num_words(" ".join(target.decode(errors="replace").split()))
+        words += num_words(normalised(target.decode(errors="replace")))
     if not words:
         raise DataError(f"{texts[-1].name}: holds no text; expected sentences")
     return Size(pairs, words)

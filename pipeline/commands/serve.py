@@ -52,7 +52,8 @@ def serve(
     for folder in model or packaged():
         print(f"{folder}: loads", file=sys.stderr)
         loaded.append(engines.load(folder, engine, threads or cores.count(), beam))
-    loaded.sort(key=lambda one: -(one.score or 0.0))  # the best of a pair is its default
+    # The best of a pair is its default.
+    loaded.sort(key=lambda one: (-(one.score or 0.0), one.config.validation.get("validation_loss", 0.0)))
     options = Options(host, keys, max_characters, split_sentences)
     uvicorn.run(
         app.create(loaded, options),

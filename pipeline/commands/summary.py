@@ -9,6 +9,7 @@ from typing import Any
 from ..common import files
 from ..common.files import DataError
 from ..common.system import AXES, Build, System
+from ..evaluation.scores import caveats
 from . import project
 
 REPORT = Path("report/index.html")
@@ -42,6 +43,7 @@ def lines(build: Build) -> Iterator[str]:
         best = best or systems[0]
         yield ""
         yield from table(build, corpus, {system: scored[system] for system in systems})
+        yield from dict.fromkeys(caveat for one in systems for caveat in caveats(files.read_json(one.metrics)))
     yield ""
     if REPORT.exists():
         yield f"report     {REPORT}"

@@ -1,4 +1,4 @@
-"""Normalisation of every text before a vocabulary reads it: in training, in validation and in translation."""
+"""Normalisation of every text before a vocabulary reads it, in training and in translation; and its words, counted."""
 
 import re
 import unicodedata
@@ -16,6 +16,12 @@ INVISIBLE = re.compile(
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
 
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+CHARACTERS_PER_WORD = 2  # of these, about
+
 
 def normalised(text: str) -> str:
     """`text` in Unicode NFC without invisible characters, one space for every stretch of white space, none at the ends.
@@ -27,3 +33,9 @@ def normalised(text: str) -> str:
             text = INVISIBLE.sub(r"\1", text)  # first: one between a letter and its accent keeps NFC from joining them
         text = unicodedata.normalize("NFC", text)
     return " ".join(text.split())
+
+
+def num_words(text: str) -> int:
+    """How many words a normalised text has: between spaces or, in scripts without them, pairs of letters."""
+    spaced = text.count(" ") + bool(text)
+    return spaced if text.isascii() else max(spaced, len(UNSPACED.findall(text)) // CHARACTERS_PER_WORD)

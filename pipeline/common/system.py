@@ -57,6 +57,11 @@ class System(NamedTuple):
         return split_folder(self.corpus)
 
     @property
+    def languages(self) -> Path:
+        """The codes of the two languages."""
+        return self.split / "languages.json"
+
+    @property
     def split_summary(self) -> Path:
         """How many pairs each part has, and what was dropped."""
         return Path("data/split", f"{self.corpus}.json")

@@ -7,6 +7,7 @@ import torch
 from pydantic import Field, PositiveInt, model_validator
 
 from ..common import ids
+from ..common.normalisation import normalised, num_words
 from ..common.padding import pad
 from ..common.params import Section
 from ..common.seeding import generator
@@ -22,7 +23,7 @@ class Attending(Section):
     """Section `attend`: the sentences of each test part whose attention is shown."""
 
     sentences: PositiveInt
-    min_words: PositiveInt  # of a source, split at spaces
+    min_words: PositiveInt  # of a source
     max_words: PositiveInt  # shorter and longer sources are shown only if there are too few others
     max_length_offset: PositiveInt  # the longest translation, EOS counted, is source pieces + offset
     seed: Annotated[int, Field(ge=0)]
@@ -40,7 +41,7 @@ def choose(lines: Sequence[str], attending: Attending, part: str) -> list[int]:
 
     Lines without a word are never shown, so there may be fewer than asked for.
     """
-    words = [len(line.split()) for line in lines]
+    words = [num_words(normalised(line)) for line in lines]
     fits = [attending.min_words <= count <= attending.max_words for count in words]
     fitting = [index for index, count in enumerate(words) if count and fits[index]]
     others = [index for index, count in enumerate(words) if count and not fits[index]]

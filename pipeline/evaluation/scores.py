@@ -3,29 +3,33 @@
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PositiveInt, field_validator
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
+from ..common.normalisation import normalised, num_words
 from ..common.params import Section
-from .bleu import DIGITS, Lines
+from .bleu import DIGITS, Lines, tokenizer
 from .significance import sacrebleu_seed
 
 Metric = Literal["bleu", "chrf", "ter"]
 Row = dict[str, str | int | float]
 
 MEASURED: tuple[Metric, ...] = ("bleu", "chrf")  # by length
+DICTIONARIES = {"ja-mecab": "MeCab", "ko-mecab": "mecab_ko"}  # tokeniser -> the package that it needs
+UNMATCHABLE = "unmatchable_references"
 
 
 class Scoring(Section):
     """Section `score`: what is measured, and the source lengths between which it is measured apart."""
 
     metrics: Annotated[list[Metric], Field(min_length=1)]
-    tokenize: Literal["13a", "intl", "char", "zh", "none"]  # sacrebleu's, for BLEU
+    tokenize: Literal["auto", "13a", "intl", "char", "zh", "ja-mecab", "ko-mecab", "none"]  # sacrebleu's, for BLEU
     length_buckets: Annotated[list[PositiveInt], Field(min_length=1)]  # longest source of each bucket, in words
     bootstrap_samples: Annotated[int, Field(ge=40)]  # resamples of a part, for intervals and tests of a difference
     seed: PositiveInt  # of the resamples; sacrebleu takes 0 for none
@@ -37,12 +41,24 @@ class Scoring(Section):
             raise ValueError(f"must name each once, got {values}")
         return values
 
+    @field_validator("tokenize")
+    @classmethod
+    def _installed(cls, tokenize: str) -> str:
+        package = DICTIONARIES.get(tokenize)
+        if package and not find_spec(package):
+            raise ValueError(f"needs the package {package}, got {tokenize!r}; expected auto, or the package installed")
+        return tokenize
+
     @field_validator("length_buckets")
     @classmethod
     def _ascending(cls, buckets: list[int]) -> list[int]:
         if sorted(buckets) != buckets:
             raise ValueError(f"must be ascending, got {buckets}; expected the longest source of each bucket, in words")
         return buckets
+
+    def into(self, language: str) -> Self:
+        """The section for translations into a language: `auto` becomes its tokeniser."""
+        return self.changed(tokenize=tokenizer(language)) if self.tokenize == "auto" else self
 
 
 def corpus_scores(hypotheses: Lines, references: Lines, scoring: Scoring) -> dict[str, float]:
@@ -86,7 +102,10 @@ def interval(hypotheses: Lines, references: Lines, metric: Metric, scoring: Scor
 
 def judge(metric: Metric, tokenize: str) -> Any:
     """Sacrebleu's object for a metric."""
-    return BLEU(tokenize=tokenize, force=True) if metric == "bleu" else {"chrf": CHRF, "ter": TER}[metric]()
+    if metric == "ter":
+        asian = tokenize not in ("13a", "intl", "none")
+        return TER(normalized=asian, asian_support=asian)
+    return BLEU(tokenize=tokenize, force=True) if metric == "bleu" else CHRF()
 
 
 def details(hypotheses: Lines, references: Lines, metric: Metric, tokenize: str) -> dict[str, Any]:
@@ -126,17 +145,34 @@ def without_unknown(hypotheses: Lines, references: Lines, scoring: Scoring) -> d
     }
 
 
+def unmatchable(sources: Lines, references: Lines, writable: Sequence[bool]) -> dict[str, int]:
+    """How many references no translation can equal, if any: they are blank, or their vocabulary cannot write them."""
+    rows = zip(sources, references, writable, strict=True)
+    count = sum(not can or (bool(source.strip()) and not reference.strip()) for source, reference, can in rows)
+    return {UNMATCHABLE: count} if count else {}
+
+
+def caveats(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """A sentence for every test part with references that no translation can equal."""
+    return [
+        f"{found[UNMATCHABLE]:,} references of {part} are no possible translation: blank, not in Unicode NFC, or with "
+        "characters that are invisible or not in the vocabulary"
+        for part, found in scores.items()
+        if UNMATCHABLE in found
+    ]
+
+
 def scores_by_length(
     part: str, sources: Sequence[str], hypotheses: Lines, references: Lines, scoring: Scoring
 ) -> list[Row]:
     """One row for each bucket of source lengths that has sentences, the shortest first.
 
-    Units: lengths in words between white space. An empty source counts with the shortest.
+    Units: lengths in words, see `num_words`. An empty source counts with the shortest.
     """
     bounds = scoring.length_buckets
     members: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
     for index, source in enumerate(sources):
-        members[bisect_left(bounds, len(source.split()))].append(index)
+        members[bisect_left(bounds, num_words(normalised(source)))].append(index)
     rows: list[Row] = []
     for lower, upper, chosen in zip([1, *(bound + 1 for bound in bounds)], [*bounds, None], members, strict=True):
         if chosen:

@@ -29,6 +29,7 @@ class Facts(NamedTuple):
     precision: str
     params: Mapping[str, Any]  # of the training, dotted names
     details: Mapping[str, Mapping[str, Mapping[str, Any]]]  # test part -> metric -> score, signature, interval
+    caveats: list[str]  # of the scores
     has_ctranslate2: bool
 
 

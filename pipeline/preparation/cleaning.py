@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..common import files
-from ..common.normalisation import normalised
+from ..common.normalisation import normalised, num_words
 from ..common.params import Section
 from ..common.parts import Pair, paths
 from .duplicates import Seen, digest, keys
@@ -18,11 +18,6 @@ RawPair = tuple[bytes, bytes]
 
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # \t \v \f \r are white space, which is folded later
 SHORT_WORDS = 3  # words that a shorter sentence counts as in a length ratio: `Apparently.` may need a clause
-# Thai, Lao, Burmese, Khmer, Japanese and Chinese
-UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-CHARACTERS_PER_WORD = 2  # of these, about
 BATCH_PAIRS = 1 << 16  # pairs looked up at a time among those seen before
 SHOWN_CHARACTERS = 200  # of a sentence in the examples
 
@@ -101,12 +96,6 @@ def decoded(source: bytes, target: bytes) -> Pair | None:
         return source.decode(), target.decode()
     except UnicodeDecodeError:
         return None
-
-
-def num_words(text: str) -> int:
-    """How many words a normalised text has: between spaces or, in scripts without them, pairs of letters."""
-    spaced = text.count(" ") + bool(text)
-    return spaced if text.isascii() else max(spaced, len(UNSPACED.findall(text)) // CHARACTERS_PER_WORD)
 
 
 def shown(text: str) -> str:

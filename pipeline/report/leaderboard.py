@@ -113,7 +113,8 @@ def score_cells(corpus: CorpusResults, system: SystemResults, part: str, standin
 
 def terminal(corpus: CorpusResults) -> Table:
     """Every system's scores on each test part, the best first."""
-    table = Table(title=f"Scores on {corpus.name}", title_justify="left")
+    caption = ".\n".join([*corpus.caveats, ""])
+    table = Table(title=f"Scores on {corpus.name}", title_justify="left", caption=caption, caption_justify="left")
     table.add_column("system", no_wrap=True)
     for column in columns(corpus):
         table.add_column(column, justify="right")

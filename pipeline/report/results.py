@@ -10,7 +10,7 @@ from typing import Any
 from ..common import files
 from ..common.system import System, encoded_folder
 from ..evaluation import significance
-from ..evaluation.scores import Scoring
+from ..evaluation.scores import Scoring, caveats
 from ..evaluation.significance import Standing
 from ..evaluation.translations import Translated, read
 
@@ -77,6 +77,11 @@ class CorpusResults:
         return list(next(iter(self.systems[0].details.values())))
 
     @property
+    def caveats(self) -> list[str]:
+        """What to know of the references before trusting a score; it depends on the vocabulary."""
+        return list(dict.fromkeys(caveat for one in self.systems for caveat in caveats(one.scores[0])))
+
+    @property
     def num_seeds(self) -> int:
         """With how many seeds each system was trained."""
         return len(self.systems[0].scores)
@@ -117,6 +122,7 @@ def read_corpus(name: str, systems: list[SystemResults], scoring: Scoring) -> Co
         tokens={one: files.read_json(encoded_folder(name, one) / "encode.json") for one in vocabularies},
         systems=systems,
     )
+    scoring = scoring.into(corpus.languages[1])
     compared = {part: compare(corpus, part, scoring) for part in corpus.parts}
     details = [found for system in systems for metrics in system.details.values() for found in metrics.items()]
     signatures = [f"{TITLES[metric]}: {detail['signature']}" for metric, detail in details]

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import torch
 
 from ..common.device import be_deterministic, bound_memory, prepared, use_threads
+from ..common.files import read_json
 from ..common.params import Reader, flatten
 from ..common.seeding import seed_for
 from ..common.system import System
 from ..encoding.batching import BatchSampler, GlobalBatch, load_batches
 from ..encoding.budget import Training
 from ..encoding.shards import Encoded
+from ..evaluation.bleu import tokenizer
 from ..models import interface
 from ..progress import say
 from ..tracking import runs
@@ -85,7 +87,8 @@ def open_checkpoints(config: TrainingConfig, device: torch.device, ranks: Ranks)
 
 def inputs(system: System) -> list[Path]:
     """The files and folders that a training reads."""
-    return [system.encoded / "train", system.encoded / "validation", system.vocabulary_folder, references(system)]
+    encoded = [system.encoded / "train", system.encoded / "validation"]
+    return [*encoded, system.vocabulary_folder, references(system), system.languages]
 
 
 def references(system: System) -> Path:
@@ -98,7 +101,14 @@ def open_data(config: TrainingConfig) -> tuple[Vocabulary, Encoded, Validator]:
     system = config.system
     vocabulary = Vocabulary.load(system.vocabulary_folder)
     validation = Encoded.open(system.encoded / "validation")
-    validator = Validator(validation, references(system), vocabulary, config.training, config.learning.precision)
+    validator = Validator(
+        validation,
+        references(system),
+        vocabulary,
+        config.training,
+        precision=config.learning.precision,
+        tokenize=tokenizer(read_json(system.languages)["target_language"]),
+    )
     return vocabulary, Encoded.open(system.encoded / "train"), validator
 
 

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from ..common.device import release_memory
 from ..common.files import DataError, count_lines, read_lines
+from ..common.normalisation import normalised
 from ..decoding import greedy
 from ..encoding.batching import Batch, collate, sorted_batches
 from ..encoding.budget import Training
@@ -25,18 +26,26 @@ class Validator:
     """Scores a model on the validation part."""
 
     def __init__(
-        self, validation: Encoded, references: Path, vocabulary: Vocabulary, training: Training, precision: str
+        self,
+        validation: Encoded,
+        references: Path,
+        vocabulary: Vocabulary,
+        training: Training,
+        *,
+        precision: str,
+        tokenize: str,
     ) -> None:
-        self.validation, self.vocabulary, self.training, self.precision = validation, vocabulary, training, precision
+        self.validation, self.vocabulary, self.training = validation, vocabulary, training
+        self.precision, self.tokenize = precision, tokenize
         if (count := count_lines(references)) != len(validation.source):
             raise DataError(
                 f"{references}: {count} lines, {len(validation.source)} encoded pairs: they must be parallel"
             )
-        self.references = list(islice(read_lines(references), training.validation_sentences))
+        self.references = [normalised(line) for line in islice(read_lines(references), training.validation_sentences)]
 
     @torch.inference_mode()
     def validate(self, model: Model, device: torch.device, ranks: Ranks, update: int) -> dict[str, float]:
-        """validation_loss (nats per target token), _perplexity, _accuracy (of tokens), _bleu (greedy, 13a, cased).
+        """validation_loss (nats per target token), _perplexity, _accuracy (of tokens), _bleu (greedy, cased).
 
         Each rank scores its shard of the micro-batches; all return the same scores.
         Raises: DivergedError naming the update if the loss is not finite.
@@ -54,7 +63,7 @@ class Validator:
         scores = {"validation_loss": loss, "validation_perplexity": math.exp(min(loss, 700.0))}
         scores["validation_accuracy"] = accuracy
         if self.references:
-            scores["validation_bleu"] = bleu(self.translations(model, device, ranks), self.references)
+            scores["validation_bleu"] = bleu(self.translations(model, device, ranks), self.references, self.tokenize)
         return scores
 
     def translations(self, model: Model, device: torch.device, ranks: Ranks) -> list[str]:

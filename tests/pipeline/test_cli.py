@@ -51,6 +51,11 @@ def test_an_output_or_one_line(run, body, status, said):
     assert (done.returncode, done.stdout + done.stderr) == (status, said)
 
 
+def test_an_ascii_terminal_gets_utf8(run):
+    done = run("print(name + chr(177)); open(name, 'w').close()", "é", LC_ALL="C", PYTHONUTF8="0", PYTHONIOENCODING="")
+    assert (done.stdout, done.stderr) == ("é±\n", "")
+
+
 def test_a_bug_is_a_traceback_and_a_missing_argument_is_named(run):
     assert "ZeroDivisionError" in run("1 / 0").stderr
     done = run("pass", "a", "b")

@@ -58,7 +58,7 @@ def test_sentences_without_unknown_words_are_scored_beside_all(translated):
     for part, lines in {"test": translations, "compositional": []}.items():
         files.write_lines(SYSTEM.decoded / "without_unknown" / f"{part}.txt", lines)
     score.main(SYSTEM.id)
-    expected = corpus_scores(translations, REFERENCES[::2], Scoring.load("score"))
+    expected = corpus_scores(translations, REFERENCES[::2], Scoring.load("score").into("en"))
     metrics = files.read_json(SYSTEM.metrics)["test"]
     assert (metrics["sentences_without_unknown"], metrics["bleu_without_unknown"]) == (2, expected["bleu"])
 

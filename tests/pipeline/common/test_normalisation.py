@@ -6,7 +6,7 @@ import unicodedata
 
 import pytest
 
-from pipeline.common.normalisation import normalised
+from pipeline.common.normalisation import normalised, num_words
 
 FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"  # Scotland's
 JOINERS = "\u200c\u200d"
@@ -69,3 +69,14 @@ def test_equivalent_strings_come_out_the_same_and_stay_as_they_are():
             assert normalised(unicodedata.normalize(form, text)) == found, ascii(text)
         hidden = "".join(one + draw.choice(["", "\u200b", "\u00ad"]) for one in text if one not in FLAG)
         assert normalised(hidden) == normalised("".join(one for one in text if one not in FLAG)), ascii(hidden)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *(("", 0), ("a black cat", 3), ("un chat à côté", 4), ("고양이가 집에서 잔다.", 3), ("猫", 1)),
+        *(("一只黑猫在房子里睡觉。", 5), ("黒い猫が家で寝ている。", 5), ("แมวดำนอนหลับอยู่ในบ้าน", 11)),
+    ],
+)
+def test_words_are_counted_in_scripts_without_spaces_too(text, words):
+    assert num_words(text) == words

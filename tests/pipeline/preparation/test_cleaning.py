@@ -57,17 +57,6 @@ def test_length_ratio_takes_a_short_sentence_for_three_words(short, longest):
         assert cleaning.length_ratio(*(few, more)[::swap], SECTION)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        *(("", 0), ("a black cat", 3), ("un chat à côté", 4), ("고양이가 집에서 잔다.", 3), ("猫", 1)),
-        *(("一只黑猫在房子里睡觉。", 5), ("黒い猫が家で寝ている。", 5), ("แมวดำนอนหลับอยู่ในบ้าน", 11)),
-    ],
-)
-def test_words_are_counted_in_scripts_without_spaces_too(text, words):
-    assert cleaning.num_words(text) == words
-
-
 def test_the_first_of_equal_pairs_is_kept_and_changes_are_counted():
     pairs = [FINE, ("le  chat dort", "the cat sleeps"), ("le chat dort", "the cat naps"), ("ab", "c"), ("a", "bc")]
     kept, dropped, tally = run(*pairs, FINE)

@@ -73,11 +73,12 @@ def text(sentence):
 def validator(tmp_path):
     """Builds the validator of a copying task."""
 
-    def build(references=None, **changed):
+    def build(references=None, tokenize="13a", **changed):
         lines = [text(line) for line in LINES] if references is None else references
         files.write_lines(tmp_path / "references.txt", lines)
         settings = samples.training(**{"validation_sentences": 100, "tokens_per_batch": 16} | changed)
-        return Validator(samples.encoded(LINES, LINES), tmp_path / "references.txt", Numbers(), settings, "fp32")
+        how = {"precision": "fp32", "tokenize": tokenize}
+        return Validator(samples.encoded(LINES, LINES), tmp_path / "references.txt", Numbers(), settings, **how)
 
     return build
 
