@@ -1,6 +1,7 @@
 """Runs a stage as a command: it ends with `dvc repro`; a user's mistake prints one line, a bug of ours a traceback."""
 
 import atexit
+import codecs
 import ctypes
 import errno
 import gc
@@ -49,8 +50,9 @@ def end_with_parent() -> None:
 
 def be_utf8() -> None:
     """Start this process again in Python's UTF-8 mode where the locale would have it read or write something else."""
-    encodings = {getattr(stream, "encoding", None) for stream in (sys.stdin, sys.stdout, sys.stderr)}
-    if {*encodings, sys.getfilesystemencoding()} - {"utf-8", None} and os.environ.get("PYTHONUTF8") != "1":
+    encodings = {getattr(stream, "encoding", None) or "utf-8" for stream in (sys.stdin, sys.stdout, sys.stderr)}
+    found = {codecs.lookup(name).name for name in (*encodings, sys.getfilesystemencoding())}
+    if found != {"utf-8"} and os.environ.get("PYTHONUTF8") != "1":
         mode = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | mode)
 

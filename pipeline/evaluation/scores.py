@@ -155,8 +155,8 @@ def unmatchable(sources: Lines, references: Lines, writable: Sequence[bool]) -> 
 def caveats(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     """A sentence for every test part with references that no translation can equal."""
     return [
-        f"{found[UNMATCHABLE]:,} references of {part} are no possible translation: blank, not in Unicode NFC, or with "
-        "characters that are invisible or not in the vocabulary"
+        f"{found[UNMATCHABLE]:,.0f} references of {part} cannot be matched by any translation: they are blank, not in "
+        "Unicode NFC, or have characters that are invisible or not in the vocabulary"
         for part, found in scores.items()
         if UNMATCHABLE in found
     ]

@@ -8,11 +8,11 @@ from pathlib import Path
 import ctranslate2
 import pytest
 
-from pipeline.common import files
+from pipeline.common import files, parts
 from pipeline.common.files import DataError
 from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
-from pipeline.evaluation.scores import Scoring, corpus_scores
+from pipeline.evaluation.scores import UNMATCHABLE, Scoring, caveats, corpus_scores
 from pipeline.packaging import package as packages
 from stages import score
 from tests.toys.project import SYSTEMS
@@ -61,6 +61,16 @@ def test_sentences_without_unknown_words_are_scored_beside_all(translated):
     expected = corpus_scores(translations, REFERENCES[::2], Scoring.load("score").into("en"))
     metrics = files.read_json(SYSTEM.metrics)["test"]
     assert (metrics["sentences_without_unknown"], metrics["bleu_without_unknown"]) == (2, expected["bleu"])
+
+
+def test_references_that_no_translation_can_equal_are_counted(translated):
+    """A blank one, decomposed accents and a direction mark; the file stays as it was published."""
+    files.write_lines(parts.paths(SYSTEM.split, "test")[1], ["", *REFERENCES[1:3], "the mouse e\u0301 \u200feats"])
+    score.main(SYSTEM.id)
+    scored = files.read_json(SYSTEM.metrics)
+    assert scored["test"][UNMATCHABLE] == 2
+    assert UNMATCHABLE not in scored["compositional"]
+    assert [caveat[:41] for caveat in caveats(scored)] == ["2 references of test cannot be matched by"]
 
 
 def test_translations_of_fewer_sentences_are_named(translated):

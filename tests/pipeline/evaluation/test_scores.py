@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from pipeline.common.params import ParamsError
-from pipeline.evaluation.bleu import bleu
+from pipeline.evaluation.bleu import bleu, tokenizer
 from pipeline.evaluation.scores import Scoring, corpus_details, corpus_scores, scores_by_length, without_unknown
 
 HYPOTHESES = ["The cat sat on the mat .", "", "Où est-ce qu'il habite, « ici » ?", "It costs 3.50 $, I think."]
@@ -77,6 +77,16 @@ def test_bleu_by_hand():
     assert bleu(["the cat sat on the mat"], ["the cat sat on a mat"], "13a") == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("zh-TW", "猫在花园里。"), ("ja", "猫は寝ている。"), ("tha", "แมวดำนอนหลับ"), ("fr", "le chat dort .")],
+)
+def test_a_perfect_translation_scores_100_in_every_script(language, text):
+    """A sentence without spaces is one word to 13a: no group of four matches, and every system has 0."""
+    assert bleu([text], [text], tokenizer(language)) == 100
+    assert scoring(tokenize="auto").into(language).tokenize == tokenizer(language)
+
+
 def test_brevity_by_hand():
     # every word of the translation is right, but the reference has 8 words to its 6
     detail = corpus_details(["a b c d e f"], ["a b c d e f g h"], scoring(metrics=["bleu"]))["bleu"]
@@ -95,7 +105,7 @@ def test_empty_translations_score_zero():
 
 
 def test_each_sentence_falls_into_the_bucket_of_its_source():
-    sources = ["", "one two", "one two three", "1 2 3 4", "1 2 3 4 5 6"]
+    sources = ["", "one two", "one two three", "一只黑猫在睡觉。", "1 2 3 4 5 6"]
     texts = ["a b c d", "a b c d", "a b c d", "x", "a b c d"]
     rows = scores_by_length("test", sources, texts, ["a b c d"] * 5, scoring())
     assert [(row["bucket"], row["lower"], row["upper"], row["sentences"]) for row in rows] == [
@@ -122,6 +132,10 @@ def test_sentences_without_unknown_words_are_scored_alone():
     ("changes", "message"),
     [
         ({"metrics": ["bleu", "comet"]}, "score.metrics.1: should be 'bleu', 'chrf' or 'ter', got 'comet'"),
+        (
+            {"tokenize": "ja-mecab"},
+            "score.tokenize: needs the package MeCab, got 'ja-mecab'; expected auto, or the package installed",
+        ),
         ({"metrics": ["bleu", "bleu"]}, "score.metrics: must name each once, got ['bleu', 'bleu']"),
         (
             {"length_buckets": [10, 30, 20]},

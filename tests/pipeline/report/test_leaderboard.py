@@ -50,6 +50,14 @@ def test_the_verdict_in_words(read, scores, p_values, expected):
     assert sentence(replace(corpus, standings={"test": standings})) == expected
 
 
+def test_references_that_no_translation_can_equal_are_said_once(read):
+    [corpus] = read(a=[60.0], b=[50.0])
+    scores = [{"test": one.scores[0]["test"] | {"unmatchable_references": 3}} for one in corpus.systems]
+    marked = [replace(one, scores=[found]) for one, found in zip(corpus.systems, scores, strict=True)]
+    caption = leaderboard.terminal(replace(corpus, systems=marked)).caption
+    assert (corpus.caveats, caption[:20], caption.count("references")) == ([], "3 references of test", 1)
+
+
 def test_several_seeds_are_judged_by_their_means(read):
     """p by hand: see the t-test in test_significance.py."""
     [corpus] = read(a=[5.0, 6.0, 7.0], b=[1.0, 2.0, 3.0])

@@ -107,6 +107,11 @@ def test_a_perfect_copy_scores_100(validator):
     assert validator(swapped).validate(Copier(9.0), CPU, Ranks(), 8)["validation_bleu"] < 70
 
 
+def test_references_are_normalised_as_translations_are(validator):
+    marked = [text(line).replace(" ", "\u200f  ") for line in LINES]
+    assert validator(marked).validate(Copier(9.0), CPU, Ranks(), 8)["validation_bleu"] == pytest.approx(100)
+
+
 def test_the_first_sentences_only_are_translated(validator):
     translations = validator(validation_sentences=2).translations(Copier(9.0), CPU, Ranks())
     assert translations == [text(line) for line in LINES[:2]]
