@@ -17,9 +17,8 @@ INVISIBLE = re.compile(
 )
 
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese
-UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
-)
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+CHARACTER = re.compile(f"[{UNSPACED}]")
 CHARACTERS_PER_WORD = 2  # of these, about
 
 
@@ -38,4 +37,4 @@ def normalised(text: str) -> str:
 def num_words(text: str) -> int:
     """How many words a normalised text has: between spaces or, in scripts without them, pairs of letters."""
     spaced = text.count(" ") + bool(text)
-    return spaced if text.isascii() else max(spaced, len(UNSPACED.findall(text)) // CHARACTERS_PER_WORD)
+    return spaced if text.isascii() else max(spaced, len(CHARACTER.findall(text)) // CHARACTERS_PER_WORD)

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Self
 
 from ..common import files
-from ..common.normalisation import normalised
+from ..common.normalisation import UNSPACED, normalised
 
 FILE = "seen_words.txt"  # in the folder of a vocabulary
 MOST_WORDS = 20_000  # different words; a corpus with more is about anything
 RARE = 2e-3  # share of new words in new text, at most; if more are new, a new word is usual
-WORD = re.compile(r"[^\W\d_]+")  # letters alone: a new number is no new kind of sentence
+# Letters alone: a new number is no new kind of sentence. Where no spaces stand between words, each character is one.
+WORD = re.compile(rf"[^\W\d_{UNSPACED}]+|[{UNSPACED}]")
 
 
 class SeenWords:
@@ -38,7 +39,7 @@ class SeenWords:
 
 
 def words(line: str) -> list[str]:
-    """The stretches of letters of a line."""
+    """The words of a line."""
     return WORD.findall(normalised(line))
 
 

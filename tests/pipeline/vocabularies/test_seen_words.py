@@ -16,6 +16,11 @@ def test_new_words_are_named_once_in_their_order(tmp_path):
     assert SeenWords.load(tmp_path / "other").new("xyz") == []
 
 
+def test_each_character_is_a_word_where_no_spaces_stand_between(tmp_path):
+    seen_words.write(["猫在花园里睡觉。", "猫在花园。", "花园里睡觉。"] * 9, tmp_path)
+    assert SeenWords.load(tmp_path).new("猫睡在狗里 OK") == ["狗", "OK"]
+
+
 def test_a_corpus_of_anything_lists_none(monkeypatch):
     assert list(seen_words.known_words(OPEN)) == []  # 15 of 2,230 words came once
     monkeypatch.setattr(seen_words, "MOST_WORDS", 7)
