@@ -78,9 +78,10 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-def say(what: str, text: str) -> None:
-    """Show a line about `what`, above the bar if there is one."""
-    console.print(f"{what}  {text}", markup=False, highlight=False)
+def say(what: str, *texts: str) -> None:
+    """Show a line for each text about `what`, above the bar if there is one."""
+    for text in texts:
+        console.print(f"{what}  {text}", markup=False, highlight=False)
 
 
 @contextlib.contextmanager

@@ -9,6 +9,8 @@ from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.decoding.attending import Attending, choose
 from pipeline.decoding.translator import Translator
+from pipeline.evaluation import curves, diagnosis
+from pipeline.progress import say
 
 READS = ("attend",)
 
@@ -24,11 +26,12 @@ def main(name: str) -> None:
             path = parts.paths(split, part)[0]
             lines = [source for source, _ in parts.read(split, part)]
             records = [
-                json.dumps(attend(translator, path, index + 1, lines[index], attending), ensure_ascii=False)
-                for index in choose(lines, attending, part)
+                attend(translator, path, index + 1, lines[index], attending) for index in choose(lines, attending, part)
             ]
             with files.new_file(folder / f"{part}.json") as file:
-                file.write("[\n" + ",\n".join(records) + "\n]\n")
+                written = (json.dumps(record, ensure_ascii=False) for record in records)
+                file.write("[\n" + ",\n".join(written) + "\n]\n")
+            say(f"diagnosis of attention, {part}", *curves.lines(diagnosis.of_attention(records)))
 
 
 def attend(translator: Translator, path: Path, number: int, line: str, attending: Attending) -> dict[str, object]:

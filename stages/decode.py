@@ -8,6 +8,8 @@ from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
+from pipeline.evaluation import curves, diagnosis
+from pipeline.progress import say
 
 READS = ("decode", "corpora/{corpus}.yaml:decode")
 
@@ -21,15 +23,21 @@ def main(name: str) -> None:
     system = System.parse(name)
     decoding = Reader(READS, corpus=system.corpus)(Decoding, *READS)
     translator = Translator.built(system)
-    pieces = translator.vocabulary
+    pieces, findings = translator.vocabulary, {}
+    training = diagnosis.Training.of(parts.read(system.split, parts.TRAIN))
     with files.new_folder(system.decoded) as folder:
         for part, lines, references in parts.read_tests(system.split):
-            files.write_lines(folder / f"{part}.txt", translator.translate(lines, decoding, what=f"decode {part}"))
+            translations = translator.translate(lines, decoding, what=f"decode {part}")
+            files.write_lines(folder / f"{part}.txt", translations)
+            found = diagnosis.of_part(lines, references, translations, pieces.encode_source(lines), training)
+            findings[part] = curves.lines(found)
+            say(f"diagnosis of {part}", *findings[part])
             if pieces.whole_words:
                 known = list(compress(lines, pieces.known(lines, references)))
                 translations = translator.translate(known, decoding, unknown=False, what=f"decode {part}, known words")
                 files.write_lines(folder / "without_unknown" / f"{part}.txt", translations)
         files.write_json(folder / "decode.json", decoding.model_dump())
+        files.write_json(folder / "diagnosis.json", findings)
 
 
 if __name__ == "__main__":

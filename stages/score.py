@@ -10,8 +10,9 @@ from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.params import Reader
 from pipeline.common.system import System
-from pipeline.evaluation import scores, translations
+from pipeline.evaluation import curves, scores, translations
 from pipeline.evaluation.scores import Scoring
+from pipeline.progress import say
 from pipeline.tracking import runs
 from pipeline.vocabularies.vocabulary import Vocabulary
 
@@ -36,10 +37,16 @@ def main(name: str) -> None:
             known = list(compress(references, pieces.known(sources, references)))
             limited = list(files.read_lines(system.decoded / "without_unknown" / f"{part}.txt"))
             metrics[part] |= scores.without_unknown(limited, known, scoring)
+    rows_of_training = (files.read_table(system.trained / name) for name in ("curves.csv", "train_loss.csv"))
+    findings = {"training": curves.lines(curves.of_training(*rows_of_training))}
+    findings |= files.read_json(system.decoded / "diagnosis.json")
     with files.new_folder(system.scored) as folder:
+        files.write_json(folder / "diagnosis.json", findings)
         files.write_json(folder / "scores.json", details)
         files.write_table(folder / "by_length.csv", rows)
     files.write_json(system.metrics, metrics)
+    for what, found in findings.items():
+        say(f"diagnosis of {what}", *found)
     params = {"score": scoring.model_dump(), "decode": files.read_json(system.decoded / "decode.json")}
     with runs.scoring_run(system) as run:
         run.params(params)

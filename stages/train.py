@@ -5,6 +5,7 @@ import signal
 from pipeline import cli
 from pipeline.common import files
 from pipeline.common.system import System
+from pipeline.evaluation import curves
 from pipeline.progress import TrainingDisplay, console, say
 from pipeline.training import launch, outputs, setup
 from pipeline.training.loop import train
@@ -68,6 +69,7 @@ def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
         outputs.log_speed(run, display, state.update, device)
         if ranks.is_main:
             outputs.publish(config, checkpoints, state, outputs.summarise(config, device, sampler, net, state))
+            say("diagnosis of training", *curves.lines(curves.of_training(state.history, state.whole_curve())))
             run.tags(training=files.sha256(system.training_summary))  # by which later stages find it
             run.artifact(system.trained / "curves.csv")
             run.artifact(system.vocabulary_folder, "vocabulary")

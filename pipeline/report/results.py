@@ -9,7 +9,7 @@ from typing import Any
 
 from ..common import files
 from ..common.system import System, encoded_folder
-from ..evaluation import significance
+from ..evaluation import curves, diagnosis, significance
 from ..evaluation.scores import Scoring, caveats
 from ..evaluation.significance import Standing
 from ..evaluation.translations import Translated, read
@@ -32,6 +32,7 @@ class SystemResults:
     train_loss: Rows
     training: dict[str, Any]
     average: dict[str, Any]
+    diagnosis: dict[str, list[str]]  # findings on training, test parts and attention
     texts: dict[str, Translated]  # test part -> sources, references, translations
     attended: dict[str, list[dict[str, Any]]]  # test part -> sentences with attention weights
 
@@ -151,6 +152,8 @@ def read_system(seeds: Sequence[System]) -> SystemResults:
     """One system, with the scores of all its seeds."""
     system = seeds[0]
     texts = read(system.split, system.decoded)
+    attended = {part: files.read_json(system.attended / f"{part}.json") for part in texts}
+    attention = diagnosis.of_attention(record for records in attended.values() for record in records)
     return SystemResults(
         system=system,
         scores=[files.read_json(one.metrics) for one in seeds],
@@ -161,5 +164,6 @@ def read_system(seeds: Sequence[System]) -> SystemResults:
         training=files.read_json(system.training_summary),
         average=files.read_json(system.averaged / "average.json"),
         texts=texts,
-        attended={part: files.read_json(system.attended / f"{part}.json") for part in texts},
+        diagnosis=files.read_json(system.scored / "diagnosis.json") | {"attention": curves.lines(attention)},
+        attended=attended,
     )

@@ -20,10 +20,13 @@ def write_sources(texts):
     files.write_lines(Path(str(SOURCE).replace("source", "target")), texts)
 
 
-def test_one_line_out_per_line_in_whatever_the_batch_size(project):
+def test_one_line_out_per_line_in_whatever_the_batch_size(project, capsys):
     sources = ["", *lines(SOURCE)[:4], "   ", " ".join(lines(SOURCE)[:15])]
     write_sources(sources)
     decode.main(SYSTEM)
+    found = files.read_json(OUT / "diagnosis.json")
+    assert set(found) == {"test", "compositional"}
+    assert f"diagnosis of test  {found['test'][0]}" in capsys.readouterr().err
     translations = lines(OUT / "test.txt")
     assert len(translations) == len(sources)
     assert (translations[0], translations[-2]) == ("", "   ")

@@ -35,8 +35,9 @@ def translated(project):
     return project
 
 
-def test_scores_are_those_of_sacrebleu_with_its_signature(translated):
+def test_scores_are_those_of_sacrebleu_with_its_signature(translated, capsys):
     score.main(SYSTEM.id)
+    assert "diagnosis of training  " in capsys.readouterr().err
     command = [sys.executable, "-m", "sacrebleu", SYSTEM.split / "test.target.txt", "-m", "bleu", "chrf", "-w", "4"]
     answers = json.loads(subprocess.check_output([*command, "-i", SYSTEM.decoded / "test.txt"]))
     metrics, details = files.read_json(SYSTEM.metrics), files.read_json(SYSTEM.scored / "scores.json")["test"]

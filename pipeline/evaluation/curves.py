@@ -1,0 +1,74 @@
+"""What the curves of a training say: each finding in a line, with its number and the usual cure."""
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import TypeAlias
+
+Rows: TypeAlias = Sequence[Mapping[str, float | str]]  # of numbers, or of a table that was read
+Point: TypeAlias = tuple[int, float]
+
+NOTHING = "nothing unusual"
+# Losses are in nats a target token: 0.05 are 5 % of perplexity.
+FALL = 0.05  # in the last tenth of a training that should go on; a schedule that ended well leaves 0.01 to 0.04
+RISE = 0.05  # of the validation loss above its lowest
+JUMP = 0.3  # of the training loss above its lowest, in means of a tenth of the training, which differ by 0.1 by chance
+TENTHS = 10
+
+
+def of_training(history: Rows, curve: Rows) -> list[str]:
+    """The findings on a training, given its validations and the curve of its training loss; none if it is usual."""
+    validated = points(history, "validation_loss")
+    trained = tenths(points(curve, "train_loss"))
+    return [found for found in (jump(trained), rise(validated) or fall(trained, validated)) if found]
+
+
+def lines(found: Sequence[str]) -> list[str]:
+    """The findings of a diagnosis, or a line that says that there are none."""
+    return [*found] or [NOTHING]
+
+
+def points(rows: Rows, name: str) -> list[Point]:
+    """The updates and values of a curve."""
+    return [(int(row["update"]), float(row[name])) for row in rows]
+
+
+def tenths(curve: Sequence[Point]) -> list[Point]:
+    """The last update and the mean of each tenth of a curve."""
+    size = math.ceil(len(curve) / TENTHS)
+    blocks = [curve[begin : begin + size] for begin in range(0, len(curve), size)]
+    return [(block[-1][0], fmean(value for _, value in block)) for block in blocks]
+
+
+def jump(trained: Sequence[Point]) -> str:
+    """The largest rise of the training loss above what it had been."""
+    most, text, lowest = JUMP, "", math.inf
+    for update, loss in trained:
+        if loss - lowest >= most:
+            most = loss - lowest
+            text = (
+                f"training loss rose from {lowest:.2f} to {loss:.2f} by update {update}: the learning rate is too high"
+            )
+        lowest = min(lowest, loss)
+    return f"{text}; try a third of `peak_rate`, or a longer `warmup`" if text else ""
+
+
+def rise(validated: Sequence[Point]) -> str:
+    """The rise of the validation loss since its lowest."""
+    best, lowest = min(validated, key=lambda point: point[1])
+    if (last := validated[-1][1]) - lowest < RISE:
+        return ""
+    what = f"over-fitting: validation loss rose from {lowest:.2f} at update {best} to {last:.2f}"
+    return f"{what}; try `patience`, fewer updates, more dropout or more text"
+
+
+def fall(trained: Sequence[Point], validated: Sequence[Point]) -> str:
+    """How much the loss still fell in the last tenth: of validation, or of training with fewer than three of these."""
+    name, curve = ("validation", validated) if len(validated) > 2 else ("training", trained)
+    if len(curve) < 2:
+        return ""
+    (before, high), (last, low) = curve[-2:]
+    fell = (high - low) / TENTHS * last / (last - before)
+    if fell < FALL:
+        return ""
+    return f"still learning at the end: {name} loss fell by {fell:.2f} in the last tenth; try more `updates`"

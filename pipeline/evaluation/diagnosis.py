@@ -1,0 +1,156 @@
+"""What is unusual about a system's translations: each finding in a line, with its number and the usual cure."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from statistics import fmean
+from typing import Any, NamedTuple, Self
+
+from ..common import ids
+from ..common.normalisation import UNSPACED, normalised
+from ..common.parts import Pair
+
+# Shares of lines. Good systems and people have 0 to 1 %, so that several of a hundred are no chance.
+LOOPS = 0.02
+COPIES = 0.05  # names and numbers are rightly copied
+EMPTY = 0.01
+SAME = 0.3  # of the translations that another source has too: 0 to 0.1 where sources differ
+SHORT, LONG = 0.85, 1.2  # characters of all translations over those of all references
+UNKNOWN = 0.02  # of the source's pieces
+PIECES = 3.5  # of a word: 1.1 to 2 are usual, 4 to 6 are letters
+UNSEEN = 0.25  # of the running words: 2 to 10 % in text of the same kind
+LENGTHS = 1.5  # mean length of test sources over that of training, or the inverse: 0.9 to 1.1 in text of the same kind
+ATTENDED, UNATTENDED = 0.1, 0.1  # least sum of a word's attention weights, whose mean is 1; share of words below it
+ENOUGH = 20  # words or lines from which a share says something
+MOST_PAIRS = 200_000  # of the training part that are compared
+
+LOOP = re.compile(r"(\S.{0,39}?)(?:\s*\1){3}")  # four times the same
+WORD = re.compile(f"{UNSPACED.pattern}|(?:(?!{UNSPACED.pattern})[^\\W\\d_])+")
+
+
+class Training(NamedTuple):
+    """What training saw, to compare a test part with."""
+
+    source_words: frozenset[str]
+    target_words: frozenset[str]
+    length: float  # mean characters of a source
+
+    @classmethod
+    def of(cls, pairs: Iterable[Pair]) -> Self:
+        """The first pairs of a training part."""
+        sources, targets = zip(*islice(pairs, MOST_PAIRS), strict=True)
+        return cls(frozenset(words(sources)), frozenset(words(targets)), fmean(map(len, sources)))
+
+
+def words(texts: Iterable[str]) -> Iterator[str]:
+    """The words of some lines; in scripts without spaces, the characters."""
+    for line in texts:
+        yield from WORD.findall(normalised(line))
+
+
+def of_part(
+    sources: Sequence[str],
+    references: Sequence[str],
+    translations: Sequence[str],
+    pieces: Sequence[Sequence[int]],
+    training: Training,
+) -> list[str]:
+    """The findings on a test part, `pieces` being those of its sources; none if all is usual."""
+    found = (*of_translations(sources, references, translations), *of_sources(sources, pieces, training))
+    return [one for one in found if one]
+
+
+def of_translations(sources: Sequence[str], references: Sequence[str], translations: Sequence[str]) -> Iterator[str]:
+    """What is unusual about translations beside sources and references."""
+    rows = list(zip(sources, references, translations, strict=True))
+    looping = [has_loop(text) and not has_loop(source) for source, _, text in rows]
+    cure = "train longer, or set `decode.no_repeat_ngram_size` to 4"
+    yield share(looping, LOOPS, "repetition: {} of the translations loop", cure)
+    copied = [alike(source, text) and not alike(source, reference) for source, reference, text in rows]
+    cure = "look for pairs in the training text whose sides are the same language"
+    yield share(copied, COPIES, "copies: {} of the translations are their source", cure)
+    empty = [bool(source.strip() and not text.strip()) for source, _, text in rows]
+    yield share(empty, EMPTY, "empty: {} of the translations", "raise `length_penalty`, and look for empty targets")
+    ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
+    if len(rows) >= ENOUGH and not SHORT <= ratio <= LONG:
+        cure = f"{'raise' if ratio < SHORT else 'lower'} `length_penalty`, train longer"
+        yield f"length: translations have {ratio:.2f} of the references' characters; {cure}"
+    different = dict(zip(map(normalised, sources), translations, strict=True))
+    counts = Counter(different.values())
+    same = [counts[text] > 1 for text in different.values()]
+    cure = "train longer; are source and target lines parallel?"
+    yield share(same, SAME, "source ignored: {} of the translations are those of other sources too", cure)
+
+
+def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training: Training) -> Iterator[str]:
+    """What is unusual about the sources for a system that was trained on other ones."""
+    running = list(words(sources))
+    unseen = [word for word in running if word not in training.source_words]
+    cure = "train on text like this part"
+    if mostly(unseen, training.target_words):
+        cure = "are source and target swapped? training has them as targets"
+    elif mostly([word.casefold() for word in unseen], {word.casefold() for word in training.source_words}):
+        cure = "write them in upper and lower case as training does"
+    if len(running) >= ENOUGH and (part := len(unseen) / len(running)) >= UNSEEN:
+        yield f"vocabulary: {100 * part:.0f} % of the source's words are not in the training part; {cure}"
+    else:  # else these would follow from that
+        unknown = [piece == ids.UNK for line in pieces for piece in line]
+        yield share(
+            unknown, UNKNOWN, "unknown: {} of the source's pieces", "more `character_coverage`, or `byte_fallback`"
+        )
+        if len(running) >= ENOUGH and (each := len(unknown) / len(running)) >= PIECES:
+            yield f"vocabulary: a word takes {each:.1f} pieces; take a larger `size`"
+    ratio = sum(map(len, sources)) / max(1, len(sources)) / training.length
+    if len(sources) >= ENOUGH and not 1 / LENGTHS <= ratio <= LENGTHS:
+        yield f"length: sources are {ratio:.2f} times as long as in training; train on text like this part"
+
+
+def of_attention(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """The words of the sources that no step of a translation attends to, given records of stage `attend`."""
+    sums = [total for record in records for total in attended(record)]
+    cure = "train longer; long sources may need more layers or text"
+    found = share(
+        [total < ATTENDED for total in sums], UNATTENDED, "attention: nothing attends to {} of the words", cure
+    )
+    return [found] if found else []
+
+
+def attended(record: Mapping[str, Any]) -> list[float]:
+    """The sum of the weights of each source word, in the mean of all layers and heads that look at the source."""
+    heads = [
+        head
+        for name, matrices in record["weights"].items()
+        if not name.startswith(("encoder", "decoder"))
+        for head in matrices
+    ]
+    if not heads:
+        return []
+    found: list[float] = []
+    for column, piece in enumerate(record["source"][:-1]):
+        total = sum(row[column] for head in heads for row in head) / len(heads)
+        if piece.startswith("▁") or not found:
+            found.append(0.0)
+        found[-1] += total
+    return found
+
+
+def share(marks: Sequence[bool], limit: float, text: str, cure: str) -> str:
+    """The finding if enough of the marks are set, with their share in place of {}."""
+    part = sum(marks) / max(1, len(marks))
+    return f"{text.format(f'{100 * part:.0f} %')}; {cure}" if len(marks) >= ENOUGH and part >= limit else ""
+
+
+def has_loop(text: str) -> bool:
+    """Whether something with a letter stands there four times in a row."""
+    return any(any(map(str.isalpha, match[1])) for match in LOOP.finditer(text))
+
+
+def alike(one: str, other: str) -> bool:
+    """Whether two lines with a letter are the same, apart from case."""
+    return any(map(str.isalpha, one)) and normalised(one).casefold() == normalised(other).casefold()
+
+
+def mostly(some: Sequence[str], known: frozenset[str] | set[str]) -> bool:
+    """Whether more than half of the words are known."""
+    return sum(word in known for word in some) > len(some) / 2

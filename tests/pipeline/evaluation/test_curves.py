@@ -1,0 +1,45 @@
+"""What learning curves say, by numbers made up."""
+
+import pytest
+
+from pipeline.evaluation.curves import lines, of_training
+
+USUAL = [7.0, 5.0, 3.0, 2.0, 1.5, 1.3, 1.2, 1.15, 1.12, 1.1]
+ENDED = [3.5, 1.2, 1.0, 0.98]
+
+
+def training(trained, validated, updates=1000):
+    """The rows of the curves, evenly spread over the updates."""
+    rows = ([(updates * n // len(some), value) for n, value in enumerate(some, 1)] for some in (validated, trained))
+    history, curve = (
+        [{"update": update, name: str(value)} for update, value in some]
+        for some, name in zip(rows, ("validation_loss", "train_loss"), strict=True)
+    )
+    return of_training(history, curve)
+
+
+@pytest.mark.parametrize(
+    ("trained", "validated", "expected"),
+    [
+        (USUAL, ENDED, []),
+        (USUAL, [5.0], []),
+        (USUAL[:4], [5.0], ["still learning at the end: training loss fell by 0.40 in the last tenth"]),
+        (USUAL, [3.5, 2.0, 1.0, 0.8], ["still learning at the end: validation loss fell by 0.08 in the last tenth"]),
+        (USUAL, [3.5, 1.2, 1.0, 1.4], ["over-fitting: validation loss rose from 1.00 at update 750 to 1.40"]),
+        (
+            [7.0, 5.0, 5.2, 6.5, 6.0, *ENDED],
+            ENDED,
+            ["training loss rose from 5.00 to 6.50 by update 444: the learning"],
+        ),
+        ([7.0, *[5.0, 5.4] * 30], ENDED, []),  # chance, within a tenth
+    ],
+)
+def test_findings_with_their_number(trained, validated, expected):
+    found = training(trained, validated)
+    assert [one[: len(start)] for one, start in zip(found, expected, strict=True)] == expected
+    assert all("; try " in one for one in found)
+
+
+def test_nothing_unusual_is_a_line():
+    assert lines([]) == ["nothing unusual"]
+    assert lines(["over-fitting"]) == ["over-fitting"]

@@ -1,0 +1,77 @@
+"""What is unusual about translations, by small ones made up."""
+
+import pytest
+
+from pipeline.common import ids
+from pipeline.evaluation import diagnosis
+from pipeline.evaluation.diagnosis import Training
+
+NAMES = ["Anne", "Paul", "Marie", "Luc", "Jean", "Rose", "Marc", "Julie", "Pierre", "Claire"]
+VERBS = [("voit", "sees"), ("aime", "likes"), ("cherche", "looks for")]
+SOURCES = [f"{name} {verb} le chat" for name in NAMES for verb, _ in VERBS]
+TARGETS = [f"{name} {verb} the cat" for name in NAMES for _, verb in VERBS]
+TRAINING = Training.of(zip(SOURCES, TARGETS, strict=True))
+
+
+def found(sources=SOURCES, references=TARGETS, translations=TARGETS, pieces=None):
+    """The findings, each up to its cure; by default a word is a piece."""
+    pieces = pieces or [[4] * len(line.split()) for line in sources]
+    return [one.partition(";")[0] for one in diagnosis.of_part(sources, references, translations, pieces, TRAINING)]
+
+
+def test_a_good_system_is_usual():
+    assert found() == []
+    assert found(SOURCES[:1], TARGETS[:1], [""]) == []  # one line says nothing
+
+
+@pytest.mark.parametrize(
+    ("translations", "expected"),
+    [
+        ([*TARGETS[:-1], "Claire cat cat cat cat the"], ["repetition: 3 % of the translations loop"]),
+        ([*TARGETS[:-1], "Claire ofofofofof the cat"], ["repetition: 3 % of the translations loop"]),
+        ([*SOURCES[:3], *TARGETS[3:]], ["copies: 10 % of the translations are their source"]),
+        (["", *TARGETS[1:]], ["empty: 3 % of the translations"]),
+        (
+            [name[:4] for name in TARGETS],
+            [
+                "length: translations have 0.21 of the references' characters",
+                "source ignored: 100 % of the translations are those of other sources too",
+            ],
+        ),
+    ],
+)
+def test_translations(translations, expected):
+    assert found(translations=translations) == expected
+
+
+def test_sources_unlike_those_of_training():
+    upper = diagnosis.of_part([line.upper() for line in SOURCES], TARGETS, TARGETS, [[4]] * 30, TRAINING)
+    assert upper == [
+        "vocabulary: 100 % of the source's words are not in the training part; "
+        "write them in upper and lower case as training does"
+    ]
+    swapped = diagnosis.of_part(TARGETS, SOURCES, SOURCES, [[4]] * 30, TRAINING)
+    assert "77 % of the source's words" in swapped[0]
+    assert "are source and target swapped?" in swapped[0]
+    longer = [f"{line}, {line}" for line in SOURCES]
+    assert found(longer) == ["length: sources are 2.11 times as long as in training"]
+
+
+def test_pieces_of_the_sources():
+    assert found(pieces=[[4] * 16] * 30) == ["vocabulary: a word takes 4.0 pieces"]
+    assert found(pieces=[[4] * 9 + [ids.UNK]] * 30) == ["unknown: 10 % of the source's pieces"]
+
+
+def test_words_of_scripts_without_spaces():
+    assert list(diagnosis.words(["我爱 NLP2"])) == ["我", "爱", "NLP"]
+
+
+def test_source_words_that_no_step_attends_to():
+    record = {"source": ["▁le", "▁ch", "at", "</s>"], "target": ["▁the", "▁cat"], "weights": {}}
+    assert diagnosis.of_attention([record]) == []
+    matrix = [[1.0, 0.0, 0.0, 0.0], [0.9, 0.05, 0.02, 0.03]]
+    weights = {"encoder 1": [[[0.25] * 4] * 4], "cross 1": [matrix, matrix]}
+    [said] = diagnosis.of_attention([record | {"weights": weights}] * 10)
+    assert said.startswith("attention: nothing attends to 50 % of the words")
+    usual = {"cross 1": [[[0.5, 0.25, 0.25, 0.0]] * 2]}
+    assert diagnosis.of_attention([record | {"weights": usual}] * 10) == []
