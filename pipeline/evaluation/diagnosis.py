@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from statistics import fmean
 from typing import Any, NamedTuple, Self
 
 from ..common import ids
-from ..common.normalisation import UNSPACED, normalised
+from ..common.normalisation import normalised
 from ..common.parts import Pair
+from ..vocabularies.seen_words import words
 
 # Shares of lines. Good systems and people have 0 to 1 %, so that several of a hundred are no chance.
 LOOPS = 0.02
@@ -26,7 +27,6 @@ ENOUGH = 20  # words or lines from which a share says something
 MOST_PAIRS = 200_000  # of the training part that are compared
 
 LOOP = re.compile(r"(\S.{0,39}?)(?:\s*\1){3}")  # four times the same
-WORD = re.compile(f"{UNSPACED.pattern}|(?:(?!{UNSPACED.pattern})[^\\W\\d_])+")
 
 
 class Training(NamedTuple):
@@ -40,13 +40,11 @@ class Training(NamedTuple):
     def of(cls, pairs: Iterable[Pair]) -> Self:
         """The first pairs of a training part."""
         sources, targets = zip(*islice(pairs, MOST_PAIRS), strict=True)
-        return cls(frozenset(words(sources)), frozenset(words(targets)), fmean(map(len, sources)))
-
-
-def words(texts: Iterable[str]) -> Iterator[str]:
-    """The words of some lines; in scripts without spaces, the characters."""
-    for line in texts:
-        yield from WORD.findall(normalised(line))
+        return cls(
+            frozenset(chain.from_iterable(map(words, sources))),
+            frozenset(chain.from_iterable(map(words, targets))),
+            fmean(map(len, sources)),
+        )
 
 
 def of_part(
@@ -85,7 +83,7 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
 
 def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training: Training) -> Iterator[str]:
     """What is unusual about the sources for a system that was trained on other ones."""
-    running = list(words(sources))
+    running = [*chain.from_iterable(map(words, sources))]
     unseen = [word for word in running if word not in training.source_words]
     cure = "train on text like this part"
     if mostly(unseen, training.target_words):

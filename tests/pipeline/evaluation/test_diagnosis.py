@@ -62,10 +62,6 @@ def test_pieces_of_the_sources():
     assert found(pieces=[[4] * 9 + [ids.UNK]] * 30) == ["unknown: 10 % of the source's pieces"]
 
 
-def test_words_of_scripts_without_spaces():
-    assert list(diagnosis.words(["我爱 NLP2"])) == ["我", "爱", "NLP"]
-
-
 def test_source_words_that_no_step_attends_to():
     record = {"source": ["▁le", "▁ch", "at", "</s>"], "target": ["▁the", "▁cat"], "weights": {}}
     assert diagnosis.of_attention([record]) == []
