@@ -85,7 +85,7 @@ def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training
     """What is unusual about the sources for a system that was trained on other ones."""
     running = [*chain.from_iterable(map(words, sources))]
     unseen = [word for word in running if word not in training.source_words]
-    cure = "train on text like this part"
+    cure = "train on more text, or on text like this part"
     if mostly(unseen, training.target_words):
         cure = "are source and target swapped? training has them as targets"
     elif mostly([word.casefold() for word in unseen], {word.casefold() for word in training.source_words}):
