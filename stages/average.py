@@ -1,6 +1,7 @@
 """Average the last checkpoints of one system: runs/<system>/train/ -> runs/<system>/average/."""
 
 import shutil
+from typing import Any
 
 from pipeline import cli
 from pipeline.common import files, weights
@@ -13,17 +14,25 @@ READS = ("average", "corpora/{corpus}.yaml:average")
 
 
 def main(name: str) -> None:
-    """Average the last checkpoints: as many as section `average` says, or all if there are fewer."""
+    """Average as many checkpoints as section `average` says, or all if there are fewer."""
     system = System.parse(name)
     number = Reader(READS, corpus=system.corpus)(Averaging, *READS).checkpoints
     checkpoints = system.trained / "checkpoints"
-    names = files.read_json(checkpoints / "checkpoints.json")["last"][-number:]
+    names = chosen(files.read_json(checkpoints / "checkpoints.json"), files.read_json(system.training_summary), number)
     with files.new_folder(system.averaged) as folder:
         average = average_checkpoints([checkpoints / name for name in names])
         weights.save(folder / "model.safetensors", average)
         files.write_json(folder / "average.json", {"checkpoints": names})
     for states in resuming.finished_folders(system.id, system.training_summary):  # DVC has recorded its outputs
         shutil.rmtree(states, ignore_errors=True)
+
+
+def chosen(kept: dict[str, list[str]], summary: dict[str, Any], number: int) -> list[str]:
+    """The last checkpoints; of a training that ran out of patience, the last up to its best update."""
+    if summary["stopped"] != "patience" or not kept["best"]:
+        return kept["last"][-number:]
+    best = kept["best"][0]
+    return sorted(name for name in {*kept["last"], *kept["best"]} if name <= best)[-number:]
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ def main(name: str) -> None:
             pairs=files.read_json(system.split_summary)["pairs"],
             updates=training["updates"],
             precision=training["precision"],
+            base=training.get("base", ""),
             params=training["params"],
             details=files.read_json(system.scored / "scores.json"),
             caveats=scores.caveats(config.scores),

@@ -1,6 +1,9 @@
 """Train one system: data/encode/<corpus>-<vocabulary>/ -> runs/<system>/train/."""
 
 import signal
+from typing import Annotated
+
+import typer
 
 from pipeline import cli
 from pipeline.common import files
@@ -19,14 +22,17 @@ READS = (
 )
 
 
-def main(name: str) -> None:
+def main(
+    name: str,
+    start_from: Annotated[str, typer.Option(help="System whose averaged weights it starts with, in runs/.")] = "",
+) -> None:
     """Train the system called `name`, resuming from the newest checkpoint of the very same training, if any."""
-    system = System.parse(name)
+    system, start = System.parse(name), System.parse(start_from) if start_from else None
     if launch.is_due():
-        launch.launch("stages.train", [system.id])
+        launch.launch("stages.train", [system.id, *(["--start-from", start.id] if start else [])])
         return
     with process_group() as ranks:
-        train_system(setup.read_config(READS, system), ranks)
+        train_system(setup.read_config(READS, system, start), ranks)
 
 
 def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:

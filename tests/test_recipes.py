@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from pipeline.common import files
 from pipeline.decoding.translator import Translator
 from tests.toys.project import SYSTEMS, stages_run
 
@@ -37,6 +38,31 @@ def test_a_student_learns_from_the_translations_of_its_teacher(built, tmp_path):
     student = Translator.load(recipe / "models" / STUDENT)
     assert student.vocabulary_digest == teacher.vocabulary_digest
     assert not (recipe / "work/distill").exists()
+
+
+@pytest.mark.slow
+def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
+    project, recipe = built.copy(tmp_path / "copy"), tmp_path / "copy/recipes/mine"
+    for side, code in (("source", "fr"), ("target", "en")):
+        text = lines(project.root / f"data/split/toy/train.{side}.txt")[:80]
+        (project.root / f"mine.{code}").write_text("\n".join([*text, ""]), encoding="utf-8")
+    given = ("--source", "mine.fr", "--target", "mine.en", "--name", "mine")
+    done = project.nmt("fine-tune", "transformer_prenorm", *given)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(
+        "recipes/mine: toy-bpe-transformer_prenorm-toy-1 on 80 pairs, mixed with general text"
+    )
+    assert "there is a recipe of this name" in project.nmt("fine-tune", "transformer_prenorm", *given).stderr
+
+    assert stages_run(project.dvc("--cd", "recipes/mine", "repro"))[-1] == "report"
+    assert stages_run(project.dvc("--cd", "recipes/mine", "repro")) == []
+    before, after = (f"tuned-bpe-transformer_prenorm-{size}-1" for size in ("before", "after"))
+    scores = {name: files.read_json(recipe / f"metrics/{name}.json") for name in (before, after)}
+    assert scores[before]["general"] == files.read_json(project.root / f"metrics/{SYSTEMS[1]}.json")["test"]
+    assert scores[after] != scores[before]
+    assert f"starting from `{SYSTEMS[1]}`" in (recipe / f"models/{after}/README.md").read_text(encoding="utf-8")
+    project.edit("decode.beam_size", 1)  # of the project: the recipe's own page has another
+    assert stages_run(project.dvc("--cd", "recipes/mine", "repro")) == []
 
 
 def lines(path: Path) -> list[str]:

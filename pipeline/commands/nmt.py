@@ -23,6 +23,7 @@ class Entry(NamedTuple):
 BUILD, TRANSLATE, INSPECT = "Build", "Translate", "Look inside"
 COMMANDS = {
     "new-corpus": Entry("new_corpus", "new_corpus", BUILD, "Add a corpus of your own."),
+    "fine-tune": Entry("fine_tune", "fine_tune", BUILD, "Train a packaged system further, on text of your own."),
     "check": Entry("show", "check", BUILD, "Name every fault of params.yaml, configs/ and corpora/."),
     "params": Entry("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),
     "repro": Entry("repro", "repro", BUILD, "Build every system that params.yaml chooses."),

@@ -27,6 +27,7 @@ class Facts(NamedTuple):
     pairs: Mapping[str, int]  # of each part
     updates: int
     precision: str
+    base: str  # the system that the training started from; "" of random weights
     params: Mapping[str, Any]  # of the training, dotted names
     details: Mapping[str, Mapping[str, Mapping[str, Any]]]  # test part -> metric -> score, signature, interval
     caveats: list[str]  # of the scores

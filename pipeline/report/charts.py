@@ -39,10 +39,10 @@ class Chart(NamedTuple):
 
 def training(corpus: CorpusResults) -> list[Chart]:
     """Losses, scores and learning rate of each system over its updates."""
-    losses = {corpus.label(one): points(one.train_loss, "train_loss") for one in corpus.systems}
+    losses = {corpus.label(one): points(one.train_loss, "train_loss") for one in corpus.systems if one.curves}
     charts = [chart("Training loss (nats per token, smoothed)", "updates", losses)]
     for column, title in CURVES.items():
-        lines = {corpus.label(one): points(one.curves, column) for one in corpus.systems}
+        lines = {corpus.label(one): points(one.curves, column) for one in corpus.systems if one.curves}
         if any(lines.values()):
             charts.append(chart(title, "updates", lines, from_zero=column != "validation_loss"))
     return charts

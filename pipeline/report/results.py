@@ -159,11 +159,16 @@ def read_system(seeds: Sequence[System]) -> SystemResults:
         scores=[files.read_json(one.metrics) for one in seeds],
         details=files.read_json(system.scored / "scores.json"),
         by_length=files.read_table(system.scored / "by_length.csv"),
-        curves=files.read_table(system.trained / "curves.csv"),
-        train_loss=files.read_table(system.trained / "train_loss.csv"),
+        curves=read_curve(system.trained / "curves.csv"),
+        train_loss=read_curve(system.trained / "train_loss.csv"),
         training=files.read_json(system.training_summary),
         average=files.read_json(system.averaged / "average.json"),
         texts=texts,
         diagnosis=files.read_json(system.scored / "diagnosis.json") | {"attention": curves.lines(attention)},
         attended=attended,
     )
+
+
+def read_curve(path: Path) -> list[dict[str, str]]:
+    """The rows of a learning curve; none of a system that was trained elsewhere."""
+    return files.read_table(path) if path.exists() else []

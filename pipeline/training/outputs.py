@@ -7,6 +7,7 @@ from torch import nn
 
 from ..common import files
 from ..common.device import peak_memory_gib
+from ..common.system import System
 from ..encoding.batching import BatchSampler
 from ..progress import TrainingDisplay, say
 from ..tracking.runs import Run
@@ -53,5 +54,11 @@ def summarise(
         "padding_share": 1 - state.num_real_positions / state.num_positions,
         "num_parameters": sum(weight.numel() for weight in net.parameters()),
         **sampler.pair_counts(),
+        **({"base": base_of(config.start)} if config.start else {}),
         "params": config.params,
     }
+
+
+def base_of(start: System) -> str:
+    """The id of the system that a training starts from, as it is called where it was trained."""
+    return str(files.read_json(start.training_summary).get("base", start.id))

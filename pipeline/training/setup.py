@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import torch
 
+from ..common import weights
 from ..common.device import be_deterministic, bound_memory, prepared, use_threads
 from ..common.files import read_json
 from ..common.params import Reader, flatten
@@ -37,6 +38,14 @@ class TrainingConfig(NamedTuple):
     arch: Any  # a section of the kind that the model's module defines
     learning: Learning
     model: Any  # the class of the network
+    start: System | None = None  # whose averaged weights it starts with; None: random ones
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files and folders that the training reads."""
+        system, start = self.system, [self.start.weights] if self.start else []
+        encoded = [system.encoded / "train", system.encoded / "validation"]
+        return [*encoded, system.vocabulary_folder, references(system), system.languages, *start]
 
     @property
     def params(self) -> dict[str, Any]:
@@ -49,7 +58,7 @@ class TrainingConfig(NamedTuple):
         return self.training.cuda_graphs and device.type == "cuda" and bool(self.model.is_capturable)
 
 
-def read_config(reads: tuple[str, ...], system: System) -> TrainingConfig:
+def read_config(reads: tuple[str, ...], system: System, start: System | None = None) -> TrainingConfig:
     """The training of a system, from the sections `reads`: two of `training`, then two of the model's file."""
     read, module = Reader(reads, **system.axes), interface.find(system.model)
     return TrainingConfig(
@@ -58,6 +67,7 @@ def read_config(reads: tuple[str, ...], system: System) -> TrainingConfig:
         arch=read.own(module.Arch, *reads[2:]),
         learning=read.own(Learning, *reads[2:]),
         model=module.Model,
+        start=start,
     )
 
 
@@ -77,18 +87,12 @@ def open_checkpoints(config: TrainingConfig, device: torch.device, ranks: Ranks)
     training, system = config.training, config.system
     precision = resolve_precision(config.learning.precision, device)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
-    folder = resuming.state_folder(system.id, config.params, inputs(system))
+    folder = resuming.state_folder(system.id, config.params, config.inputs)
     made_by = resuming.made_by(device.type, precision)
     same = f"{folder.name} {made_by}"
     ranks.check_equal(same, "code, data and parameters", "the same files and versions on every machine")
     threads = {"threads": str(torch.get_num_threads())} if device.type == "cpu" else {}
     return Checkpoints(folder, made_by | threads, last=training.last_checkpoints, best=training.best_checkpoints)
-
-
-def inputs(system: System) -> list[Path]:
-    """The files and folders that a training reads."""
-    encoded = [system.encoded / "train", system.encoded / "validation"]
-    return [*encoded, system.vocabulary_folder, references(system), system.languages]
 
 
 def references(system: System) -> Path:
@@ -142,8 +146,12 @@ def build_model(config: TrainingConfig, vocabulary: Vocabulary, device: torch.de
 
 
 def start_weights(net: Any, config: TrainingConfig, encoded: Encoded, ranks: Ranks) -> None:
-    """Give every rank the same weights to start from, in place."""
-    if config.learning.lsi_pairs and ranks.is_main:
+    """Give every rank the same weights to start from, in place: those of another system, or random ones."""
+    if config.start:
+        weights.load(
+            config.start.weights, net, f"weights of this network: {config.start.id} has another, so set its keys"
+        )
+    elif config.learning.lsi_pairs and ranks.is_main:
         most_pairs, seed = config.learning.lsi_pairs, config.system.seed
         lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=seed)
     ranks.broadcast_weights(net.state_dict().values())

@@ -54,7 +54,7 @@ def main() -> None:
                 counts[part] = parts.write(folder, part, taught_pairs(split, packaged, teacher.keep_references))
             else:
                 counts[part] = parts.copy(part, split, folder)
-        files.copy_file(split / "languages.json", folder / "languages.json")
+        shutil.copyfile(split / "languages.json", folder / "languages.json")
     files.write_json(Path("data/split", f"{CORPUS}.json"), summary | {"pairs": counts})
     copy_vocabulary(packaged, vocabulary_folder(CORPUS, teacher.vocabulary))
     shutil.rmtree("work/distill", ignore_errors=True)
@@ -84,7 +84,7 @@ def copy_vocabulary(packaged: Path, folder: Path) -> None:
     """Copy the teacher's vocabulary."""
     with files.new_folder(folder) as partial:
         for path in sorted((packaged / package.VOCABULARY).iterdir()):
-            files.copy_file(path, partial / path.name)
+            shutil.copyfile(path, partial / path.name)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,183 @@
+"""`nmt fine-tune`: writes a recipe that trains a packaged system further, on the user's own text."""
+
+import contextlib
+import os
+import random
+import re
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from ruamel.yaml import YAML
+
+from .. import catalogue
+from ..common import files, parts
+from ..common.files import DataError
+from ..common.params import NAME, PATH, read_yaml
+from ..common.system import config_file, split_folder
+from ..packaging import package
+from . import project, training_length
+from .new_corpus import OVERRIDES, Copies, count_all, dumped, local_part
+from .training_length import Size
+
+TEMPLATE = Path("recipes/fine_tune")
+COPIED = {"graph.yaml": "dvc.yaml", **{name: name for name in (".gitignore", ".dvc/config", ".dvc/.gitignore")}}
+RATE_SHARE = 0.2  # of the peak rate with which a system of this size starts
+PATIENCE = 5  # validations
+GENERAL, GENERAL_TEST = "general", "general_test"  # files in my/: text to mix in, and to test what is forgotten
+GENERAL_TIMES = 4  # as many pairs of general text as new ones are kept, so that the share may be raised
+
+
+def fine_tune(
+    model: Annotated[str, typer.Argument(help="A packaged folder, or a built system: its id or a part of it.")],
+    source: Annotated[Path | None, typer.Option(help="Training sentences, one a line; plain or .gz.")] = None,
+    target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
+    table: Annotated[Path | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")] = None,
+    test_source: Annotated[Path | None, typer.Option(help="Test sentences; by default some of the others.")] = None,
+    test_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
+    general: Annotated[
+        Path | None,
+        typer.Option(help="Folder of general text, as data/split/<corpus>; by default that of the model's corpus."),
+    ] = None,
+    general_share: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Of the training pairs, against forgetting; 0: none.")
+    ] = 0.5,
+    name: Annotated[str | None, typer.Option(help="Of the folder in recipes/; by default <corpus>_tuned.")] = None,
+    licence: Annotated[str, typer.Option(help="Under which the text may be used.")] = "unknown",
+) -> None:
+    """Write recipes/NAME, which trains a packaged system further on your text; `dvc --cd recipes/NAME repro` builds it.
+
+    The text is translated before and after, and so is the test part of general text, if there is any.
+    """
+    project.check_here()
+    catalogue.check()
+    packaged = Path(model) if Path(model).is_dir() else project.parse(model).packaged
+    config = package.read(packaged)
+    recipe = Path("recipes", name or f"{config.corpus}_tuned")
+    if not re.fullmatch(NAME, recipe.name):
+        raise DataError(f"--name: must be letters, digits and underscores, got {recipe.name!r}")
+    if os.path.lexists(recipe):
+        raise DataError(f"{recipe}: there is a recipe of this name; expected a new one, by --name")
+    given = {"source": source, "target": target, "table": table}
+    tests = {"source": test_source, "target": test_target}
+    try:
+        copy_template(recipe)
+        about, size, num_general = copy_text(recipe, config, given, tests, general or split_folder(config.corpus))
+        share = general_share if num_general else 0.0
+        training = plan(config, size, share)
+        write(recipe, packaged, config, {"licence": licence, **about}, size, training, share)
+    except BaseException:
+        shutil.rmtree(recipe, ignore_errors=True)
+        raise
+    print(summary(recipe, config, size, share, training))
+
+
+def copy_template(recipe: Path) -> None:
+    """Copy what every recipe of this kind has."""
+    for name, copy in COPIED.items():
+        (recipe / copy).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(TEMPLATE / name, recipe / copy)
+
+
+def copy_text(
+    recipe: Path, config: package.Config, given: dict[str, Path | None], tests: dict[str, Path | None], general: Path
+) -> tuple[dict[str, Any], Size, int]:
+    """Copy the files into the recipe's my/: what its corpus is, how large, and how many general pairs there are.
+
+    Raises: DataError if files are missing or are no parallel text.
+    """
+    absolute, codes = general.absolute(), (config.source_language, config.target_language)
+    here = {key: path.absolute() for key, path in given.items() if path}
+    tests_here = {key: path.absolute() for key, path in tests.items() if path}
+    if not here:
+        raise DataError("--source, --target or --table: is missing; expected the text to train on")
+    with contextlib.chdir(recipe):
+        Path("my").mkdir()
+        copies = Copies("text", codes, [])
+        about = {parts.TRAIN: local_part(copies.part(parts.TRAIN, **here))}
+        if tests_here:
+            about[parts.TEST] = local_part(copies.part(parts.TEST, **tests_here))
+        for old, new in zip(parts.paths(absolute, parts.TEST), parts.paths(Path("my"), GENERAL_TEST), strict=True):
+            if old.exists():
+                shutil.copyfile(old, new)
+        corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
+        size = count_all(corpus, Path("corpora/text.yaml"))
+        assert size, "a part of files"
+        num_general = copy_general(absolute, size) if parts.paths(absolute, parts.TRAIN)[0].exists() else 0
+    return corpus, size, num_general
+
+
+def copy_general(folder: Path, size: Size) -> int:
+    """Copy pairs of a training part, drawn at random, into my/; returns how many."""
+    pairs = list(parts.read(folder, parts.TRAIN))
+    chosen = random.Random(1).sample(pairs, min(len(pairs), GENERAL_TIMES * size.pairs))
+    return parts.write(Path("my"), GENERAL, chosen)
+
+
+def plan(config: package.Config, size: Size, share: float) -> dict[str, Any]:
+    """Section `training` for text of this size."""
+    mixed = Size(round(size.pairs / (1 - share)), round(size.words / (1 - share)))
+    return training_length.suggest(mixed) | {
+        "max_length": config.max_source_pieces + 1,
+        "patience": PATIENCE,
+        "best_checkpoints": 1,
+    }
+
+
+def learning(config: package.Config, updates: int) -> dict[str, Any]:
+    """The keys of the package's model and of its learning, which are those of its size where configs/ has it."""
+    sizes = read_yaml(config_file(config.model))
+    shared = sizes.pop(catalogue.SHARED)
+    size = config.size if config.size in sizes else next(iter(sizes))
+    keys = shared | sizes[size] | config.arch
+    rate = keys["schedule"].get("peak_rate", keys["schedule"].get("learning_rate", 1e-3))
+    schedule = {"kind": "linear", "peak_rate": float(f"{RATE_SHARE * rate:.2g}"), "warmup": max(1, updates // 10)}
+    return keys | {"schedule": schedule, "lsi_pairs": 0}
+
+
+def write(
+    recipe: Path,
+    packaged: Path,
+    config: package.Config,
+    corpus: dict[str, Any],
+    size: Size,
+    training: dict[str, Any],
+    share: float,
+) -> None:
+    """Write the recipe's parameter files."""
+    page = YAML().load(PATH.read_text(encoding="utf-8"))
+    del page["vocabularies"]
+    page["build"] = {
+        "corpora": ["tuned"],
+        "vocabularies": [config.vocabulary],
+        "models": [config.model],
+        "sizes": ["before", "after"],  # the packaged system, and what it becomes
+        "seeds": [1],
+    }
+    page.insert(0, "base", {"package": os.path.relpath(packaged, recipe), "general_share": share})
+    page["average"]["checkpoints"] = 1
+    page["decode"].update({key: value for key, value in config.decoding.items() if key in page["decode"]})
+    held_out = training_length.held_out_share(size)
+    split = {"validation_share": held_out, "test_share": 0.0 if parts.TEST in corpus["parts"] else held_out}
+    keys = learning(config, training["updates"])
+    texts = {
+        "params.yaml": dumped(page),
+        "corpora/text.yaml": dumped(corpus) + OVERRIDES + dumped({"clean": {}, "split": split}),
+        "corpora/tuned.yaml": dumped({"licence": corpus["licence"], "training": training, "average": {}, "decode": {}}),
+        f"configs/{config.model}.yaml": dumped({"shared": {"lsi_pairs": keys.pop("lsi_pairs")}, "after": keys}),
+    }
+    for path, text in texts.items():
+        with files.new_file(recipe / path) as file:
+            file.write(text)
+
+
+def summary(recipe: Path, config: package.Config, size: Size, share: float, training: dict[str, Any]) -> str:
+    """What was decided, and the command that builds it."""
+    rate = read_yaml(recipe / config_file(config.model))["after"]["schedule"]["peak_rate"]
+    mixed = f", mixed with general text ({share:.0%} of the pairs)" if share else ", without general text"
+    return (
+        f"{recipe}: {config.system} on {size.pairs:,} pairs{mixed}; at most {training['updates']:,} updates, "
+        f"peak rate {rate:g}, until {PATIENCE} validations bring no lower loss\n"
+        f"`dvc --cd {recipe} repro` builds it; then see {recipe}/report/index.html"
+    )

@@ -1,0 +1,130 @@
+"""Make the corpus `tuned` and the system `before`: data/split/text/ and a packaged system -> data/, runs/.
+
+The corpus is the new text, its training part mixed with pairs of my/general.*; it has the vocabulary of the packaged
+system. That system, as it is, becomes one of this folder, of size `before`: `train` starts from it, and the report
+compares with it.
+"""
+
+import shutil
+from collections.abc import Iterator
+from itertools import chain, islice
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from pipeline import cli
+from pipeline.common import files, ids, parts
+from pipeline.common.params import Section, flatten
+from pipeline.common.system import Build, System
+from pipeline.packaging import package
+from pipeline.vocabularies.vocabulary import Vocabulary, digest
+
+TEXT = "text"  # the corpus of the new text
+MY = Path("my")
+GENERAL, GENERAL_TEST = "general", "general_test"  # parts in my/, which may be missing; the first is a test part here
+MOST_UNKNOWN = 0.01  # of the pieces of a side: with more, the vocabulary is one of another script or text
+
+
+class Base(Section):
+    """Section `base`: the packaged system to start from, and how much general text is mixed in."""
+
+    package: Annotated[str, StringConstraints(min_length=1)]
+    general_share: Annotated[float, Field(ge=0, lt=1)]
+
+
+def main() -> None:
+    """Write the corpus, its vocabulary, and the packaged system as one of this folder.
+
+    Raises: DataError if the package is damaged, translates another pair of languages, or cannot spell the new text.
+    """
+    base, [before, *_] = Base.load("base"), Build.load("build").systems()
+    folder = Path(base.package)
+    config = package.read(folder)
+    check_languages(config, folder)
+    copy_vocabulary(folder / package.VOCABULARY, before.vocabulary_folder)
+    check_spelling(Vocabulary.load(before.vocabulary_folder), folder)
+    write_corpus(before, base.general_share)
+    write_system(before, config, folder)
+
+
+def check_languages(config: package.Config, folder: Path) -> None:
+    """Check that the new text is of the package's languages."""
+    about = files.read_json(Path("data/split", TEXT, "languages.json"))
+    new, old = (
+        f"{about['source_language']}-{about['target_language']}",
+        f"{config.source_language}-{config.target_language}",
+    )
+    if new != old:
+        raise files.DataError(f"{folder}: must translate the languages of the new text, {new}, got {old}")
+
+
+def check_spelling(vocabulary: Vocabulary, folder: Path) -> None:
+    """Check that the package's vocabulary has pieces for nearly all of the new training text."""
+    pairs = list(parts.read(Path("data/split", TEXT), parts.TRAIN))
+    for side, encode in enumerate((vocabulary.encode_source, vocabulary.encode_target)):
+        pieces = [piece for line in encode([pair[side] for pair in pairs]) for piece in line]
+        unknown = pieces.count(ids.UNK) / max(1, len(pieces))
+        if unknown > MOST_UNKNOWN:
+            name = parts.paths(Path("data/split", TEXT), parts.TRAIN)[side]
+            raise files.DataError(
+                f"{name}: must be text that the vocabulary of {folder} can spell, got {unknown:.0%} unknown pieces; "
+                f"expected at most {MOST_UNKNOWN:.0%}: train a system of its own on it (nmt new-corpus)"
+            )
+
+
+def copy_vocabulary(source: Path, target: Path) -> None:
+    """Copy the package's vocabulary."""
+    with files.new_folder(target) as folder:
+        for path in sorted(source.iterdir()):
+            shutil.copyfile(path, folder / path.name)
+
+
+def write_corpus(before: System, share: float) -> None:
+    """Write the parts: those of the new text, with general pairs after its training pairs, and a test part of these."""
+    old, counts = Path("data/split", TEXT), {}
+    with files.new_folder(before.split) as folder:
+        for part in parts.names(old):
+            if part == parts.TRAIN:
+                num_new = sum(1 for _ in parts.read(old, part))
+                wanted = round(num_new * share / (1 - share))
+                counts[part] = parts.write(folder, part, chain(parts.read(old, part), general_pairs(wanted)))
+            else:
+                counts[part] = parts.copy(part, old, folder)
+        if parts.paths(MY, GENERAL_TEST)[0].exists():
+            counts[GENERAL] = parts.write(folder, GENERAL, parts.read(MY, GENERAL_TEST))
+        shutil.copyfile(old / "languages.json", folder / "languages.json")
+    with files.new_folder(Path("data/clean", before.corpus)) as folder:
+        shutil.copyfile(Path("data/clean", TEXT, "clean.json"), folder / "clean.json")
+    summary = files.read_json(Path("data/split", f"{TEXT}.json"))
+    files.write_json(before.split_summary, summary | {"pairs": counts})
+
+
+def general_pairs(number: int) -> Iterator[parts.Pair]:
+    """The first pairs of general text, drawn at random as they are."""
+    return islice(parts.read(MY, GENERAL), number) if number else iter(())
+
+
+def write_system(before: System, config: package.Config, packaged: Path) -> None:
+    """Write the package as what `train` and `average` would have left of it, without curves."""
+    sizes = {"arch": config.arch, "training": {"max_length": config.max_source_pieces + 1}}
+    training: dict[str, Any] = {
+        "vocabulary": digest(before.vocabulary_folder),
+        "updates": 0,
+        "stopped": "updates",
+        "best": {"update": 0, **config.validation},
+        "precision": config.precision,
+        "padding_share": 0.0,
+        "num_parameters": config.num_parameters,
+        "base": config.system,
+        "params": flatten(sizes),
+    }
+    with files.new_folder(before.trained) as folder:
+        files.write_json(folder / "training.json", training)
+    with files.new_folder(before.averaged) as folder:
+        shutil.copyfile(packaged / package.WEIGHTS, folder / before.weights.name)
+        files.write_json(folder / "average.json", {"checkpoints": []})
+
+
+if __name__ == "__main__":
+    cli.run(main)
