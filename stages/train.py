@@ -13,6 +13,7 @@ from pipeline.progress import TrainingDisplay, console, say
 from pipeline.training import launch, outputs, setup
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks, process_group
+from pipeline.training.validation import check_progress
 
 READS = (
     "training",
@@ -62,6 +63,8 @@ def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
                 state = state.with_validation(step, scores)
                 run.log(step.update, **scores)
                 display.show_validation(state.history[-1])
+                is_end = is_last or state.is_out_of_patience(training.patience)
+                check_progress(state.history, vocabulary.target_size, learning.schedule.warmup, is_last=is_end)
             keep = is_last or step.update % training.checkpoint_interval == 0
             if keep or ranks.should_stop or checkpoints.is_overdue():
                 state = checkpoints.save(net, optimizer, state, keep=keep, write=ranks.is_main)

@@ -1,6 +1,6 @@
 """Learning-rate schedules: pure functions of the update number, the model's width and the number of updates."""
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt
 
@@ -53,6 +53,7 @@ class Constant(Section):
     """One rate at every update."""
 
     kind: Literal["constant"]
+    warmup: ClassVar[int] = 0
     learning_rate: PositiveFloat
 
     def rate(self, update: int, *, width: int, updates: int) -> float:

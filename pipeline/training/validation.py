@@ -1,7 +1,7 @@
 """Validation during training: loss on the whole part, BLEU of greedy translations of its first sentences."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -76,6 +76,25 @@ class Validator:
             shard.append({pair: best.ids for pair, best in zip(pairs.tolist(), found, strict=True)})
         translated = {pair: pieces for batch in ranks.all_gather(shard) for pair, pieces in batch.items()}
         return self.vocabulary.decode_target(translated[pair] for pair in sorted(translated))
+
+
+def check_progress(history: Sequence[Mapping[str, float]], num_pieces: int, warmup: int, *, is_last: bool) -> None:
+    """Check that a training does better than to find all pieces equally likely, which costs log(`num_pieces`).
+
+    After warm-up only, and while the loss falls not before the last validation. A training loss below that is no
+    divergence: the network has learnt, if not what the validation part holds.
+
+    Raises: DivergedError naming the update and both losses.
+    """
+    guess = math.log(num_pieces)
+    rows = [row for row in history if row["update"] > warmup][-1 if is_last else -2 :]
+    losses = [row["validation_loss"] for row in rows if min(row["validation_loss"], row["train_loss"]) > guess]
+    if len(losses) == (1 if is_last else 2) and losses[-1] >= losses[0]:
+        raise DivergedError(
+            f"update {rows[-1]['update']}, validation part: loss is {losses[-1]:.4g} nats per token, in training "
+            f"{rows[-1]['train_loss']:.4g}; expected less than a guess among all pieces, {guess:.2f}, after warm-up: "
+            "lower the learning rate (`schedule` of the model's size)"
+        )
 
 
 def token_scores(

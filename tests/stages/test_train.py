@@ -7,6 +7,7 @@ import pytest
 
 from pipeline.common import files
 from pipeline.common.params import ParamsError
+from pipeline.training.loop import DivergedError
 from stages import average, train
 from tests.toys.project import SYSTEMS
 
@@ -60,10 +61,19 @@ def test_another_seed_is_another_draw():
 def test_it_stops_when_patience_runs_out(project):
     project.edit("training.patience", 1)
     project.edit("training.updates", 40)
-    project.edit(f"{CONFIG}:toy.schedule", {"kind": "constant", "learning_rate": 1e-30})  # leaves the weights as is
+    project.edit(f"{CONFIG}:toy.schedule", {"kind": "noam", "factor": 1e-30, "warmup": 99})  # learns nothing
     train.main(SYSTEM)
     summary = files.read_json(OUT / "training.json")
     assert (summary["updates"], summary["stopped"], summary["best"]["update"]) == (8, "patience", 4)
+
+
+def test_a_training_that_diverged_writes_nothing(project):
+    """After its warm-up of 4 updates, at the last."""
+    before = contents(OUT)
+    project.edit(f"{CONFIG}:toy.schedule.factor", 1e4)
+    with pytest.raises(DivergedError, match=r"^update 6, validation part: loss is .*; expected .*, 5\.30, after warm-up"):
+        train.main(SYSTEM)
+    assert contents(OUT) == before
 
 
 def test_a_mistake_is_named_and_leaves_the_outputs(project):

@@ -1,5 +1,6 @@
 """Validation loss in nats per target token and greedy BLEU, of a model whose answers are known."""
 
+import contextlib
 import math
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training.loop import DivergedError
 from pipeline.training.ranks import Ranks
-from pipeline.training.validation import Validator, token_scores
+from pipeline.training.validation import Validator, check_progress, token_scores
 from tests.toys import samples
 
 CPU = torch.device("cpu")
@@ -96,6 +97,24 @@ def test_loss_by_hand(validator, sure):
 def test_a_loss_that_is_no_number_ends_the_training(validator, sure):
     with pytest.raises(DivergedError, match=r"^update 8, validation part: loss is nan; expected a finite number"):
         validator().validate(Copier(sure), CPU, Ranks(), 8)
+
+
+@pytest.mark.parametrize(
+    ("losses", "warmup", "is_last", "diverged"),
+    [
+        ([(8.0, 9.0), (8.1, 9.0)], 0, False, True),  # log(30) is 3.4
+        ([(8.0, 9.0), (7.9, 9.0)], 0, False, False),  # a slow start
+        ([(8.0, 9.0), (7.9, 9.0)], 0, True, True),  # ... and no more than that
+        ([(8.0, 9.0), (8.1, 9.0)], 2, True, False),
+        ([(8.0, 9.0), (8.1, 0.5)], 0, True, False),  # learnt by heart
+        ([(2.0, 2.0), (8.1, 9.0)], 0, False, False),  # one validation may be bad
+    ],
+)
+def test_a_training_worse_than_guessing_has_diverged(losses, warmup, is_last, diverged):
+    keys = ("update", "validation_loss", "train_loss")
+    history = [dict(zip(keys, (update, *both), strict=True)) for update, both in enumerate(losses, 1)]
+    with pytest.raises(DivergedError) if diverged else contextlib.nullcontext():
+        check_progress(history, SIZE, warmup, is_last=is_last)
 
 
 def test_a_perfect_copy_scores_100(validator):
