@@ -117,7 +117,7 @@ class Translator:
         module, pieces = interface.find(model), Vocabulary.load(vocabulary)
         sizes = package.section(module.Arch, arch, "arch", origin, expected)
         net = module.Model(sizes, source_size=pieces.source_size, target_size=pieces.target_size)
-        weights.load(path, net, expected)
+        weights.load(path, net, expected, is_sealed=path.with_name(package.CHECKSUMS).exists())
         where = device.prepared()
         if where.type != "cpu" or not device.has_bf16(where):  # a GPU translates in fp32
             precision = "fp32"

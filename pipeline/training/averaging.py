@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
-from safetensors.torch import load_file
 from torch import Tensor
 
+from ..common import weights
 from ..common.params import Section
 
 
@@ -20,9 +20,11 @@ def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
     """The mean of every weight over the files, summed in fp64 in the order given.
 
     Source: Vaswani et al. 2017, section 6.1.
+    Raises: DataError if one is missing or was changed.
     """
-    total = {name: weight.double() for name, weight in load_file(paths[0]).items()}
-    for path in paths[1:]:
-        for name, weight in load_file(path).items():
+    every = (weights.read(path, "a checkpoint of stage train")[0] for path in paths)
+    total = {name: weight.double() for name, weight in next(every).items()}
+    for tensors in every:
+        for name, weight in tensors.items():
             total[name] += weight
     return {name: (weight / len(paths)).float() for name, weight in total.items()}

@@ -1,20 +1,17 @@
 """Checkpoints of a training in progress: written atomically, and complete enough to resume from bit for bit."""
 
-import json
 import sys
 import time
 from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import torch
-from safetensors import SafetensorError
-from safetensors import torch as safetensors
 from torch import Tensor, nn
 
 from ..common import weights
-from ..common.files import new_file, write_json
+from ..common.files import DataError, new_file, write_json
 from .ranks import Ranks
 from .state import TrainState
 
@@ -45,33 +42,30 @@ class Checkpoints:
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> TrainState:
         """Load rank 0's newest checkpoint into model and optimizer on every rank; without one, change neither."""
-        data = ranks.broadcast(self.read_newest() if ranks.is_main else None)
-        if data is None:
+        found = ranks.broadcast(self.read_newest() if ranks.is_main else None)
+        if found is None:
             return TrainState()
-        tensors = safetensors.load(data)
+        state, tensors = found
         model.load_state_dict({name: tensors.pop(name) for name in model.state_dict()})
         load_optimizer(optimizer, model, tensors)
-        state = TrainState.from_json(read_metadata(data)["state"])
         self.needed = state.saved
         return state
 
-    def read_newest(self) -> bytes | None:
+    def read_newest(self) -> tuple[TrainState, dict[str, Tensor]] | None:
         """The newest state that can be read and that the same code, libraries and device made; None without one."""
         for path in (self.newest_path, self.previous_path):
             if not path.exists():
                 continue
-            data = path.read_bytes()
             try:
-                metadata = read_metadata(data)
-                safetensors.load(data)
-            except (SafetensorError, ValueError, KeyError) as error:
-                warn(f"{path}: broken ({error})")
+                tensors, about = weights.read(path, "a state of this training")
+            except DataError as error:
+                warn(str(error))
                 continue
-            state = TrainState.from_json(metadata["state"])
+            state = TrainState.from_json(about["state"])
             if lost := [self.weights_path(update) for update in state.saved if not self.weights_path(update).exists()]:
                 warn(f"{path}: needs {lost[0].name}, which is not there")
                 continue
-            return data if self.is_same(metadata["made_by"], state) else None
+            return (state, tensors) if self.is_same(about["made_by"], state) else None
         return None
 
     def is_same(self, made_by: dict[str, str], state: TrainState) -> bool:
@@ -116,8 +110,7 @@ class Checkpoints:
             weights.save(self.weights_path(state.update), kept)
         if self.newest_path.exists():
             self.newest_path.replace(self.previous_path)
-        metadata = json.dumps({"state": state._asdict(), "made_by": self.made_by})
-        weights.save(self.newest_path, tensors, {"training": metadata})
+        weights.save(self.newest_path, tensors, state=state._asdict(), made_by=self.made_by)
         needed = {self.weights_path(update) for update in (*state.saved, *(self.needed or ()))}
         remove(set(self.folder.glob("update_*.safetensors")) - needed)
         self.needed = state.saved
@@ -149,13 +142,6 @@ class Checkpoints:
         updates = {"last": state.saved[-self.last :], "best": state.best(self.best)}
         names = {key: [self.weights_path(update).name for update in some] for key, some in updates.items()}
         write_json(folder / "checkpoints.json", names)
-
-
-def read_metadata(data: bytes) -> dict[str, Any]:
-    """The metadata in the bytes of a state, which are the size of the header, the header and the tensors."""
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    metadata: dict[str, Any] = json.loads(header["__metadata__"]["training"])
-    return metadata
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:

@@ -104,7 +104,7 @@ class Ranks:
         """Return once every rank has called it."""
         self.all_gather([])
 
-    def broadcast(self, data: bytes | None) -> bytes | None:
+    def broadcast(self, data: T) -> T:
         """Rank 0's `data`, on every rank; the others' argument is ignored."""
         objects = [data]
         if self.size > 1:

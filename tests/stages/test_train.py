@@ -71,7 +71,7 @@ def test_a_training_that_diverged_writes_nothing(project):
     """After its warm-up of 4 updates, at the last."""
     before = contents(OUT)
     project.edit(f"{CONFIG}:toy.schedule.factor", 1e4)
-    with pytest.raises(DivergedError, match=r"^update 6, validation part: loss is .*; expected .*, 5\.30, after warm-up"):
+    with pytest.raises(DivergedError, match=r"^update 6, validation part: loss is .* 5\.30, after warm-up"):
         train.main(SYSTEM)
     assert contents(OUT) == before
 

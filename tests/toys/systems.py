@@ -4,10 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
 from torch import nn
 
-from pipeline.common import files
+from pipeline.common import files, weights
 from pipeline.common.params import flatten
 from pipeline.encoding.text_to_ids import encode_part
 from pipeline.models import interface
@@ -68,7 +67,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
             nn.init.normal_(weight, std=0.8 if "embed" in name else 0.4)
     average = root / "runs" / system / "average"
     average.mkdir(parents=True)
-    save_file(net.state_dict(), average / "model.safetensors")
+    weights.save(average / "model.safetensors", net.state_dict())
     sections = {"training": TRAINING | {"max_length": MAX_LENGTH}, "arch": arch.model_dump()}
     training = {"vocabulary": digest(pieces), "precision": "fp32", "params": flatten(sections)}
     files.write_json(root / "runs" / system / "train/training.json", training)

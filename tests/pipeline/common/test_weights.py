@@ -1,7 +1,10 @@
 """The weights of another network, broken or not finite ones are refused, each by its text."""
 
+import json
+
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch import nn
 
 from pipeline.common import weights
@@ -34,6 +37,19 @@ def test_what_does_not_fit_is_named(tmp_path, changed, fault):
     with pytest.raises(DataError) as caught:
         weights.load(path, NET, "what a stage builds")
     assert str(caught.value) == f"{path}: {fault}; expected what a stage builds"
+
+
+def test_weights_that_were_changed_are_refused(tmp_path):
+    """Values, or names that were exchanged; and what another program wrote, unless its folder has checksums."""
+    path, tensors = tmp_path / "model.safetensors", {"a": torch.ones(2), "b": torch.zeros(2)}
+    for other in ({"a": torch.ones(2), "b": torch.tensor([0.0, 1e-9])}, {"a": tensors["b"], "b": tensors["a"]}):
+        save_file(other, path, {weights.KEY: json.dumps({weights.CHECKSUM: weights.checksum(tensors)})})
+        with pytest.raises(DataError, match=r"model\.safetensors: other weights than its checksum says; expected x$"):
+            weights.read(path, "x")
+    save_file(tensors, path)
+    with pytest.raises(DataError, match="weights without a checksum; expected x"):
+        weights.read(path, "x")
+    assert weights.read(path, "x", is_sealed=True)[0].keys() == tensors.keys()
 
 
 @pytest.mark.parametrize(
