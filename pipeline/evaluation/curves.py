@@ -20,7 +20,8 @@ def of_training(history: Rows, curve: Rows) -> list[str]:
     """The findings on a training, given its validations and the curve of its training loss; none if it is usual."""
     validated = points(history, "validation_loss")
     trained = tenths(points(curve, "train_loss"))
-    return [found for found in (jump(trained), rise(validated) or fall(trained, validated)) if found]
+    too_high = jump(trained)
+    return [found for found in (too_high, rise(validated) or (not too_high and fall(trained, validated))) if found]
 
 
 def lines(found: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ LOOPS = 0.02
 COPIES = 0.05  # names and numbers are rightly copied
 EMPTY = 0.01
 SAME = 0.3  # of the translations that another source has too: 0 to 0.1 where sources differ
+MATCHED = 0.25  # of the references' words: 0.8 and more in good systems, 0.1 by chance
 SHORT, LONG = 0.85, 1.2  # characters of all translations over those of all references
 UNKNOWN = 0.02  # of the source's pieces
 PIECES = 3.5  # of a word: 1.1 to 2 are usual, 4 to 6 are letters
@@ -74,6 +75,12 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
     if len(rows) >= ENOUGH and not SHORT <= ratio <= LONG:
         cure = f"{'raise' if ratio < SHORT else 'lower'} `length_penalty`, train longer"
         yield f"length: translations have {ratio:.2f} of the references' characters; {cure}"
+    expected = [Counter(words(reference)) for _, reference, _ in rows]
+    matched = sum((one & Counter(words(text))).total() for one, text in zip(expected, translations, strict=True))
+    number = sum(one.total() for one in expected)
+    if number >= ENOUGH and matched / number < MATCHED:
+        cure = "train longer or on more text, and see the other findings"
+        yield f"references: {100 * matched / number:.0f} % of their words are in the translations; {cure}"
     different = dict(zip(map(normalised, sources), translations, strict=True))
     counts = Counter(different.values())
     same = [counts[text] > 1 for text in different.values()]
