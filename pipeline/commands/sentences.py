@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..common import files
+from ..common import encodings, files
 from ..decoding.translator import Translator
 from ..terminal import printable
 
@@ -37,26 +37,29 @@ def lines(sentence: str | None, file: Path | None, together: int) -> Lines:
         if not file.is_file() and not file.is_fifo():
             what = "not a file" if file.exists() else "no such file"
             raise files.DataError(f"--file: {what}, got {str(file)!r}; expected one sentence a line")
-        return Lines(files.read_lines(file), str(file), together, files.count_lines(file) if file.is_file() else None)
+        total = sum(1 for _ in opened(file)) if file.is_file() else None
+        return Lines(decoded(opened(file), str(file)), str(file), together, total)
     if sys.stdin is None:
         raise files.DataError("standard input: is closed; expected a sentence, --file, or lines on standard input")
     origin = "standard input"
     if sys.stdin.isatty():
         print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
         together = 1
-    return Lines(decoded(files.bounded_lines(sys.stdin.buffer, origin), origin), origin, together)
+    return Lines(decoded(encodings.lines(sys.stdin.buffer, origin), origin), origin, together)
 
 
-def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
-    """Lines of UTF-8 without their ends, as `files.read_lines` reads those of a file.
+def opened(file: Path) -> Iterator[bytes]:
+    """The lines of a file in UTF-8."""
+    with file.open("rb") as opened_file:
+        yield from encodings.lines(opened_file, str(file))
+
+
+def decoded(lines: Iterable[bytes], origin: str) -> Iterator[str]:
+    """Lines in UTF-8 as text.
 
     Raises: DataError naming the line that is not UTF-8.
     """
-    for number, line in enumerate(raw, 1):
-        try:
-            yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise files.not_utf8(f"{origin} line {number}", error) from None
+    return (files.decoded(line, origin, number) for number, line in enumerate(lines, 1))
 
 
 def warn(translator: Translator, line: str, where: str) -> None:

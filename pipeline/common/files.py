@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
@@ -129,30 +129,34 @@ def read_lines(path: Path) -> Iterator[str]:
     Raises: DataError if the file is missing, or naming file and line if it is not UTF-8 or too long.
     """
     with opened(path) as file:
-        for number, line in enumerate(bounded_lines(file, str(path)), 1):
-            try:
-                yield line.rstrip(b"\n").removesuffix(b"\r").decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise not_utf8(f"{path} line {number}", error) from None
+        for number, line in enumerate(bounded_lines(file.readline, str(path)), 1):
+            yield decoded(line.rstrip(b"\n").removesuffix(b"\r"), str(path), number)
 
 
-def bounded_lines(file: IO[bytes], name: str) -> Iterator[bytes]:
-    """The lines of `file` with their ends, in bounded memory; `name` is the file's name in messages.
+def bounded_lines(readline: Callable[[int], bytes], name: str) -> Iterator[bytes]:
+    """The lines of a file with their ends, in bounded memory; `name` is the file's name in messages.
 
     Raises: DataError naming the first line with more than `LINE_BYTES`, with the end that the last one may lack.
     """
-    for number, line in enumerate(iter(lambda: file.readline(LINE_BYTES + 1), b""), 1):
+    for number, line in enumerate(iter(lambda: readline(LINE_BYTES + 1), b""), 1):
         if len(line) + (not line.endswith(b"\n")) > LINE_BYTES:
             raise DataError(f"{name} line {number}: has over {LINE_BYTES:,} bytes; expected one sentence a line")
         yield line
 
 
-def not_utf8(where: str, error: UnicodeDecodeError) -> DataError:
-    """The error for a line that is not UTF-8; columns count bytes, from 1."""
-    byte = error.object[error.start]
-    return DataError(
-        f"{where}: invalid UTF-8, got byte 0x{byte:02x} at column {error.start + 1}; expected text in UTF-8"
-    )
+def decoded(line: bytes, name: str, number: int) -> str:
+    """The text of a line.
+
+    Raises: DataError naming file, line, byte and, counted in bytes from 1, its column if the line is not UTF-8.
+    """
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        where = f"{name} line {number}: invalid UTF-8, got byte 0x{line[error.start]:02x} at column {error.start + 1}"
+        raise DataError(
+            f"{where}, perhaps of ISO-8859-1 or Windows-1252; expected UTF-8, as `iconv -f WINDOWS-1252 -t UTF-8` "
+            "writes it"
+        ) from None
 
 
 def opened(path: Path) -> IO[bytes]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import progress
 from ..common import files, parts
-from . import archives, hub, local, phrasebook, readers, sacrebleu_sets, sources
+from . import archives, hub, local, phrasebook, readers, sacrebleu_sets, sources, tables
 from .fetching import Store
 
 Record = dict[str, Any]
@@ -64,7 +64,7 @@ def read(part: str, download: sources.Download, texts: list[readers.Text], store
     elif isinstance(source, sources.Sacrebleu) or source.table is None:
         pairs = readers.parallel(*texts)
     else:
-        pairs = readers.columns(texts[0], *source.columns)
+        pairs = tables.columns(texts[0], *source.columns, quoting=source.quoting)
     names = [text.name for text in texts] or [source.kind]
     try:
         yield from pairs if part == parts.TRAIN else readers.decoded(pairs, names[0], names[-1])

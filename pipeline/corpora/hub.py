@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from ..common import files, params
-from . import fetching, readers
+from . import fetching, readers, tables
 from .sources import Hub
 
 HOST = "huggingface.co"
@@ -89,7 +89,7 @@ def file_pairs(path: Path, source: Hub, languages: tuple[str, str]) -> Iterator[
     """
     kind = suffix(path.name)
     if kind in (".csv", ".tsv"):
-        yield from readers.columns(readers.Text(path.name, path), *source.columns)
+        yield from tables.columns(readers.Text(path.name, path), *source.columns, quoting=source.quoting)
         return
     for cells in (parquet_cells if kind == ".parquet" else json_cells)(path, source.columns):
         left, right = (in_language(cells[0], code) for code in languages) if len(cells) == 1 else cells
@@ -106,7 +106,7 @@ def parquet_cells(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, ...
     import pyarrow.parquet  # type: ignore[import-untyped]  # it brings no types
 
     with pyarrow.parquet.ParquetFile(path) as table:
-        readers.check_columns(path.name, names, table.schema_arrow.names)
+        tables.check_columns(path.name, names, table.schema_arrow.names)
         for batch in table.iter_batches(ROWS, columns=list(names)):
             yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
@@ -115,7 +115,7 @@ def json_cells(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     """Some columns of each row of a JSON file, a row a line."""
     for line in readers.Text(path.name, path).lines():
         row = json.loads(line)
-        readers.check_columns(path.name, names, row)
+        tables.check_columns(path.name, names, row)
         yield tuple(row[name] for name in names)
 
 

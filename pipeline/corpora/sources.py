@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints, model_validator
 from ..common import parts
 from ..common.params import NAME, Section
 from . import archives, sacrebleu_sets
+from .tables import Quoting
 
 PartName = Annotated[str, StringConstraints(pattern=NAME)]
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*$")]
@@ -51,11 +52,14 @@ class Parallel(Section):
 
     source_column: Column | None = None
     target_column: Column | None = None
+    quoting: Quoting | None = None  # of the table; without it all its quotes decide
 
     @model_validator(mode="after")
     def check_choice(self) -> Self:
         """Either two files or a table."""
         check_either(self, ("source", "target"), ("table", "source_column", "target_column"))
+        if self.quoting and not getattr(self, "table", None):
+            raise ValueError(f"quoting: must be that of a table, got {self.quoting!r} and no table")
         return self
 
     @property
@@ -117,6 +121,7 @@ class Hub(Section):
     source_column: Text | None = None
     target_column: Text | None = None
     translation_field: Text | None = None
+    quoting: Quoting | None = None  # of tables with tabs or commas; without it all their quotes decide
 
     @model_validator(mode="after")
     def check_choice(self) -> Self:

@@ -150,7 +150,8 @@ def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
     """
     source, target = paths(folder, part)
     with files.opened(source) as left, files.opened(target) as right:
-        for a, b in zip_longest(files.bounded_lines(left, str(source)), files.bounded_lines(right, str(target))):
+        lines = (files.bounded_lines(file.readline, str(path)) for file, path in ((left, source), (right, target)))
+        for a, b in zip_longest(*lines):
             if a is None or b is None:
                 raise files.not_parallel(source, target)
             yield a.rstrip(b"\n").removesuffix(b"\r"), b.rstrip(b"\n").removesuffix(b"\r")

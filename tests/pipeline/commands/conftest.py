@@ -47,7 +47,7 @@ def run(monkeypatch, capsysbinary) -> Callable[..., Said]:
 
     def run_here(*arguments: str, given: str | bytes = b"") -> Said:
         raw = given if isinstance(given, bytes) else given.encode()
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(raw)))
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(raw))))
         monkeypatch.setattr(sys, "argv", ["nmt", *arguments])
         with pytest.raises(SystemExit) as caught:
             nmt.app()

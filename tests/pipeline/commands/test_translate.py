@@ -100,7 +100,8 @@ def test_lines_before_a_bad_one_are_translated(run, project, monkeypatch):
     said = run("translate", "--system", SYSTEM, given=b"le chat\nle \xff chat\n")
     assert (said.status, said.out.count("\n")) == (1, 1)
     assert said.err == (
-        "error: standard input line 2: invalid UTF-8, got byte 0xff at column 4; expected text in UTF-8\n"
+        "error: standard input line 2: invalid UTF-8, got byte 0xff at column 4, perhaps of ISO-8859-1 or "
+        "Windows-1252; expected UTF-8, as `iconv -f WINDOWS-1252 -t UTF-8` writes it\n"
     )
 
 
@@ -142,7 +143,7 @@ def test_lines_of_a_pipe_have_an_end_and_files_are_files(monkeypatch, tmp_path):
     for path, what in ((tmp_path / "text.txt", "no such file"), (tmp_path, "not a file")):
         with pytest.raises(DataError, match=f"^--file: {what}, got "):
             sentences.lines(None, path, 200)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a\n" + b"b" * (1 << 21))))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"a\n" + b"b" * (1 << 21)))))
     with pytest.raises(
         DataError, match=r"^standard input line 2: has over 1,048,576 bytes; expected one sentence a line"
     ):

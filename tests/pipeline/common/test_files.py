@@ -118,7 +118,7 @@ def test_lines_are_counted_as_they_are_read(tmp_path, data, count):
         (
             files.read_lines,
             b"ok\nab\xff\n",
-            " line 2: invalid UTF-8, got byte 0xff at column 3; expected text ",
+            " line 2: invalid UTF-8, got byte 0xff at column 3, perhaps of ISO-8859-1 or Windows-1252; ",
         ),
         (files.read_lines, b"a\n" + b"b" * (files.LINE_BYTES + 1), " line 2: has over 1,048,576 bytes; "),
     ],
