@@ -6,9 +6,11 @@ import ctypes
 import errno
 import gc
 import os
+import re
 import signal
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from .terminal import printable
@@ -69,11 +71,13 @@ def call(app: Callable[[], Any]) -> None:
         drop_output()
         sys.exit(1)
     except Exception as error:
+        try:
+            print(end="", flush=True)
+        except OSError:  # the output itself is full; Python would try again as it ends, and exit with 120
+            drop_output()
+            if isinstance(error, OSError):
+                error.filename = error.filename or "standard output"
         if message := mistake(error):
-            try:
-                print(end="", flush=True)
-            except OSError:  # the output itself is full; Python would try again as it ends, and exit with 120
-                drop_output()
             sys.exit(f"error: {printable(message)}")
         raise
 
@@ -86,13 +90,22 @@ def drop_output() -> None:
 def mistake(error: Exception) -> str | None:
     """The message for a user's mistake; None if the error is a bug of ours.
 
-    A user's mistake is a full disk, a path that cannot be used, or a ValueError of one of our own classes. A plain
-    ValueError, or one of torch or numpy, is a bug.
+    A user's mistake is a full disk, too little memory, a path that cannot be used, or a ValueError of one of our own
+    classes. A plain ValueError, or one of torch or numpy, is a bug.
     """
-    where = getattr(error, "filename", None)
+    # A copy that fails has two names; a file is written under another name than it will have.
+    name = getattr(error, "filename2", None) or getattr(error, "filename", None)
+    where = re.sub(r"\.([^/]+)\.partial", r"\1", str(name)) if name else None
     # Libraries say only in their message that the disk is full.
     if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or os.strerror(errno.ENOSPC) in str(error):
         return f"{where or 'write'}: the disk is full; free some space and repeat the command"
+    is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
+    if is_memory or os.strerror(errno.ENOMEM) in str(error):
+        corpus = Path("corpora", f"{sys.argv[-1].partition('-')[0]}.yaml")
+        file = (
+            corpus if corpus.is_file() and "tokens_per_batch" in corpus.read_text(encoding="utf-8") else "params.yaml"
+        )
+        return f"memory: there is too little; lower `tokens_per_batch` in {file}, or build with `nmt repro --jobs 1`"
     if isinstance(error, OSError) and where and not isinstance(error, FileNotFoundError):
         return f"{where}: {error.strerror}; expected a path of your own to read or to write"
     is_ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]

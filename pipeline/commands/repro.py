@@ -30,6 +30,7 @@ DVC = (sys.executable, "-m", "dvc")
 RUNNING, ENDED = "Running stage '", ("Updating lock file", "Generating lock file")  # what DVC says of a stage
 # Lines of standard error that the board does not show: progress, which it has itself.
 ROUTINE = re.compile(r"\S+  (update )?[\d,.]+[/ ]")
+KILLED = " (killed, as when memory runs out: `--jobs 1` or a lower `tokens_per_batch` needs less)"
 LANE_BYTES = 3 << 29  # 1.5 GiB: a training of size `small`, and the DVC that runs it
 
 
@@ -187,7 +188,7 @@ class Builder:
         """Show warnings and errors."""
         for line in lines:
             if line.strip() and not ROUTINE.match(line):
-                self.board.say(f"{prefix}{line.rstrip()}")
+                self.board.say(f"{prefix}{line.rstrip()}{KILLED * line.rstrip().endswith('exited with -9')}")
 
     def terminate(self, *_: object) -> NoReturn:
         """Pass SIGTERM on: unlike a terminal's Ctrl-C, it reaches this process only."""

@@ -12,6 +12,7 @@ import pytest
 from pipeline import cli
 from pipeline.common.files import DataError
 
+FULL = "the disk is full; free some space and repeat the command"
 STAGE = """
 import os, sys, time
 from pathlib import Path
@@ -43,6 +44,7 @@ def run(tmp_path, project_root):
     [
         ("print(name)", 0, "toy\n"),
         ("raise files.DataError('a.txt: is\\x1b[2J wrong')", 1, "error: a.txt: is\\x1b[2J wrong\n"),
+        ("os.dup2(os.open('/dev/full', os.O_WRONLY), 1); print(name)", 1, f"error: standard output: {FULL}\n"),
         ("files.read_json(Path('a.json'))", 1, "error: a.json: no such file; expected what an earlier stage writes\n"),
     ],
 )
@@ -69,6 +71,12 @@ def test_a_bug_is_a_traceback_and_a_missing_argument_is_named(run):
         (ValueError("of torch's"), None),
         (KeyError("a"), None),
         (OSError(28, "No space left on device", "out/a"), "out/a: the disk is full; free some space and repeat"),
+        (OSError(28, "No space left on device", "in/a", None, "out/.b.partial/a"), "out/b/a: the disk is full; "),
+        (MemoryError(), "memory: there is too little; lower `tokens_per_batch` in params.yaml, or build"),
+        (
+            RuntimeError("[enforce fail] ... (Cannot allocate memory)"),
+            "memory: there is too little",
+        ),
         (RuntimeError("No space left on device (os error 28)"), "write: the disk is full; free some space and repeat"),
         (PermissionError(13, "Permission denied", "out/a"), "out/a: Permission denied; expected a path of your own"),
         (ConnectionError("lost"), None),

@@ -79,7 +79,7 @@ def test_a_bug_is_a_traceback(project, run, monkeypatch):
     [
         ('"$@" >&-', "error: standard output: is closed; expected a place for what the command prints\n"),
         ('"$@" | true; exit ${PIPESTATUS[0]}', ""),  # the reader's choice, as that of `head`
-        ('"$@" >/dev/full', "error: write: the disk is full; free some space and repeat the command\n"),
+        ('"$@" >/dev/full', "error: standard output: the disk is full; free some space and repeat the command\n"),
     ],
 )
 def test_an_output_that_nobody_gets_is_one_line_at_most(project, project_root, shell, said):
