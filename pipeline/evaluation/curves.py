@@ -12,6 +12,7 @@ NOTHING = "nothing unusual"
 # Losses are in nats a target token: 0.05 are 5 % of perplexity.
 FALL = 0.05  # in the last tenth of a training that should go on; a schedule that ended well leaves 0.01 to 0.04
 RISE = 0.05  # of the validation loss above its lowest
+GAP = 1.0  # of validation above training, whose loss smoothing and dropout raise: good systems are below 0
 JUMP = 0.15  # of the training loss above its lowest, in means of tenths of the training: good ones fall to the end
 TENTHS = 10
 
@@ -21,7 +22,11 @@ def of_training(history: Rows, curve: Rows) -> list[str]:
     validated = points(history, "validation_loss")
     trained = tenths(points(curve, "train_loss"))
     too_high = jump(trained)
-    return [found for found in (too_high, rise(validated) or (not too_high and fall(trained, validated))) if found]
+    return [
+        found
+        for found in (too_high, over_fitting(trained, validated) or (not too_high and fall(trained, validated)))
+        if found
+    ]
 
 
 def lines(found: Sequence[str]) -> list[str]:
@@ -54,13 +59,19 @@ def jump(trained: Sequence[Point]) -> str:
     return f"{text}; try a third of `peak_rate`, or a longer `warmup`" if text else ""
 
 
-def rise(validated: Sequence[Point]) -> str:
-    """The rise of the validation loss since its lowest."""
+def over_fitting(trained: Sequence[Point], validated: Sequence[Point]) -> str:
+    """The rise of the validation loss since its lowest, else how far it stayed above the training loss."""
     best, lowest = min(validated, key=lambda point: point[1])
-    if (last := validated[-1][1]) - lowest < RISE:
+    last, known = validated[-1][1], trained[-1][1]
+    if last - lowest >= RISE:
+        what = f"validation loss rose from {lowest:.2f} at update {best} to {last:.2f}"
+    elif last - known >= GAP:
+        what = f"validation loss is {last:.2f}, training loss {known:.2f}"
+    else:
         return ""
-    what = f"over-fitting: validation loss rose from {lowest:.2f} at update {best} to {last:.2f}"
-    return f"{what}; try `patience`, fewer updates, more dropout or more text"
+    return (
+        f"over-fitting: {what}; try more text or dropout, `patience` or fewer updates, validation text of the same kind"
+    )
 
 
 def fall(trained: Sequence[Point], validated: Sequence[Point]) -> str:

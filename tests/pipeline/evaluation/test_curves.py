@@ -22,9 +22,10 @@ def training(trained, validated, updates=1000):
     ("trained", "validated", "expected"),
     [
         (USUAL, ENDED, []),
-        (USUAL, [5.0], []),
-        (USUAL[:4], [5.0], ["still learning at the end: training loss fell by 0.40 in the last tenth"]),
+        (USUAL, [1.0], []),
+        (USUAL[:4], [2.0], ["still learning at the end: training loss fell by 0.40 in the last tenth"]),
         (USUAL, [3.5, 2.0, 1.0, 0.8], ["still learning at the end: validation loss fell by 0.08 in the last tenth"]),
+        (USUAL, [3.5, 3.2, 3.1, 3.1], ["over-fitting: validation loss is 3.10, training loss 1.10; try"]),
         (USUAL, [3.5, 1.2, 1.0, 1.4], ["over-fitting: validation loss rose from 1.00 at update 750 to 1.40"]),
         (
             [7.0, 5.0, 5.2, 6.5, 6.0, *ENDED],
