@@ -14,7 +14,7 @@ from .corpora.sources import Download, Text
 from .decoding.attending import Attending
 from .decoding.settings import Decoding
 from .encoding.budget import Training
-from .evaluation.scores import Scoring
+from .evaluation.settings import Scoring
 from .models import interface
 from .preparation.cleaning import Cleaning
 from .preparation.splits import Splitting, check_shares
@@ -33,6 +33,7 @@ OVERRIDABLE: dict[str, type[Section]] = {
     "training": Training,
     "average": Averaging,
     "decode": Decoding,
+    "score": Scoring,
 }
 
 
@@ -60,6 +61,7 @@ class Corpus(Download):
     training: partial(Training)  # type: ignore[valid-type]
     average: partial(Averaging)  # type: ignore[valid-type]
     decode: partial(Decoding)  # type: ignore[valid-type]
+    score: partial(Scoring)  # type: ignore[valid-type]
 
 
 class Project(NamedTuple):

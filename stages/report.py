@@ -8,25 +8,26 @@ from pipeline import cli
 from pipeline.common import files
 from pipeline.common.params import Reader
 from pipeline.common.system import Build
-from pipeline.evaluation.scores import Scoring
-from pipeline.report import leaderboard, page, plots
+from pipeline.report import leaderboard, outputs, page, plots
 from pipeline.report.results import read_corpora
 from pipeline.report.sentences import Report
 from pipeline.tracking import runs
 
-READS = ("build", "report", "score")
+READS = ("build", "report")
 
 
 def main() -> None:
     """Write the page of the chosen systems, and print their scores."""
     read = Reader(READS)
-    build, section, scoring = read(Build, "build"), read(Report, "report"), read(Scoring, "score")
-    corpora = list(read_corpora(build.systems(), scoring))
+    build, section = read(Build, "build"), read(Report, "report")
+    corpora = list(read_corpora(build.systems()))
     out = Path("report")
     with files.new_folder(out) as folder:
         with files.new_file(folder / "index.html") as file:
-            file.write(page.report(corpora, section, scoring.bootstrap_samples))
+            file.write(page.report(corpora, section))
         files.write_json(folder / "metrics.json", plots.metrics(corpora))
+        for corpus in corpora:
+            outputs.write(folder / "outputs" / corpus.name, corpus)
     plots.write(Path("data/plots"), corpora)
     for corpus in corpora:
         rich.print(leaderboard.terminal(corpus))

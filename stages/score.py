@@ -5,56 +5,79 @@ were computed.
 """
 
 from itertools import compress
+from pathlib import Path
+from typing import Any
 
 from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.params import Reader
 from pipeline.common.system import System
-from pipeline.evaluation import curves, scores, translations
-from pipeline.evaluation.scores import Scoring
+from pipeline.evaluation import curves, external, scores, translations
+from pipeline.evaluation.scores import Row
+from pipeline.evaluation.settings import Scoring
+from pipeline.evaluation.translations import Translated
 from pipeline.progress import say
 from pipeline.tracking import runs
 from pipeline.vocabularies.vocabulary import Vocabulary
 
-READS = ("score",)
+READS = ("score", "corpora/{corpus}.yaml:score")
 
 
 def main(name: str) -> None:
     """Score every test part as a whole, by the length of the source, and without the unknown words of a word list."""
     system = System.parse(name)
-    scoring = Reader(READS)(Scoring, "score").into(files.read_json(system.languages)["target_language"])
-    pieces = Vocabulary.load(system.vocabulary_folder)
+    scoring = Reader(READS, corpus=system.corpus)(Scoring, *READS)
     training = files.read_json(system.training_summary)
-    texts = translations.read(system.split, system.decoded)
-    details, rows = {}, []
-    metrics: dict[str, dict[str, float]] = {"validation": {"loss": training["best"]["validation_loss"]}}
-    for part, (sources, references, lines) in texts.items():
-        details[part] = scores.corpus_details(lines, references, scoring)
-        metrics[part] = {metric: detail["score"] for metric, detail in details[part].items()}
-        metrics[part] |= scores.unmatchable(sources, references, pieces.writable(references))
-        rows += scores.scores_by_length(part, sources, lines, references, scoring)
-        if pieces.whole_words:
-            known = list(compress(references, pieces.known(sources, references)))
-            limited = list(files.read_lines(system.decoded / "without_unknown" / f"{part}.txt"))
-            metrics[part] |= scores.without_unknown(limited, known, scoring)
+    texts = translations.read(system.split, system.decoded, scoring.references)
     rows_of_training = (files.read_table(system.trained / name) for name in ("curves.csv", "train_loss.csv"))
     findings = {"training": curves.lines(curves.of_training(*rows_of_training))}
     findings |= files.read_json(system.decoded / "diagnosis.json")
+    metrics = {"validation": {"loss": training["best"]["validation_loss"]}}
     with files.new_folder(system.scored) as folder:
+        details, rows = {}, []
+        for part, columns in texts.items():
+            details[part], metrics[part], of_lengths = score(system, scoring, part, columns, folder)
+            rows += of_lengths
         files.write_json(folder / "diagnosis.json", findings)
         files.write_json(folder / "scores.json", details)
+        files.write_json(folder / "score.json", scoring.model_dump())
         files.write_table(folder / "by_length.csv", rows)
     files.write_json(system.metrics, metrics)
     for what, found in findings.items():
         say(f"diagnosis of {what}", *found)
-    params = {"score": scoring.model_dump(), "decode": files.read_json(system.decoded / "decode.json")}
+    track(system, scoring, texts, {part: metrics[part] for part in texts})
+
+
+def score(
+    system: System, scoring: Scoring, part: str, columns: Translated, folder: Path
+) -> tuple[dict[str, Any], dict[str, float], list[Row]]:
+    """How each metric was computed, the numbers alone, and scores by length; sentence scores go into `folder`."""
+    sources, references, lines = columns
+    scoring = scoring.of(part, files.read_json(system.languages)["target_language"])
+    pieces = Vocabulary.load(system.vocabulary_folder)
+    details = scores.corpus_details(lines, references, scoring)
+    for metric, program in scoring.external.items():
+        details[metric], by_sentence = external.judged(metric, program, sources, lines, references)
+        files.write_lines(folder / f"{metric}.{part}.txt", map(str, by_sentence))
+    metrics = {metric: detail["score"] for metric, detail in details.items()}
+    metrics |= scores.unmatchable(sources, references[0], pieces.writable(references[0]))
+    if pieces.whole_words:
+        are_known = pieces.known(sources, references[0])
+        known = [list(compress(one, are_known)) for one in references]
+        limited = list(files.read_lines(system.decoded / "without_unknown" / f"{part}.txt"))
+        metrics |= scores.without_unknown(limited, known, scoring)
+    return details, metrics, scores.scores_by_length(part, sources, lines, references, scoring)
+
+
+def track(system: System, scoring: Scoring, texts: dict[str, Translated], metrics: dict[str, dict[str, float]]) -> None:
+    """Record the scores of the test parts in MLflow, with what they were computed from."""
     with runs.scoring_run(system) as run:
-        run.params(params)
-        run.scores({part: metrics[part] for part in texts}, system)
-        for part, columns in texts.items():
+        run.params({"score": scoring.model_dump(), "decode": files.read_json(system.decoded / "decode.json")})
+        run.scores(metrics, system)
+        for part, (sources, references, lines) in texts.items():
             data = parts.paths(system.split, part)
-            run.dataset(f"{system.corpus} {part}", system.split, data, {"pairs": len(columns.sources)})
-            run.table(part, dict(zip(("source", "reference", "translation"), columns, strict=True)))
+            run.dataset(f"{system.corpus} {part}", system.split, data, {"pairs": len(sources)})
+            run.table(part, {"source": sources, "reference": references[0], "translation": lines})
         for path in system.decoded, system.scored:
             run.artifact(path, path.parent.name)
 

@@ -17,8 +17,8 @@ NEUTRAL = ("cli", "progress", "terminal", "tracking")
 # The rooms from bottom to top: a module imports its own room and those before it. Single files of `pipeline` not
 # named here are the ground floor, below all rooms.
 ROOMS = (
-    *("corpora", "preparation", "vocabularies", "encoding", "layers", "models", "packaging", "decoding"),
-    *("evaluation", "tracking", "training", "report", "serving", "catalogue", "commands"),
+    *("corpora", "preparation", "vocabularies", "encoding", "layers", "models", "evaluation", "packaging", "decoding"),
+    *("tracking", "training", "report", "serving", "catalogue", "commands"),
 )
 
 

@@ -219,6 +219,7 @@ def corpus_text(about: dict[str, Any], size: Size | None) -> str:
         "training": training_length.suggest(size) if size else {},
         "average": {},
         "decode": {},
+        "score": {},
     }
     return dumped(about) + OVERRIDES + dumped(sections)
 

@@ -10,11 +10,11 @@ from ..common import files
 from ..common.files import DataError
 from ..common.system import AXES, Build, System
 from ..evaluation.scores import caveats
+from ..evaluation.settings import TITLES
 from . import project
 
 REPORT = Path("report/index.html")
 TIMES = Path("work/train_seconds.json")  # of trainings that `nmt repro` ran, until they were done or stopped
-METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 SENTENCE = 50  # characters of the longest sentence that is proposed for translation
 
 
@@ -56,10 +56,8 @@ def read_scores(system: System, corpus: str) -> dict[str, float]:
     """The scores of a system of a corpus on the part `test`, else on its first test part; {} if it has none."""
     if system.corpus != corpus or not system.metrics.exists():
         return {}
-    parts: dict[str, Any] = files.read_json(system.metrics)
-    tests = {name: scores for name, scores in parts.items() if name != "validation"}
-    scores = tests["test"] if "test" in tests else tests[min(tests)]
-    return {metric: scores[metric] for metric in METRICS if metric in scores}
+    tests: dict[str, Any] = files.read_json(system.scored / "scores.json")
+    return {metric: detail["score"] for metric, detail in tests.get("test", tests[min(tests)]).items()}
 
 
 def rank(scores: dict[str, float]) -> float:
@@ -72,7 +70,7 @@ def table(build: Build, corpus: str, scored: dict[System, dict[str, float]]) -> 
     """The lines of a table: names to the left, numbers to the right."""
     times = read_times()["trained"]
     metrics = list(next(iter(scored.values())))
-    rows = [[corpus, *(METRICS[metric] for metric in metrics), "minutes"]]
+    rows = [[corpus, *(TITLES.get(metric, metric) for metric in metrics), "minutes"]]
     for system, scores in scored.items():
         minutes = f"{times[system.id] / 60:.1f}" if system.id in times else "-"
         rows.append([label(build, system.id), *(f"{scores[metric]:.2f}" for metric in metrics), minutes])

@@ -1,16 +1,17 @@
 """Whether a difference between systems may be chance: of the sentences that are scored, or of the seed."""
 
+import math
 import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.significance import PairedTest, Result
 
 ALPHA = 0.05  # a p of at least this: the difference may well be chance
+SIGMOIDS = {"bleu": (0.88333, 0.96639), "chrf": (0.93, 1.11427), "spbleu": (0.91, 0.8079)}  # of points
 STEPS = 100_000  # of the integral of Student's distribution
 
 
@@ -20,28 +21,60 @@ class Standing(NamedTuple):
     mean: float
     margin: float  # of 95 % of the resamples, or the standard deviation over seeds
     p_value: float | None  # that chance makes as large a difference to the best; None for the best itself
+    corrected: float | None  # the same for the number of systems, by Holm
 
 
 def bootstrap(
-    translations: Mapping[str, Sequence[str]], references: Sequence[str], *, tokenize: str, num_samples: int, seed: int
+    translations: Mapping[str, Sequence[str]], judge: Any, *, num_samples: int, seed: int
 ) -> tuple[dict[str, Standing], str]:
-    """Every system's BLEU against that of the first one, which is the best; and sacrebleu's signature.
+    """Every system's score against that of the first one, which is the best; and sacrebleu's signature.
 
-    A part of one sentence cannot be resampled, so it has no standings. If two systems have the same BLEU, p is 1;
-    sacrebleu itself gives the smallest p for two translations that are equal line by line.
+    `judge` is sacrebleu's object for a metric, with references. A part of one sentence cannot be resampled: it has no
+    standings. If two systems have the same score, p is 1; sacrebleu itself gives the smallest p for two translations
+    that are equal line by line.
 
     Source: Koehn 2004; sacrebleu.significance, option `--paired-bs` of its command.
     """
-    judge = BLEU(tokenize=tokenize, force=True, references=[list(references)])
+    if len(next(iter(translations.values()))) < 2:
+        return {}, ""
     with sacrebleu_seed(seed):
-        test = PairedTest(list(translations.items()), {"BLEU": judge}, None, test_type="bs", n_samples=num_samples)
+        test = PairedTest(list(translations.items()), {"": judge}, None, test_type="bs", n_samples=num_samples)
         signatures, scores = test()
-    results = [result for result in scores["BLEU"] if isinstance(result, Result)]
-    standings = {}
-    for name, result in zip(translations, results, strict=True):
-        equal = result is not results[0] and result.score == results[0].score
-        standings[name] = Standing(result.mean or 0.0, result.ci or 0.0, 1.0 if equal else result.p_value)
-    return standings if len(references) > 1 else {}, str(signatures["BLEU"])
+    [name] = scores.keys() - {"System"}
+    results = [result for result in scores[name] if isinstance(result, Result)]
+    best, *others = zip(translations, results, strict=True)
+    p_values = {system: 1.0 if one.score == best[1].score else one.p_value or 0.0 for system, one in others}
+    corrected = holm(p_values)
+    standings = {
+        system: Standing(one.mean or 0.0, one.ci or 0.0, p_values.get(system), corrected.get(system))
+        for system, one in (best, *others)
+    }
+    return standings, str(signatures[name])
+
+
+def holm(p_values: Mapping[str, float]) -> dict[str, float]:
+    """Each p corrected for their number: if no difference is real, one test part in twenty has any below 0.05.
+
+    Source: Holm 1979. Bonferroni's correction is simpler and finds fewer differences.
+    """
+    corrected: dict[str, float] = {}
+    largest = 0.0
+    for place, name in enumerate(sorted(p_values, key=p_values.__getitem__)):
+        corrected[name] = largest = max(largest, min(1.0, (len(p_values) - place) * p_values[name]))
+    return corrected
+
+
+def agreement(metric: str, difference: float) -> float | None:
+    """The share of pairs of systems with such a difference that people order as the metric does; None if unknown.
+
+    At least a half: below, people and the metric agree as coins do.
+
+    Source: Kocmi et al. 2024, arXiv 2401.06760; the sigmoids of the authors' package mt-thresholds 1.0.4.
+    """
+    if metric not in SIGMOIDS:
+        return None
+    most, slope = SIGMOIDS[metric]
+    return max(0.5, most / (1 + math.exp(-slope * abs(difference))))
 
 
 @contextmanager
@@ -62,19 +95,14 @@ def sacrebleu_seed(seed: int) -> Iterator[None]:
 def seeds(scores: Mapping[str, Sequence[float]]) -> dict[str, Standing]:
     """Every system's mean and standard deviation over at least two seeds, against the first system, the best.
 
-    p is Welch's, corrected for the number of systems: if none differs from the best, one test part in twenty has any p
-    below 0.05.
-
-    Source: Welch 1947; Holm 1979 for the correction. Bonferroni's is simpler and finds fewer differences.
+    Source: Welch 1947.
     """
     best, *others = scores
     p_values = {name: welch(scores[best], scores[name]) for name in others}
-    largest = 0.0
-    for place, name in enumerate(sorted(others, key=p_values.__getitem__)):
-        largest = max(largest, min(1.0, (len(others) - place) * p_values[name]))
-        p_values[name] = largest
+    corrected = holm(p_values)
     return {
-        name: Standing(statistics.fmean(one), statistics.stdev(one), p_values.get(name)) for name, one in scores.items()
+        name: Standing(statistics.fmean(one), statistics.stdev(one), p_values.get(name), corrected.get(name))
+        for name, one in scores.items()
     }
 
 

@@ -1,5 +1,6 @@
 """The test parts of a corpus beside a system's translations of them."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -7,22 +8,30 @@ from ..common import files, parts
 
 
 class Translated(NamedTuple):
-    """One test part: three texts of the same number of lines."""
+    """One test part: texts of the same number of lines."""
 
     sources: list[str]
-    references: list[str]
+    references: list[list[str]]  # the part's own, then those of other parts
     translations: list[str]
 
 
-def read(split: Path, decoded: Path) -> dict[str, Translated]:
-    """Every test part by name, `test` first.
+def read(split: Path, decoded: Path, references: Mapping[str, Sequence[str]]) -> dict[str, Translated]:
+    """Every test part by name, `test` first; `references` names the parts whose references count for another one too.
 
-    Raises: DataError if a part has no translation, or one with more or fewer lines.
+    Raises: DataError if a part has no translation, or one with more or fewer lines, or if two parts have other sources.
     """
     found = {}
     for part in sorted(filter(parts.is_test, parts.names(split)), key=lambda part: (part != parts.TEST, part)):
         pairs, lines = list(parts.read(split, part)), list(files.read_lines(decoded / f"{part}.txt"))
         if len(lines) != len(pairs):
             raise files.not_parallel(decoded / f"{part}.txt", parts.paths(split, part)[1])
-        found[part] = Translated([source for source, _ in pairs], [target for _, target in pairs], lines)
+        found[part] = Translated([source for source, _ in pairs], [[target for _, target in pairs]], lines)
+    for part, others in references.items():
+        for other in others:
+            if part not in found or other not in found or found[part].sources != found[other].sources:
+                raise files.DataError(
+                    f"score.references.{part}: must be test parts with the same sources, got {other}; "
+                    f"expected some of {', '.join(found)}"
+                )
+        found[part].references.extend(found[other].references[0] for other in others)
     return found

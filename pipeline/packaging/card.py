@@ -9,10 +9,10 @@ from jinja2 import Environment, StrictUndefined
 from ruamel.yaml import YAML
 
 from ..common.params import Section
+from ..evaluation.settings import TITLES
 from .package import CTRANSLATE2, Config
 
 TEMPLATE = Path(__file__).parent / "card.md.jinja"
-METRICS = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
 class Licence(Section):
@@ -43,7 +43,7 @@ def card_text(config: Config, facts: Facts) -> str:
         facts=facts,
         metadata=metadata(config, facts),
         settings=sorted(settings.items()),
-        names=METRICS,
+        names=TITLES,
         ctranslate2=CTRANSLATE2,
     )
 
@@ -58,7 +58,7 @@ def metadata(config: Config, facts: Facts) -> str:
             "task": {"type": "translation", "name": f"Translation {config.source_language}-{config.target_language}"},
             "dataset": {"name": f"{config.corpus}, {part}", "type": config.corpus, "split": part},
             "metrics": [
-                {"type": metric, "name": METRICS.get(metric, metric), "value": round(float(detail["score"]), 2)}
+                {"type": metric, "name": TITLES.get(metric, metric), "value": round(float(detail["score"]), 2)}
                 for metric, detail in details.items()
             ],
         }

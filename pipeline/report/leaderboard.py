@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from rich.table import Table
 
-from ..evaluation.significance import ALPHA, Standing
-from .results import TITLES, CorpusResults, SystemResults
+from ..evaluation.settings import TITLES
+from ..evaluation.significance import ALPHA, Standing, agreement
+from .results import CorpusResults, SystemResults
 
 LEVELS = (0.001, 0.01, 0.05)  # below which a p is said to lie
 
@@ -38,7 +39,7 @@ def verdict(corpus: CorpusResults, part: str) -> Verdict:
     scores = [system.score(part, metric) for system in ranked]
     if len(ranked) == 1:
         return Verdict([ranked[0].name], labels[0], f"{scores[0]:.1f} {measured}, the only system")
-    p_values = [standings[system.name].p_value if standings else None for system in ranked]
+    p_values = [standings[system.name].corrected if standings else None for system in ranked]
     tied = [n for n, p_value in enumerate(p_values) if n and (scores[n] == scores[0] or (p_value or 0) >= ALPHA)]
     if tied:
         values = listed(f"{scores[place]:.1f}" for place in (0, *tied))
@@ -46,8 +47,14 @@ def verdict(corpus: CorpusResults, part: str) -> Verdict:
         reason = f"{values} {measured}; {doubt([p_values[place] for place in tied])}"
         return Verdict([ranked[place].name for place in (0, *tied)], claim, reason)
     lead, ahead = abs(scores[0] - scores[1]), "below" if metric == "ter" else "above"
-    reason = f"{scores[0]:.1f} {measured}, {lead:.1f} {ahead} {labels[1]} ({chance(p_values[1])})"
+    reason = f"{scores[0]:.1f} {measured}, {lead:.1f} {ahead} {labels[1]} ({chance(p_values[1])}{people(metric, lead)})"
     return Verdict([ranked[0].name], f"{labels[0]} wins", reason)
+
+
+def people(metric: str, difference: float) -> str:
+    """How many people agree with a difference, as the end of a sentence; nothing where that is not known."""
+    share = agreement(metric, difference)
+    return "" if share is None else f"; people agree with {100 * share:.0f} % of such differences"
 
 
 def doubt(p_values: list[float | None]) -> str:
@@ -75,10 +82,10 @@ def listed(words: Iterable[str]) -> str:
 
 def columns(corpus: CorpusResults) -> list[str]:
     """Titles of the cells of a row."""
-    first, *rest = [TITLES[metric] for metric in corpus.metrics]
+    first, *rest = [TITLES.get(metric, metric) for metric in corpus.metrics]
     margin = f" ± s.d. of {corpus.num_seeds} seeds" if corpus.num_seeds > 1 else " ± 95 %"
-    unknown = [f"{TITLES[metric]}, no unknown" for metric in corpus.metrics] if knows_unknown(corpus) else []
-    return [first + margin * any(corpus.standings.values()), "p", *rest, *unknown, "parameters"]
+    unknown = [f"{TITLES[metric]}, no unknown" for metric in corpus.scoring.metrics] if knows_unknown(corpus) else []
+    return [first + margin * any(corpus.standings.values()), "p", "p, Holm", "people", *rest, *unknown, "parameters"]
 
 
 def knows_unknown(corpus: CorpusResults) -> bool:
@@ -93,7 +100,7 @@ def rows(corpus: CorpusResults, part: str) -> list[Row]:
     found = []
     for system in corpus.best_first(part):
         score = system.score(part, corpus.metrics[0])
-        one = corpus.standings[part].get(system.name, Standing(score, 0.0, None))
+        one = corpus.standings[part].get(system.name, Standing(score, 0.0, None, None))
         won = state if system.name in winners else ""
         cells = score_cells(corpus, system, part, one)
         found.append(Row(corpus.label(system), won, score, one.mean - one.margin, one.mean + one.margin, cells))
@@ -104,11 +111,19 @@ def score_cells(corpus: CorpusResults, system: SystemResults, part: str, standin
     """What a table says of a system."""
     first, *rest = [f"{system.score(part, metric):.2f}" for metric in corpus.metrics]
     margin = f" ± {standing.margin:.2f}" if standing.margin else ""
-    p_value = "–" if standing.p_value is None else f"{standing.p_value:.3f}"
-    p_value = "< 0.001" if (standing.p_value or 1) < LEVELS[0] else p_value
-    unknown = [system.scores[0][part].get(f"{metric}_without_unknown") for metric in corpus.metrics]
+    best, metric = corpus.best_first(part)[0], corpus.metrics[0]
+    share = agreement(metric, best.score(part, metric) - system.score(part, metric)) if system is not best else None
+    compared = [p_cell(standing.p_value), p_cell(standing.corrected), "–" if share is None else f"{100 * share:.0f} %"]
+    unknown = [system.scores[0][part].get(f"{metric}_without_unknown") for metric in corpus.scoring.metrics]
     known = [f"{score:.2f}" if score is not None else "–" for score in unknown] if knows_unknown(corpus) else []
-    return [first + margin, p_value, *rest, *known, f"{system.training['num_parameters']:,}"]
+    return [first + margin, *compared, *rest, *known, f"{system.training['num_parameters']:,}"]
+
+
+def p_cell(p_value: float | None) -> str:
+    """A p as a table shows it."""
+    if p_value is None:
+        return "–"
+    return f"< {LEVELS[0]}" if p_value < LEVELS[0] else f"{p_value:.3f}"
 
 
 def terminal(corpus: CorpusResults) -> Table:

@@ -24,10 +24,10 @@ TEMPLATES.filters["percent"] = lambda some, total: f"{100 * some / total:.2f} %"
 TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
 
 
-def report(corpora: Sequence[CorpusResults], section: Report, num_resamples: int) -> str:
+def report(corpora: Sequence[CorpusResults], section: Report) -> str:
     """The page on all corpora."""
     found = [corpus_data(corpus, section) for corpus in corpora]
-    return TEMPLATES.get_template("report.html").render(corpora=found, resamples=num_resamples, alpha=ALPHA)
+    return TEMPLATES.get_template("report.html").render(corpora=found, alpha=ALPHA)
 
 
 def attention_page(title: str, record: dict[str, Any]) -> str:

@@ -9,15 +9,14 @@ from typing import Any
 
 from ..common import files
 from ..common.system import System, encoded_folder
-from ..evaluation import curves, diagnosis, significance
-from ..evaluation.scores import Scoring, caveats
+from ..evaluation import curves, diagnosis, scores, significance
+from ..evaluation.settings import TITLES, Scoring
 from ..evaluation.significance import Standing
 from ..evaluation.translations import Translated, read
 
 Rows = list[dict[str, str]]
 
 AXES = ("vocabulary", "model", "size")  # what may tell the systems of a corpus apart
-TITLES = {"bleu": "BLEU", "chrf": "chrF", "ter": "TER"}
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,7 @@ class CorpusResults:
     splitting: dict[str, Any]
     tokens: dict[str, dict[str, dict[str, int]]]  # vocabulary -> part -> counts
     systems: list[SystemResults]
+    scoring: Scoring
     standings: dict[str, dict[str, Standing]] = field(default_factory=dict)  # test part -> system's name
     signatures: list[str] = field(default_factory=list)  # of every metric and comparison
 
@@ -80,7 +80,7 @@ class CorpusResults:
     @property
     def caveats(self) -> list[str]:
         """What to know of the references before trusting a score; it depends on the vocabulary."""
-        return list(dict.fromkeys(caveat for one in self.systems for caveat in caveats(one.scores[0])))
+        return list(dict.fromkeys(caveat for one in self.systems for caveat in scores.caveats(one.scores[0])))
 
     @property
     def num_seeds(self) -> int:
@@ -104,16 +104,16 @@ class CorpusResults:
         return sorted(self.systems, key=lambda system: system.score(part, metric), reverse=metric != "ter")
 
 
-def read_corpora(systems: Sequence[System], scoring: Scoring) -> Iterator[CorpusResults]:
+def read_corpora(systems: Sequence[System]) -> Iterator[CorpusResults]:
     """Every corpus with its systems; those that differ by their seed alone are one."""
     for name, group in itertools.groupby(sorted(systems, key=lambda system: system.corpus), lambda one: one.corpus):
         by_seed: dict[tuple[Any, ...], list[System]] = {}
         for system in group:
             by_seed.setdefault(system[:4], []).append(system)
-        yield read_corpus(name, [read_system(seeds) for seeds in by_seed.values()], scoring)
+        yield read_corpus(name, [read_system(seeds) for seeds in by_seed.values()])
 
 
-def read_corpus(name: str, systems: list[SystemResults], scoring: Scoring) -> CorpusResults:
+def read_corpus(name: str, systems: list[SystemResults]) -> CorpusResults:
     """A corpus: its counts, and its systems compared with the best."""
     vocabularies = dict.fromkeys(one.system.vocabulary for one in systems)
     corpus = CorpusResults(
@@ -122,36 +122,36 @@ def read_corpus(name: str, systems: list[SystemResults], scoring: Scoring) -> Co
         splitting=files.read_json(Path("data/split", f"{name}.json")),
         tokens={one: files.read_json(encoded_folder(name, one) / "encode.json") for one in vocabularies},
         systems=systems,
+        scoring=read_scoring(systems[0].system),
     )
-    scoring = scoring.into(corpus.languages[1])
-    compared = {part: compare(corpus, part, scoring) for part in corpus.parts}
+    compared = {part: compare(corpus, part) for part in corpus.parts}
     details = [found for system in systems for metrics in system.details.values() for found in metrics.items()]
-    signatures = [f"{TITLES[metric]}: {detail['signature']}" for metric, detail in details]
-    signatures += [f"BLEU, paired bootstrap: {signature}" for _, signature in compared.values() if signature]
+    signatures = [f"{TITLES.get(metric, metric)}: {detail['signature']}" for metric, detail in details]
+    signatures += [f"paired bootstrap: {signature}" for _, signature in compared.values() if signature]
     standings = {part: found for part, (found, _) in compared.items()}
     return replace(corpus, standings=standings, signatures=list(dict.fromkeys(signatures)))
 
 
-def compare(corpus: CorpusResults, part: str, scoring: Scoring) -> tuple[dict[str, Standing], str]:
-    """The systems against the best one on a part: over seeds if there are several, else over sentences by BLEU."""
+def compare(corpus: CorpusResults, part: str) -> tuple[dict[str, Standing], str]:
+    """The systems against the best one on a part: over seeds if there are several, else over sentences."""
     ranked, metric = corpus.best_first(part), corpus.metrics[0]
     if corpus.num_seeds > 1:
         return significance.seeds({system.name: system.of_seeds(part, metric) for system in ranked}), ""
-    if metric != "bleu":
-        return {}, ""
-    return significance.bootstrap(
-        {system.name: system.texts[part].translations for system in ranked},
-        corpus.parts[part].references,
-        tokenize=scoring.tokenize,
-        num_samples=scoring.bootstrap_samples,
-        seed=scoring.seed,
-    )
+    scoring = corpus.scoring.of(part, corpus.languages[1])
+    translations = {system.name: system.texts[part].translations for system in ranked}
+    judge = scores.judge(scoring.metrics[0], scoring, corpus.parts[part].references)
+    return significance.bootstrap(translations, judge, num_samples=scoring.bootstrap_samples, seed=scoring.seed)
+
+
+def read_scoring(system: System) -> Scoring:
+    """The section with which a system was scored."""
+    return Scoring.model_validate(files.read_json(system.scored / "score.json"))
 
 
 def read_system(seeds: Sequence[System]) -> SystemResults:
     """One system, with the scores of all its seeds."""
     system = seeds[0]
-    texts = read(system.split, system.decoded)
+    texts = read(system.split, system.decoded, read_scoring(system).references)
     attended = {part: files.read_json(system.attended / f"{part}.json") for part in texts}
     attention = diagnosis.of_attention(record for records in attended.values() for record in records)
     return SystemResults(

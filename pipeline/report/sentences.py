@@ -36,10 +36,10 @@ def part_data(corpus: CorpusResults, part: str, report: Report) -> dict[str, Any
     lines = choose(chrf, report, f"{corpus.name} {part}")
     return {
         "name": part,
-        "total": len(texts.references),
+        "total": len(texts.sources),
         "lines": lines,
         "sources": [texts.sources[line] for line in lines],
-        "references": [texts.references[line] for line in lines],
+        "references": [texts.references[0][line] for line in lines],
         "translations": [[one[line] for line in lines] for one in translations],
         "chrf": [[one[line] for line in lines] for one in chrf],
     }

@@ -55,7 +55,11 @@ def test_own_files_are_right(project):
         ("decode", REMOVE, "params.yaml: decode: is missing"),
         ("decode.beam_sise", 4, "params.yaml: decode.beam_sise: unknown key; nearest is 'beam_size'"),
         ("decode.beam_size", 0, "params.yaml: decode.beam_size: should be greater than 0, got 0"),
-        ("score.metrics", ["crf"], "params.yaml: score.metrics.0: should be 'bleu', 'chrf' or 'ter', got 'crf'"),
+        (
+            "score.metrics",
+            ["crf"],
+            "params.yaml: score.metrics.0: should be 'bleu', 'chrf', 'chrfpp', 'spbleu' or 'ter', got 'crf'",
+        ),
         (
             "vocabularies.bpe_2k.kind",
             "bep",

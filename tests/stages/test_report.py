@@ -24,6 +24,17 @@ def test_the_page_and_what_dvc_shows(root):
     }
 
 
+def test_other_tools_find_every_systems_output(root):
+    report.main()
+    folder = root / "report/outputs/toy/test"
+    assert {path.name for path in folder.iterdir()} == {
+        *("source.txt", "reference.txt", "poor.txt", "good.txt", "pearmut.json")
+    }
+    campaign = files.read_json(folder / "pearmut.json")
+    [item] = campaign["data"][2]
+    assert item == {"item_id": "3", "src": "Oui !", "ref": "Yes !", "tgt": {"poor": "", "good": "Yes !"}}
+
+
 def test_every_system_is_in_every_chart_that_dvc_draws(root, project_root):
     """And every chart that dvc.yaml names is there, by templates that are there."""
     report.main()

@@ -12,7 +12,8 @@ from pipeline.common import files, parts
 from pipeline.common.files import DataError
 from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
-from pipeline.evaluation.scores import UNMATCHABLE, Scoring, caveats, corpus_scores
+from pipeline.evaluation.scores import UNMATCHABLE, caveats, corpus_scores
+from pipeline.evaluation.settings import Scoring
 from pipeline.packaging import package as packages
 from stages import score
 from tests.toys.project import SYSTEMS
@@ -59,7 +60,7 @@ def test_sentences_without_unknown_words_are_scored_beside_all(translated):
     for part, lines in {"test": translations, "compositional": []}.items():
         files.write_lines(SYSTEM.decoded / "without_unknown" / f"{part}.txt", lines)
     score.main(SYSTEM.id)
-    expected = corpus_scores(translations, REFERENCES[::2], Scoring.load("score").into("en"))
+    expected = corpus_scores(translations, [REFERENCES[::2]], Scoring.load("score").of("test", "en"))
     metrics = files.read_json(SYSTEM.metrics)["test"]
     assert (metrics["sentences_without_unknown"], metrics["bleu_without_unknown"]) == (2, expected["bleu"])
 

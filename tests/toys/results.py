@@ -15,8 +15,9 @@ build:
   sizes: [tiny]
   seeds: [%s]
 report: {sentences: 3, extremes: 1, seed: 1}
-score: {metrics: [bleu, chrf], tokenize: 13a, length_buckets: [3], bootstrap_samples: 40, seed: 1}
 """
+SCORING = {"metrics": ["bleu", "chrf"], "tokenize": "auto", "references": {}, "external": {}, "length_buckets": [3]}
+SCORING |= {"bootstrap_samples": 40, "seed": 1}
 SOURCES = ["Le chat <b> dort .", "Il mange une pomme verte .", "Oui !", "Où est la gare ?"]
 REFERENCES = ["The cat <b> sleeps .", "He eats a green apple .", "Yes !", "Where is the station ?"]
 TRANSLATIONS = {
@@ -55,6 +56,7 @@ def write_system(root: Path, system: System, bleu: float) -> None:
     """Write the files of one system with one seed."""
     details = {"bleu": {"score": bleu, "signature": "tok:13a"}, "chrf": {"score": 80.0, "signature": "nc:6"}}
     files.write_json(root / system.scored / "scores.json", {"test": details})
+    files.write_json(root / system.scored / "score.json", SCORING)
     files.write_json(root / system.metrics, {"validation": {"loss": 1.25}, "test": {"bleu": bleu, "chrf": 80.0}})
     rows = [("test", "1-3", 1, bleu, 80.0), ("test", "4+", 3, bleu - 10, 70.0)]
     diagnosis = {"training": ["nothing unusual"], "test": ["copies: 9 % & more", "empty: 1 %"]}

@@ -6,9 +6,10 @@ import subprocess
 import sys
 
 import pytest
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
-from pipeline.evaluation import significance
-from pipeline.evaluation.significance import Standing, bootstrap, seeds, welch
+from pipeline.evaluation.significance import Standing, agreement, bootstrap, holm, seeds, welch
 
 REFERENCES = [
     f"the {animal} sees {number} green birds near the old house ." for animal in ("cat", "dog") for number in range(12)
@@ -19,8 +20,8 @@ POOR = [line.replace("green birds near", "a bird in") if index % 4 else line for
 SYSTEMS = {"best": BEST, "close": CLOSE, "poor": POOR}
 
 
-def standings(systems, references=REFERENCES, **changes):
-    return bootstrap(systems, references, **{"tokenize": "13a", "num_samples": 200, "seed": 7} | changes)[0]
+def standings(systems, references=REFERENCES, seed=7):
+    return bootstrap(systems, BLEU(force=True, references=[references]), num_samples=200, seed=seed)[0]
 
 
 def test_standings_are_those_of_the_sacrebleu_command(tmp_path):
@@ -44,8 +45,8 @@ def test_a_clear_difference_is_none_of_chance():
 
 
 def test_the_signature_says_how_often_and_from_which_seed():
-    _, signature = bootstrap(SYSTEMS, REFERENCES, tokenize="none", num_samples=200, seed=7)
-    assert signature.startswith("nrefs:1|bs:200|seed:7|case:mixed|eff:no|tok:none|")
+    _, signature = bootstrap(SYSTEMS, CHRF(references=[REFERENCES]), num_samples=200, seed=7)
+    assert signature.startswith("nrefs:1|bs:200|seed:7|case:mixed|eff:yes|nc:6|nw:0|")
 
 
 def test_equal_translations_differ_by_chance():
@@ -93,12 +94,20 @@ def test_samples_without_variance(second, expected):
 
 def test_mean_and_deviation_by_hand():
     """Squares of the differences to the mean: 4 + 0 + 4, over 3 - 1."""
-    assert seeds({"a": [30.0, 32.0, 34.0]}) == {"a": Standing(32.0, 2.0, None)}
+    assert seeds({"a": [30.0, 32.0, 34.0]}) == {"a": Standing(32.0, 2.0, None, None)}
 
 
-def test_holm_by_hand(monkeypatch):
+def test_holm_by_hand():
     """Of three p the smallest counts three times, the next twice, the last once, none less than one before it."""
-    p_values = {1.0: 0.04, 2.0: 0.01, 3.0: 0.03}
-    monkeypatch.setattr(significance, "welch", lambda best, other: p_values[other[0]])
-    standings = seeds({name: [value, value] for name, value in zip("abcd", (0.0, *p_values), strict=True)})
-    assert {name: one.p_value for name, one in standings.items()} == {"a": None, "b": 0.06, "c": 0.03, "d": 0.06}
+    assert holm({"b": 0.04, "c": 0.01, "d": 0.03}) == {"b": 0.06, "c": 0.03, "d": 0.06}
+    close, poor = [standings(SYSTEMS)[name] for name in ("close", "poor")]
+    assert (close.corrected, poor.corrected) == (close.p_value, 2 * poor.p_value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "difference", "share"),
+    [("bleu", 0.3, 0.505), ("bleu", 1, 0.640), ("bleu", -2, 0.772), ("chrf", 0.71, 0.640), ("bleu", 0, 0.5)],
+)
+def test_how_many_people_agree_is_what_mt_thresholds_prints(metric, difference, share):
+    assert agreement(metric, difference) == pytest.approx(share, abs=6e-4)
+    assert agreement("ter", difference) is None

@@ -3,7 +3,6 @@
 import pytest
 
 from pipeline.common.system import Build
-from pipeline.evaluation.scores import Scoring
 from pipeline.report.results import read_corpora
 from tests.toys.results import write_project
 
@@ -15,6 +14,6 @@ def read(tmp_path, monkeypatch):
     def read_project(**scores):
         write_project(tmp_path, {model: bleu if isinstance(bleu, list) else [bleu] for model, bleu in scores.items()})
         monkeypatch.chdir(tmp_path)
-        return list(read_corpora(Build.load("build").systems(), Scoring.load("score")))
+        return list(read_corpora(Build.load("build").systems()))
 
     return read_project

@@ -19,9 +19,21 @@ def sentence(corpus):
 @pytest.mark.parametrize(
     ("scores", "p_values", "expected"),
     [
-        ([97.31, 95.73, 70.0], [None, 0.005, 0.0005], "a wins: 97.3 BLEU on test, 1.6 above b (p < 0.01)"),
-        ([50.0, 70.0], [0.0005, None], "b wins: 70.0 BLEU on test, 20.0 above a (p < 0.001)"),
-        ([60.0, 50.0], [], f"a wins: 60.0 BLEU on test, 10.0 above b ({UNTESTED})"),
+        (
+            [97.31, 95.73, 70.0],
+            [None, 0.005, 0.0005],
+            "a wins: 97.3 BLEU on test, 1.6 above b (p < 0.01; people agree with 73 % of such differences)",
+        ),
+        (
+            [50.0, 70.0],
+            [0.0005, None],
+            "b wins: 70.0 BLEU on test, 20.0 above a (p < 0.001; people agree with 88 % of such differences)",
+        ),
+        (
+            [60.0, 50.0],
+            [],
+            f"a wins: 60.0 BLEU on test, 10.0 above b ({UNTESTED}; people agree with 88 % of such differences)",
+        ),
         (
             [60.0, 59.0],
             [None, 0.05],
@@ -45,7 +57,8 @@ def sentence(corpus):
 def test_the_verdict_in_words(read, scores, p_values, expected):
     [corpus] = read(**dict(zip("abcd", scores, strict=False)))
     standings = {
-        system.name: Standing(50.0, 1.0, p_value) for system, p_value in zip(corpus.systems, p_values, strict=False)
+        system.name: Standing(50.0, 1.0, 0.0, p_value)
+        for system, p_value in zip(corpus.systems, p_values, strict=False)
     }
     assert sentence(replace(corpus, standings={"test": standings})) == expected
 
@@ -61,11 +74,13 @@ def test_references_that_no_translation_can_equal_are_said_once(read):
 def test_several_seeds_are_judged_by_their_means(read):
     """p by hand: see the t-test in test_significance.py."""
     [corpus] = read(a=[5.0, 6.0, 7.0], b=[1.0, 2.0, 3.0])
-    assert sentence(corpus) == "a wins: 6.0 BLEU on test, mean of 3 seeds, 4.0 above b (p < 0.01)"
-    assert leaderboard.columns(corpus) == ["BLEU ± s.d. of 3 seeds", "p", "chrF", "parameters"]
+    assert sentence(corpus) == (
+        "a wins: 6.0 BLEU on test, mean of 3 seeds, 4.0 above b (p < 0.01; people agree with 87 % of such differences)"
+    )
+    assert leaderboard.columns(corpus) == ["BLEU ± s.d. of 3 seeds", "p", "p, Holm", "people", "chrF", "parameters"]
     best, second = leaderboard.rows(corpus, "test")
-    assert best == ("a", "won", 6.0, 5.0, 7.0, ["6.00 ± 1.00", "–", "80.00", "12,345"])
-    assert (second.state, second.cells[:2]) == ("", ["2.00 ± 1.00", "0.008"])
+    assert best == ("a", "won", 6.0, 5.0, 7.0, ["6.00 ± 1.00", "–", "–", "–", "80.00", "12,345"])
+    assert (second.state, second.cells[:4]) == ("", ["2.00 ± 1.00", "0.008", "0.008", "87 %"])
 
 
 def test_systems_with_one_seed_are_compared_by_bootstrap(read):
@@ -75,7 +90,7 @@ def test_systems_with_one_seed_are_compared_by_bootstrap(read):
     assert (best.label, second.label) == ("good", "poor")
     assert best.low < best.high
     assert second.cells[1] not in ("–", "")
-    assert [line.partition(":")[0] for line in corpus.signatures] == ["BLEU", "chrF", "BLEU, paired bootstrap"]
+    assert [line.partition(":")[0] for line in corpus.signatures] == ["BLEU", "chrF", "paired bootstrap"]
 
 
 def test_fewer_edits_win(read):

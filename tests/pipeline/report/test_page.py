@@ -14,7 +14,7 @@ SECTION = Report(sentences=3, extremes=1, seed=1)
 
 
 def test_the_page_is_one_file_with_every_section(read):
-    text = page.report(read(good=90.0, poor=30.0), SECTION, 1000)
+    text = page.report(read(good=90.0, poor=30.0), SECTION)
     assert not re.search(r"""(?:src|href)=["'](?!#|data:)|url\(|@import""", text)
     sections = re.findall(r'<a href="#(.+?)">', text)
     assert sections == [f"{name}-toy" for name in ("result", "length", "sentences", "attention", "training", "data")]
@@ -26,11 +26,11 @@ def test_the_page_is_one_file_with_every_section(read):
 
 
 def test_text_of_the_corpus_is_no_markup(read):
-    assert "<b> " not in page.report(read(good=90.0), SECTION, 1000)
+    assert "<b> " not in page.report(read(good=90.0), SECTION)
 
 
 def test_several_seeds_are_explained(read):
-    text = page.report(read(good=[90.0, 91.0]), SECTION, 1000)
+    text = page.report(read(good=[90.0, 91.0]), SECTION)
     assert "trained with <b>2 seeds</b>" in text
     assert "paired bootstrap" not in text
 
@@ -61,7 +61,7 @@ def test_attention_maps_in_bytes():
 def opened(read, tmp_path):
     """The page in a browser."""
     playwright = pytest.importorskip("playwright.sync_api")
-    (tmp_path / "index.html").write_text(page.report(read(good=90.0, poor=30.0, blind=20.0), SECTION, 40))
+    (tmp_path / "index.html").write_text(page.report(read(good=90.0, poor=30.0, blind=20.0), SECTION))
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium())
         shown = browser.new_page(offline=True)

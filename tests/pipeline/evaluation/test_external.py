@@ -1,0 +1,43 @@
+"""A metric of another program, in an environment of its own."""
+
+import re
+import venv
+
+import pytest
+
+from pipeline.common.files import DataError
+from pipeline.evaluation.external import judged
+from pipeline.evaluation.settings import External
+
+SOURCES = ["Oui !", "Un\tchat", "é"]
+HYPOTHESES = ["Yes !", "A cat", "é"]
+REFERENCES = [["Yes .", "The cat", "e"], ["Yes !", "A cat", "o"]]
+
+
+def score(command):
+    return judged("toy", External(command=command), SOURCES, HYPOTHESES, REFERENCES)
+
+
+def test_a_program_in_its_own_environment_says_what_it_is(tmp_path, project_root):
+    venv.create(tmp_path / "own", symlinks=True)
+    found = score(f"{tmp_path}/own/bin/python {project_root}/tests/toys/metric.py")
+    assert found.sentences == [2.0, 2.0, 0.0]
+    assert found.detail == {"score": 1.3333, "signature": "shared-words 1.0, sacrebleu False", "interval": None}
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (
+            "no-such-program",
+            "score.external.toy.command: [Errno 2] No such file or directory: 'no-such-program'; expected",
+        ),
+        ("false", "score.external.toy.command: Command '['false']' returned non-zero exit status 1.; expected"),
+        ("cat", "score.external.toy.command: could not convert string to float: "),
+        ("seq 3", "score.external.toy.command: must print 3 numbers and then `<total> <name>`, got 2 and '3'"),
+        ("printf '1\n2\nnan\n1.5 toy'", "score.external.toy.command: must print 3 numbers"),
+    ],
+)
+def test_what_is_no_such_program_is_named(command, message):
+    with pytest.raises(DataError, match=f"^{re.escape(message)}"):
+        score(command)
