@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from ..evaluation.settings import TITLES
@@ -85,7 +86,7 @@ def columns(corpus: CorpusResults) -> list[str]:
     first, *rest = [TITLES.get(metric, metric) for metric in corpus.metrics]
     margin = f" ± s.d. of {corpus.num_seeds} seeds" if corpus.num_seeds > 1 else " ± 95 %"
     unknown = [f"{TITLES[metric]}, no unknown" for metric in corpus.scoring.metrics] if knows_unknown(corpus) else []
-    return [first + margin * any(corpus.standings.values()), "p", "p, Holm", "people", *rest, *unknown, "parameters"]
+    return [first + margin * any(corpus.standings.values()), "p (Holm)", "people", *rest, *unknown, "parameters"]
 
 
 def knows_unknown(corpus: CorpusResults) -> bool:
@@ -113,29 +114,31 @@ def score_cells(corpus: CorpusResults, system: SystemResults, part: str, standin
     margin = f" ± {standing.margin:.2f}" if standing.margin else ""
     best, metric = corpus.best_first(part)[0], corpus.metrics[0]
     share = agreement(metric, best.score(part, metric) - system.score(part, metric)) if system is not best else None
-    compared = [p_cell(standing.p_value), p_cell(standing.corrected), "–" if share is None else f"{100 * share:.0f} %"]
+    compared = [p_cell(standing), "–" if share is None else f"{100 * share:.0f} %"]
     unknown = [system.scores[0][part].get(f"{metric}_without_unknown") for metric in corpus.scoring.metrics]
     known = [f"{score:.2f}" if score is not None else "–" for score in unknown] if knows_unknown(corpus) else []
     return [first + margin, *compared, *rest, *known, f"{system.training['num_parameters']:,}"]
 
 
-def p_cell(p_value: float | None) -> str:
-    """A p as a table shows it."""
-    if p_value is None:
-        return "–"
-    return f"< {LEVELS[0]}" if p_value < LEVELS[0] else f"{p_value:.3f}"
+def p_cell(standing: Standing) -> str:
+    """A p as a table shows it, and the corrected one behind it if it looks different."""
+    known = [value for value in (standing.p_value, standing.corrected) if value is not None]
+    shown = [f"< {LEVELS[0]}" if value < LEVELS[0] else f"{value:.3f}" for value in known]
+    return shown[0] + f" ({shown[1]})" * (shown[0] != shown[1]) if shown else "–"
 
 
 def terminal(corpus: CorpusResults) -> Table:
-    """Every system's scores on each test part, the best first."""
+    """Every system's scores on each test part, the best first; without the last column, for terminals are narrow."""
     caption = ".\n".join([*corpus.caveats, ""])
-    table = Table(title=f"Scores on {corpus.name}", title_justify="left", caption=caption, caption_justify="left")
+    table = Table(
+        title=f"Scores on {corpus.name}", title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD
+    )
     table.add_column("system", no_wrap=True)
-    for column in columns(corpus):
+    for column in columns(corpus)[:-1]:
         table.add_column(column, justify="right")
     for part in corpus.parts:
         table.add_section()
         table.add_row(f"[bold]{part}")
         for row in rows(corpus, part):
-            table.add_row(row.label, *row.cells)
+            table.add_row(row.label, *row.cells[:-1])
     return table
