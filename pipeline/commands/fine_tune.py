@@ -161,10 +161,11 @@ def write(
     held_out = training_length.held_out_share(size)
     split = {"validation_share": held_out, "test_share": 0.0 if parts.TEST in corpus["parts"] else held_out}
     keys = learning(config, training["updates"])
+    none: dict[str, Any] = {"average": {}, "decode": {}, "score": {}}
     texts = {
         "params.yaml": dumped(page),
         "corpora/text.yaml": dumped(corpus) + OVERRIDES + dumped({"clean": {}, "split": split}),
-        "corpora/tuned.yaml": dumped({"licence": corpus["licence"], "training": training, "average": {}, "decode": {}}),
+        "corpora/tuned.yaml": dumped({"licence": corpus["licence"], "training": training} | none),
         f"configs/{config.model}.yaml": dumped({"shared": {"lsi_pairs": keys.pop("lsi_pairs")}, "after": keys}),
     }
     for path, text in texts.items():

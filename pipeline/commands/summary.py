@@ -54,9 +54,10 @@ def lines(build: Build) -> Iterator[str]:
 
 def read_scores(system: System, corpus: str) -> dict[str, float]:
     """The scores of a system of a corpus on the part `test`, else on its first test part; {} if it has none."""
-    if system.corpus != corpus or not system.metrics.exists():
+    path = system.scored / "scores.json"
+    if system.corpus != corpus or not path.exists():
         return {}
-    tests: dict[str, Any] = files.read_json(system.scored / "scores.json")
+    tests: dict[str, Any] = files.read_json(path)
     return {metric: detail["score"] for metric, detail in tests.get("test", tests[min(tests)]).items()}
 
 

@@ -90,6 +90,7 @@ def test_the_table_has_the_best_first(folder, run, monkeypatch):
     monkeypatch.setenv("CHANGED", "{}")
     for system, bleu in ((POSTNORM, 93.0), (PRENORM, 94.1393)):
         files.write_json(Path(f"metrics/{system}.json"), {"validation": {"loss": 0.2}, "test": {"bleu": bleu}})
+        files.write_json(Path(f"data/score/{system}/scores.json"), {"test": {"bleu": {"score": bleu}}})
     files.write_json(summary.TIMES, {"trained": {PRENORM: 72.0}, "stopped": {}})
     files.write_lines(Path("data/split/toy/test.source.txt"), ["x" * 60, "Où est la gare ?"])
     assert run("repro").out.splitlines() == [
