@@ -113,7 +113,8 @@ def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training
 
 def of_attention(records: Iterable[Mapping[str, Any]]) -> list[str]:
     """The words of the sources that no step of a translation attends to, given records of stage `attend`."""
-    sums = [total for record in records for total in attended(record)]
+    if not (sums := [total for record in records for total in attended(record)]):
+        return ["none to look at"]
     cure = "train longer; long sources may need more layers or text"
     found = share(
         [total < ATTENDED for total in sums], UNATTENDED, "attention: nothing attends to {} of the words", cure

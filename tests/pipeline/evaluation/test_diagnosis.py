@@ -65,7 +65,7 @@ def test_pieces_of_the_sources():
 
 def test_source_words_that_no_step_attends_to():
     record = {"source": ["▁le", "▁ch", "at", "</s>"], "target": ["▁the", "▁cat"], "weights": {}}
-    assert diagnosis.of_attention([record]) == []
+    assert diagnosis.of_attention([record]) == ["none to look at"]
     matrix = [[1.0, 0.0, 0.0, 0.0], [0.9, 0.05, 0.02, 0.03]]
     weights = {"encoder 1": [[[0.25] * 4] * 4], "cross 1": [matrix, matrix]}
     [said] = diagnosis.of_attention([record | {"weights": weights}] * 10)
