@@ -18,7 +18,8 @@ from ..common.params import NAME, PATH, read_yaml
 from ..common.system import config_file, split_folder
 from ..packaging import package
 from . import project, training_length
-from .new_corpus import OVERRIDES, Copies, count_all, dumped, local_part
+from .new_corpus import OVERRIDES, Copies, dumped, local_part
+from .survey import survey
 from .training_length import Size
 
 TEMPLATE = Path("recipes/fine_tune")
@@ -87,7 +88,7 @@ def copy_text(
 
     Raises: DataError if files are missing or are no parallel text.
     """
-    absolute, codes = general.absolute(), (config.source_language, config.target_language)
+    absolute, page, codes = general.absolute(), PATH.absolute(), (config.source_language, config.target_language)
     here = {key: path.absolute() for key, path in given.items() if path}
     tests_here = {key: path.absolute() for key, path in tests.items() if path}
     if not here:
@@ -102,7 +103,7 @@ def copy_text(
             if old.exists():
                 shutil.copyfile(old, new)
         corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
-        size = count_all(corpus, Path("corpora/text.yaml"))
+        size = survey(corpus, Path("corpora/text.yaml"), page)
         assert size, "a part of files"
         num_general = copy_general(absolute, size) if parts.paths(absolute, parts.TRAIN)[0].exists() else 0
     return corpus, size, num_general

@@ -15,13 +15,11 @@ from ruamel.yaml import YAML
 from .. import catalogue
 from ..common import files, parts
 from ..common.files import DataError
-from ..common.normalisation import normalised, num_words
 from ..common.params import NAME, PATH
 from ..common.system import Build, corpus_file
-from ..corpora import archives, downloading, local, readers
-from ..corpora.fetching import Store
-from ..corpora.sources import Download
+from ..corpora import archives, local, readers, tables
 from . import project, training_length
+from .survey import survey
 from .training_length import Size
 
 OVERRIDES = "\n# What this corpus changes of params.yaml, section by section; {} for nothing.\n"
@@ -38,6 +36,9 @@ def new_corpus(
     hub: Annotated[str | None, typer.Option(help="Or the id of a data set of the Hugging Face hub.")] = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table (a number, 1) or --hub (a name).")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table (a number, 2) or --hub (a name).")] = None,
+    quoting: Annotated[
+        str | None, typer.Option(help="Of a table's quotes: raw (text) or quoted; by default all of them decide.")
+    ] = None,
     source_language: Annotated[str | None, typer.Option(help="Such as de; by default the ending of --source.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Such as en; by default the ending of --target.")] = None,
     test_source: Annotated[Path | None, typer.Option(help="Test sentences; by default some of the others.")] = None,
@@ -59,15 +60,15 @@ def new_corpus(
         language("--source-language", source_language, source),
         language("--target-language", target_language, target),
     )
-    columns = {"source_column": source_column, "target_column": target_column}
+    how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
     with undone_on_failure(corpus_file(name)) as made:
         copies = Copies(name, codes, made)
         train = copies.part(parts.TRAIN, source=source, target=target, table=table)
-        about = {parts.TRAIN: hub_part(hub, train, columns) if hub else local_part(train | columns)}
+        about = {parts.TRAIN: hub_part(hub, train, how) if hub else local_part(train | how)}
         if test_source or test_target:
             about[parts.TEST] = local_part(copies.part(parts.TEST, source=test_source, target=test_target))
         corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
-        size = count_all(corpus, corpus_file(name))
+        size = survey(corpus, corpus_file(name))
         chosen = {
             "vocabularies": [training_length.vocabulary(size)],
             "models": models.split(","),
@@ -137,9 +138,10 @@ class Copies:
         inside = Path(os.path.relpath(path.absolute(), Path.cwd()))
         if inside.parts[:1] == local.FOLDER.parts:
             return inside.as_posix()
-        # The reader tells by the name whether a file is packed, and whether it has tags between its lines.
+        # The reader tells by the name whether a file is packed, has commas, and has tags between its lines.
         tagged = "train.tags." if readers.is_tagged(path.name) else ""
         packed = ".gz" if archives.archive_kind(path.name) == "gz" else ""
+        name = name.replace(".tsv", ".csv") if tables.is_csv(path.name) else name
         copy = local.FOLDER / f"{tagged}{name}{packed}"
         if os.path.lexists(copy):
             raise DataError(f"{copy}: already there; expected a new name, or this path in place of {path}")
@@ -152,49 +154,22 @@ class Copies:
 def local_part(keys: dict[str, Any]) -> dict[str, Any]:
     """A part of the user's own files; the columns of a table are numbers, by default the first two."""
     usual = {"source_column": "1", "target_column": "2"} if "table" in keys else {}
-    for side in ("source_column", "target_column"):
-        column = keys.pop(side, None) or usual.get(side)
-        if column:
-            keys[side] = int(column) if column.isdecimal() else column
-    return {"kind": "local", **keys}
+    given = usual | {key: value for key, value in keys.items() if value}
+    return {"kind": "local"} | {
+        key: int(value) if key.endswith("_column") and value.isdecimal() else value for key, value in given.items()
+    }
 
 
-def hub_part(dataset: str, files_given: dict[str, Any], columns: dict[str, str | None]) -> dict[str, Any]:
+def hub_part(dataset: str, files_given: dict[str, Any], how: dict[str, str | None]) -> dict[str, Any]:
     """A part of a data set: the named columns, or else the field `translation`.
 
     Raises: DataError if files are given too.
     """
     if files_given:
         raise DataError(f"--hub: has both sides, got --{next(iter(files_given))} too; expected one source of text")
-    how = {side: column for side, column in columns.items() if column} or {"translation_field": "translation"}
-    return {"kind": "hub", "dataset": dataset, "revision": "main", "split": "train", **how}
-
-
-def count_all(about: dict[str, Any], path: Path) -> Size | None:
-    """The size of the training part, None of a data set; the user's other files are read too.
-
-    Raises: DataError if files are no parallel text, or the corpus's file would have faults.
-    """
-    if faults := list(Download.faults(about, "", path)):
-        raise DataError("\n".join(faults))
-    download = Download.model_validate(about)
-    sizes = {part: count(part, download) for part, keys in about["parts"].items() if keys["kind"] == "local"}
-    return sizes.get(parts.TRAIN)
-
-
-def count(part: str, download: Download) -> Size:
-    """The number of pairs of a part, and of words in the target language.
-
-    Raises: DataError if the files are not parallel text.
-    """
-    store = Store(Path("work/downloads"), None)
-    texts = downloading.stored(download.parts[part], download, store)
-    pairs, words = 0, 0
-    for pairs, (_, target) in enumerate(downloading.read(part, download, texts, store), 1):  # noqa: B007
-        words += num_words(normalised(target.decode(errors="replace")))
-    if not words:
-        raise DataError(f"{texts[-1].name}: holds no text; expected sentences")
-    return Size(pairs, words)
+    keys = {key: value for key, value in how.items() if value}
+    field = {} if {*keys} - {"quoting"} else {"translation_field": "translation"}
+    return {"kind": "hub", "dataset": dataset, "revision": "main", "split": "train", **field, **keys}
 
 
 def write(name: str, corpus: dict[str, Any], size: Size | None, chosen: dict[str, list[str]]) -> None:

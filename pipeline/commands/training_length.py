@@ -15,6 +15,8 @@ class Size(NamedTuple):
 
     pairs: int
     words: int  # of the target language
+    share: float = 0.0  # to hold out for validation, or for testing, at least: a smaller one would take no pair
+    characters: int = 0  # of both languages, different ones
 
 
 class Band(NamedTuple):
@@ -54,8 +56,8 @@ def suggest(size: Size) -> dict[str, int]:
 
 
 def held_out_share(size: Size | None) -> float:
-    """The share of the pairs to hold out for validation, or for testing: 1,000 pairs, but at most a tenth."""
-    return float(f"{min(0.1, 1000 / size.pairs):.2g}") if size else 0.001
+    """The share of the pairs to hold out for validation, or for testing: 1,000 pairs, but at most a tenth if it can."""
+    return max(float(f"{min(0.1, 1000 / size.pairs):.2g}"), size.share) if size else 0.001
 
 
 def model_size(size: Size | None) -> str:
@@ -64,10 +66,10 @@ def model_size(size: Size | None) -> str:
 
 
 def vocabulary(size: Size | None) -> str:
-    """The vocabulary, one of the page's."""
-    if size and size.pairs < SMALL_PAIRS:
+    """The vocabulary, one of the page's: larger for more text, and with twice as many pieces as characters."""
+    if size and size.pairs < SMALL_PAIRS and size.characters <= 1000:
         return "bpe_2k"
-    return "bpe_8k" if size and size.pairs < 1_000_000 else "bpe_32k"
+    return "bpe_8k" if size and size.pairs < 1_000_000 and size.characters <= 4000 else "bpe_32k"
 
 
 def minutes(sizes: list[str], size: Size | None) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from .. import progress
 from ..common import files
 from ..common.normalisation import normalised, num_words
 from ..common.params import Section
@@ -19,6 +20,7 @@ RawPair = tuple[bytes, bytes]
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # \t \v \f \r are white space, which is folded later
 SHORT_WORDS = 3  # words that a shorter sentence counts as in a length ratio: `Apparently.` may need a clause
 BATCH_PAIRS = 1 << 16  # pairs looked up at a time among those seen before
+SAID = 0.1  # share of the pairs that are dropped, from which on a line says so
 SHOWN_CHARACTERS = 200  # of a sentence in the examples
 
 
@@ -158,12 +160,14 @@ def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
 
 
 def check_kept(tally: Tally, where: Path) -> None:
-    """Check that cleaning kept a pair.
+    """Check that cleaning kept a pair; a line says what it dropped, if that is much.
 
     Raises: DataError with the count of each rule.
     """
+    counts = ", ".join(f"{rule} {count:,}" for rule, count in tally.dropped.items() if count)
     if not tally.kept:
-        counts = ", ".join(f"{rule} {count}" for rule, count in tally.dropped.items() if count)
         raise files.DataError(
             f"{where}: cleaning dropped every pair, got {counts} of {tally.read} read; expected at least one kept"
         )
+    if tally.kept <= (1 - SAID) * tally.read:
+        progress.say(str(where), f"cleaning drops {tally.read - tally.kept:,} of {tally.read:,} pairs: {counts}")

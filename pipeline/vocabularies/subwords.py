@@ -14,7 +14,7 @@ from pydantic import Field
 
 from ..common import files, ids
 from ..common.params import Section
-from ..progress import track
+from ..progress import say, track
 from .sampling import sample
 
 # Unigram sums its estimates over threads, so their rounding, and with it the pieces, depends on the number of threads:
@@ -106,7 +106,7 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
 
     `where` is the section that errors name.
 
-    Raises: DataError if the files are not parallel or hold no text, or the size does not fit them.
+    Raises: DataError if the files are not parallel or hold no text, or the size is too small for them.
     """
     num_pairs = sum(1 for _ in files.read_pairs(source, target))
     chosen = sample(num_pairs, subwords.sentences, subwords.seed)
@@ -120,6 +120,8 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
             file.write(model)
     models = dict.fromkeys(("source", "target"), "joint") if subwords.joint else {side: side for side in sides}
     sizes = {f"{side}_size": Pieces.load(folder / f"{model}.model").size for side, model in models.items()}
+    if min(sizes.values()) < subwords.size:
+        say(where, f"the text has no more than {min(sizes.values()):,} pieces, fewer than {subwords.size:,}")
     record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum())}
     files.write_json(folder / "vocabulary.json", record)
 
@@ -140,7 +142,7 @@ def train_model(lines: Iterable[str], subwords: Subwords, where: str, paths: tup
 
     Text is not rewritten (`identity`): `nmt_nfkc` would replace characters such as … and ½, which references keep.
 
-    Raises: DataError if the lines hold no text or the size does not fit them.
+    Raises: DataError if the lines hold no text or the size is too small for them.
     """
     model = io.BytesIO()
     try:
@@ -149,7 +151,7 @@ def train_model(lines: Iterable[str], subwords: Subwords, where: str, paths: tup
             model_writer=model,
             model_type=subwords.kind,
             vocab_size=subwords.size,
-            hard_vocab_limit=True,
+            hard_vocab_limit=False,  # fewer pieces where the text has no more
             byte_fallback=subwords.byte_fallback,
             character_coverage=subwords.character_coverage,
             normalization_rule_name="identity",
@@ -171,11 +173,6 @@ def misfit(error: RuntimeError, subwords: Subwords, where: str, paths: tuple[Pat
     text, names = str(error), " and ".join(map(str, paths))
     if "sentences_.empty()" in text or "(all_chars_count) > (0)" in text:
         return files.DataError(f"{names}: no text to train a vocabulary on; expected at least one line with words")
-    if most := re.search(r"too high \(\d+\)\. Please set it to a value <= (\d+)", text):
-        return files.DataError(
-            f"{where}.size: {subwords.size} is more than the data supports (at most {most[1]} for {names}); "
-            "expected a smaller size or more training pairs"
-        )
     if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", text):
         return files.DataError(
             f"{where}.size: {subwords.size} is less than the characters need (at least {least[1]} for {names}); "

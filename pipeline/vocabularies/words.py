@@ -10,7 +10,7 @@ from pydantic import Field, ValidationError, field_validator
 
 from ..common import files, ids
 from ..common.params import Section
-from ..progress import track
+from ..progress import say, track
 from .moses import Moses
 from .sampling import sample
 
@@ -93,7 +93,7 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
 
     `where` is the section that errors name.
 
-    Raises: DataError if the files are not parallel or hold no text, or too few words.
+    Raises: DataError if the files are not parallel or hold no text.
     """
     num_pairs = sum(1 for _ in files.read_pairs(source, target))
     chosen = sample(num_pairs, words.sentences, words.seed)
@@ -101,7 +101,10 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
     for side, path, language in zip(("source", "target"), (source, target), languages, strict=True):
         lines = compress(files.read_lines(path), chosen)
         counts = count(track(lines, f"{side} vocabulary", total=int(chosen.sum()), unit="lines"), language)
-        check(len(counts), words, where, path)
+        if not counts:
+            raise files.DataError(f"{path}: no text to train a vocabulary on; expected at least one line with words")
+        if len(counts) < words.words:
+            say(where, f"{path} has no more than {len(counts):,} words, fewer than {words.words:,}")
         listed = most_frequent(counts, words.words)
         coverage = sum(counts[word] for word in listed) / counts.total()  # share of the running words
         record[f"{side}_language"], record[f"{side}_size"] = language, len(SPECIAL) + len(listed)
@@ -121,17 +124,3 @@ def count(lines: Iterable[str], language: str) -> Counter[str]:
 def most_frequent(counts: Counter[str], number: int) -> list[str]:
     """The most frequent words, most frequent first; of equally frequent ones, the first by code points."""
     return sorted(counts, key=lambda word: (-counts[word], word))[:number]
-
-
-def check(num_words: int, words: Words, where: str, path: Path) -> None:
-    """Check that a side with `num_words` different words has as many as the section asks for.
-
-    Raises: DataError with the number of words there are.
-    """
-    if not num_words:
-        raise files.DataError(f"{path}: no text to train a vocabulary on; expected at least one line with words")
-    if num_words < words.words:
-        raise files.DataError(
-            f"{where}.words: {words.words} is more than the data supports (at most {num_words} for {path}); "
-            "expected fewer words or more training pairs"
-        )

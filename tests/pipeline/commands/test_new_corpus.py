@@ -9,6 +9,7 @@ import pytest
 from pipeline import catalogue
 from pipeline.commands import new_corpus
 from pipeline.common.params import read_yaml
+from pipeline.preparation import splits
 
 PAIRS = 500
 GERMAN = [f"Der Satz {number} ist kurz." for number in range(PAIRS)]
@@ -82,6 +83,32 @@ def test_a_test_part_is_not_carved(folder, run):
     assert corpus["split"] == {"validation_share": 0.1, "test_share": 0.0}
 
 
+def test_what_is_odd_is_said(folder, run):
+    write("mine.en", [f"Sentence number {number} of the book is for you." for number in range(PAIRS - 50)] + [""] * 50)
+    write("test.de", GERMAN[:3])
+    write("test.en", [ENGLISH[0], "", " "])
+    said = run(
+        "new-corpus", "mine", *SIDES, "--test-source", "test.de", "--test-target", "test.en", "--target-language", "de"
+    )
+    assert said.err.splitlines() == [
+        "warning: corpora/mine.yaml: parts.test: 2 of 3 pairs are blank on one side or both",
+        "corpora/mine.yaml  cleaning drops 50 of 500 pairs: empty 50",
+        "warning: corpora/mine.yaml: target_language: is 'de', but the text reads like 'en'; "
+        "expected the two sides in order",
+    ]
+    assert "corpora/mine.yaml: 450 pairs; " in said.out
+
+
+@pytest.mark.parametrize("pairs", [9, 10, 100])
+def test_of_few_pairs_each_part_gets_some(folder, run, pairs):
+    write("mine.de", GERMAN[:pairs])
+    write("mine.en", ENGLISH[:pairs])
+    assert run("new-corpus", "mine", *SIDES).status == 0
+    splitting = splits.Splitting.load_all("split", "corpora/mine.yaml:split")
+    carved = splits.carve(zip(GERMAN[:pairs], ENGLISH[:pairs], strict=True), splitting)
+    assert {part for part, _ in carved} == {"train", "validation", "test"}
+
+
 def test_packed_files_and_files_in_my_are_taken_as_they_are(folder, run):
     Path("my/here.de.gz").write_bytes(gzip.compress(Path("mine.de").read_bytes()))
     run("new-corpus", "mine", "--source", "my/here.de.gz", "--target", "mine.en")
@@ -98,6 +125,13 @@ def test_a_table(folder, run, options, columns):
     assert run("new-corpus", "mine", "--table", "mine.tsv", *CODES, *options).status == 0
     train = read_yaml(Path("corpora/mine.yaml"))["parts"]["train"]
     assert (train["table"], train["source_column"], train["target_column"]) == ("my/mine.train.tsv", *columns)
+
+
+def test_a_table_with_commas_and_a_choice_of_quoting(folder, run):
+    write("mine.csv", [f'"{one}",{other}' for one, other in zip(GERMAN, ENGLISH, strict=True)])
+    assert run("new-corpus", "mine", "--table", "mine.csv", *CODES, "--quoting", "raw").status == 0
+    train = read_yaml(Path("corpora/mine.yaml"))["parts"]["train"]
+    assert (train["table"], train["quoting"]) == ("my/mine.train.csv", "raw")
 
 
 @pytest.mark.parametrize(
@@ -123,8 +157,14 @@ def test_a_data_set_of_the_hub(folder, run, options, keys):
         (("mine", *SIDES, "--table", "mine.de"), "must have either source and target or"),
         (("mine", *SIDES, "--hub", "some/set"), "--hub: has both sides, got --source too"),
         (("mine", "--source", "mine.de", "--target", "short.en"), "my/mine.train.en 499: the two files"),
-        (("mine", "--source", "mine.de", "--target", "empty.en"), "my/mine.train.en: holds no text"),
+        (
+            ("mine", "--source", "mine.de", "--target", "empty.en"),
+            "corpora/mine.yaml: cleaning dropped every pair, got empty 500 of 500 read",
+        ),
         (("mine", "--source", "mine.de", "--target", "plain"), "--target-language: is missing"),
+        (("mine", "--source", "few.de", "--target", "few.en"), "too little text to hold some out, got 2 pairs"),
+        (("mine", *SIDES, "--test-source", "few.de", "--test-target", "blank.en"), "parts.test: holds no text, got 2"),
+        (("mine", *SIDES, "--quoting", "raw"), "quoting: must be that of a table, got 'raw' and no table"),
         (("mine", *SIDES, "--models", "rnnserch"), "unknown name, got 'rnnserch'; nearest is 'rnnsearch'"),
         (("mine", *SIDES, "--sizes", "tny"), "unknown size of transformer_prenorm, got 'tny'; nearest is 'tiny'"),
     ],
@@ -133,6 +173,9 @@ def test_what_is_refused_changes_nothing(folder, fails, options, fault):
     write("short.en", ENGLISH[:-1])
     write("empty.en", [""] * PAIRS)
     write("plain", ENGLISH)
+    write("few.de", GERMAN[:2])
+    write("few.en", ENGLISH[:2])
+    write("blank.en", ["", " "])
     before = content(folder)
     assert fault in fails("new-corpus", *options)
     assert content(folder) == before

@@ -35,12 +35,18 @@ def test_a_thousand_of_many_are_held_out_and_a_tenth_of_few(pairs, share):
 
 
 @pytest.mark.parametrize(
-    ("pairs", "size", "vocabulary"),
-    [(9_999, "tiny", "bpe_2k"), (10_000, "small", "bpe_8k"), (1_000_000, "small", "bpe_32k")],
+    ("pairs", "characters", "size", "vocabulary"),
+    [
+        (9_999, 100, "tiny", "bpe_2k"),
+        (9_999, 3000, "tiny", "bpe_8k"),  # Chinese
+        (10_000, 100, "small", "bpe_8k"),
+        (1_000_000, 100, "small", "bpe_32k"),
+        (10_000, 5000, "small", "bpe_32k"),
+    ],
 )
-def test_more_text_has_a_larger_model(pairs, size, vocabulary):
+def test_more_text_has_a_larger_model_and_more_characters_more_pieces(pairs, characters, size, vocabulary):
     assert training_length.model_size(Size(pairs, pairs)) == size
-    assert training_length.vocabulary(Size(pairs, pairs)) == vocabulary
+    assert training_length.vocabulary(Size(pairs, pairs, characters=characters)) == vocabulary
 
 
 def test_minutes_by_hand(monkeypatch):

@@ -100,24 +100,22 @@ def test_a_long_line_is_learnt_from(tmp_path):
 
 
 @KINDS
-@pytest.mark.parametrize(
-    ("size", "bound", "step", "said"),
-    [
-        (8000, "at most", 1, "is more than the data supports ({}); expected a smaller size or more training pairs"),
-        (16, "at least", -1, "is less than the characters need ({}); expected a larger size, or a smaller "
-         "character_coverage (0.98 at least)"),
-    ],
-)  # fmt: skip
-def test_a_size_that_does_not_fit_names_the_nearest_that_does(tmp_path, kind, size, bound, step, said):
+def test_a_size_below_the_characters_names_the_least(tmp_path, kind):
     with pytest.raises(files.DataError) as caught:
-        train(tmp_path, kind=kind, size=size)
-    limit = int(re.search(rf"{bound} (\d+)", str(caught.value))[1])
-    names = f"{tmp_path}/train.source.txt and {tmp_path}/train.target.txt"
-    said = said.format(f"{bound} {limit} for {names}")
-    assert str(caught.value) == f"vocabularies.toy.size: {size} {said}"
-    assert Pieces.load(train(tmp_path, kind=kind, size=limit) / "joint.model").size == limit
-    with pytest.raises(files.DataError):
-        train(tmp_path, kind=kind, size=limit + step)
+        train(tmp_path, kind=kind, size=16)
+    least = int(re.search(r"at least (\d+)", str(caught.value))[1])
+    assert str(caught.value) == (
+        f"vocabularies.toy.size: 16 is less than the characters need (at least {least} for {tmp_path}/train.source.txt "
+        f"and {tmp_path}/train.target.txt); expected a larger size, or a smaller character_coverage (0.98 at least)"
+    )
+    assert Pieces.load(train(tmp_path, kind=kind, size=least) / "joint.model").size == least
+
+
+@KINDS
+def test_text_with_fewer_pieces_has_all_of_them(tmp_path, kind, capsys):
+    size = Pieces.load(train(tmp_path, kind=kind, size=8000) / "joint.model").size
+    assert f"vocabularies.toy  the text has no more than {size} pieces, fewer than 8,000" in capsys.readouterr().err
+    assert Pieces.load(train(tmp_path, kind=kind, size=size) / "joint.model").size == size < 8000
 
 
 @pytest.mark.parametrize("text", [[], ["", " "]])

@@ -1,0 +1,81 @@
+"""What a new corpus holds: how much text is left of it, and in which languages it plainly is not."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..common.files import DataError
+from ..common.normalisation import num_words
+from ..common.params import PATH
+from ..common.parts import TEST, TRAIN, VALIDATION, Pair
+from ..corpora import downloading, readers
+from ..corpora.fetching import Store
+from ..corpora.sources import Download
+from ..preparation import cleaning, splits
+from .language_check import mismatch
+from .training_length import SMALL_PAIRS, Size, held_out_share
+
+SHARES = (0.15, 0.2, 0.3, 0.4)  # to hold out, where the usual one takes no pair
+
+
+def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | None:
+    """The size of the training part as cleaning leaves it, None of a data set; the user's other files are read too.
+
+    Raises: DataError if files are no parallel text or too little of it, or the corpus's file would have faults.
+    """
+    if faults := list(Download.faults(about, "", corpus)):
+        raise DataError("\n".join(faults))
+    download = Download.model_validate(about)
+    own = [part for part, keys in about["parts"].items() if keys["kind"] == "local"]
+    for part in own:
+        if part != TRAIN:
+            blank = Counter(not all(map(bytes.strip, pair)) for pair in read(part, download))
+            if not blank[False]:
+                raise DataError(
+                    f"{corpus}: parts.{part}: holds no text, got {blank.total()} blank pairs; expected others"
+                )
+            if blank[True]:
+                warn(f"{corpus}: parts.{part}: {blank[True]} of {blank.total()} pairs are blank on one side or both")
+    return training_size(download, corpus, page) if TRAIN in own else None
+
+
+def read(part: str, download: Download) -> Iterator[readers.Pair]:
+    """The pairs of a part of the user's files."""
+    store = Store(Path("work/downloads"), None)
+    return downloading.read(part, download, downloading.stored(download.parts[part], download, store), store)
+
+
+def training_size(download: Download, corpus: Path, page: Path) -> Size:
+    """The size of the training part, with the share to hold out; says what cleaning drops, and what is in no order.
+
+    Raises: DataError if nothing is left, or too little to hold some out.
+    """
+    section = cleaning.Cleaning.load("clean", page)
+    tally, words, sample, characters = cleaning.Tally(section), 0, list[Pair](), set[str]()
+    for pair in cleaning.clean(read(TRAIN, download), section, tally):
+        words += num_words(pair[1])
+        characters.update(*pair)
+        if len(sample) < SMALL_PAIRS:
+            sample.append(pair)
+    cleaning.check_kept(tally, corpus)
+    for side, texts in zip(("source", "target"), zip(*sample, strict=True), strict=True):
+        language = getattr(download, f"{side}_language")
+        if found := mismatch(texts[:1000], language):
+            warn(f"{corpus}: {side}_language: is {language!r}, but the text {found}; expected the two sides in order")
+    splitting = splits.Splitting.load("split", page)
+    missing = [part for part in (VALIDATION, TEST) if part not in download.parts]
+    for share in (held_out_share(Size(tally.kept, words)), *SHARES):
+        shares = splitting.changed(**{f"{part}_share": share for part in missing})
+        if {part for part, _ in splits.carve(sample, shares)} == {TRAIN, *missing}:
+            return Size(tally.kept, words, share, len(characters))
+    raise DataError(
+        f"{corpus}: too little text to hold some out, got {tally.kept} pairs after cleaning; expected more, or test "
+        "files besides (--test-source, --test-target)"
+    )
+
+
+def warn(text: str) -> None:
+    """Show a warning."""
+    print(f"warning: {text}", file=sys.stderr)
