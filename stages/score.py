@@ -60,7 +60,7 @@ def score(
         details[metric], by_sentence = external.judged(metric, program, sources, lines, references)
         files.write_lines(folder / f"{metric}.{part}.txt", map(str, by_sentence))
     metrics = {metric: detail["score"] for metric, detail in details.items()}
-    metrics |= scores.unmatchable(sources, references[0], pieces.writable(references[0]))
+    metrics |= scores.unmatchable(sources, references, pieces.writable)
     if pieces.whole_words:
         are_known = pieces.known(sources, references[0])
         known = [list(compress(one, are_known)) for one in references]

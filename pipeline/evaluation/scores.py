@@ -3,7 +3,7 @@
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from sacrebleu.metrics.bleu import BLEU
@@ -110,10 +110,13 @@ def without_unknown(hypotheses: Lines, references: References, scoring: Scoring)
     }
 
 
-def unmatchable(sources: Lines, references: Lines, writable: Sequence[bool]) -> dict[str, int]:
-    """How many references no translation can equal, if any: they are blank, or their vocabulary cannot write them."""
-    rows = zip(sources, references, writable, strict=True)
-    count = sum(not can or (bool(source.strip()) and not reference.strip()) for source, reference, can in rows)
+def unmatchable(sources: Lines, references: References, writable: Callable[[Lines], Sequence[bool]]) -> dict[str, int]:
+    """For how many sentences no translation can equal a reference, if any: all are blank, or the vocabulary lacks them."""
+    sides = [zip(one, writable(one), strict=True) for one in references]
+    count = sum(
+        not any(can and (reference.strip() or not source.strip()) for reference, can in found)
+        for source, *found in zip(sources, *sides, strict=True)
+    )
     return {UNMATCHABLE: count} if count else {}
 
 
