@@ -1,8 +1,9 @@
 """Put all systems that `build` chooses on one page: metrics/, runs/, data/ -> report/, data/plots/."""
 
+import sys
 from pathlib import Path
 
-import rich
+from rich.console import Console
 
 from pipeline import cli
 from pipeline.common import files
@@ -13,6 +14,7 @@ from pipeline.report.results import read_corpora
 from pipeline.report.sentences import Report
 from pipeline.tracking import runs
 
+LOG_WIDTH = 160  # of a table that goes to no terminal
 READS = ("build", "report")
 
 
@@ -29,8 +31,9 @@ def main() -> None:
         for corpus in corpora:
             outputs.write(folder / "outputs" / corpus.name, corpus)
     plots.write(Path("data/plots"), corpora)
+    console = Console(width=None if sys.stdout.isatty() else LOG_WIDTH)
     for corpus in corpora:
-        rich.print(leaderboard.terminal(corpus))
+        console.print(leaderboard.terminal(corpus))
         for one in corpus.systems:
             with runs.finished_training(one.system) as run:
                 run.artifact(out / "index.html", "report")

@@ -111,7 +111,7 @@ def without_unknown(hypotheses: Lines, references: References, scoring: Scoring)
 
 
 def unmatchable(sources: Lines, references: References, writable: Callable[[Lines], Sequence[bool]]) -> dict[str, int]:
-    """For how many sentences no translation can equal a reference, if any: all are blank, or the vocabulary lacks them."""
+    """For how many sentences no translation can equal a reference, if any: blank, or beyond the vocabulary."""
     sides = [zip(one, writable(one), strict=True) for one in references]
     count = sum(
         not any(can and (reference.strip() or not source.strip()) for reference, can in found)
