@@ -1,8 +1,10 @@
 """What a new corpus holds: how much text is left of it, and in which languages it plainly is not."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ SHARES = (0.15, 0.2, 0.3, 0.4)  # to hold out, where the usual one takes no pair
 
 
 def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | None:
-    """The size of the training part as cleaning leaves it, None of a data set; the user's other files are read too.
+    """The size of the training part as cleaning leaves it, None of a large data set; the other files are read too.
 
     Raises: DataError if files are no parallel text or too little of it, or the corpus's file would have faults.
     """
@@ -38,12 +40,20 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
                 )
             if blank[True]:
                 warn(f"{corpus}: parts.{part}: {blank[True]} of {blank.total()} pairs are blank on one side or both")
-    return training_size(download, corpus, page) if TRAIN in own else None
+    if TRAIN not in own:
+        try:
+            num_pairs = sum(1 for _ in islice(read(TRAIN, download), SMALL_PAIRS))
+        except DataError as error:
+            warn(f"{corpus}: parts.{TRAIN}: its size stays unknown, got {error}")
+            return None
+        if num_pairs == SMALL_PAIRS:
+            return None
+    return training_size(download, corpus, page)
 
 
 def read(part: str, download: Download) -> Iterator[readers.Pair]:
-    """The pairs of a part of the user's files."""
-    store = Store(Path("work/downloads"), None)
+    """The pairs of a part."""
+    store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     return downloading.read(part, download, downloading.stored(download.parts[part], download, store), store)
 
 

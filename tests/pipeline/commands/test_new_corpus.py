@@ -147,6 +147,15 @@ def test_a_data_set_of_the_hub(folder, run, options, keys):
     assert train == {"kind": "hub", "dataset": "some/set", "revision": "main", "split": "train", **keys}
 
 
+def test_a_small_data_set_is_counted(folder, run, monkeypatch):
+    monkeypatch.setenv("CORPUS_MIRROR", "mirror")
+    (path := folder / "mirror/huggingface.co/datasets/some/set/train.csv").parent.mkdir(parents=True)
+    write(str(path), ["de,en", *map(",".join, zip(GERMAN, ENGLISH, strict=True))])
+    said = run("new-corpus", "mine", "--hub", "some/set", *CODES, "--source-column", "de", "--target-column", "en")
+    assert said.out.startswith("corpora/mine.yaml: 500 pairs; `nmt repro` builds transformer_prenorm tiny, about ")
+    assert read_yaml(Path("corpora/mine.yaml"))["split"] == {"validation_share": 0.1, "test_share": 0.1}
+
+
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
