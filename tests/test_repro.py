@@ -94,7 +94,7 @@ TWEAKS = [  # an edit, and the stages that it changes at once; what follows from
     (f"{CONFIG}:other", {}, []),
     ("average.checkpoints", 1, of("average")),
     ("decode.beam_size", 1, of("decode")),
-    ("score.length_buckets", [5], [*of("score"), "report"]),
+    ("score.length_buckets", [5], of("score")),
     ("attend.sentences", 1, of("attend")),
     ("report.samples", 1, ["report"]),
     ("build.models", ["transformer_prenorm"], ["report"]),
