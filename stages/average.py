@@ -1,6 +1,5 @@
 """Average the last checkpoints of one system: runs/<system>/train/ -> runs/<system>/average/."""
 
-import shutil
 from typing import Any
 
 from pipeline import cli
@@ -23,8 +22,7 @@ def main(name: str) -> None:
         average = average_checkpoints([checkpoints / name for name in names])
         weights.save(folder / "model.safetensors", average)
         files.write_json(folder / "average.json", {"checkpoints": names})
-    for states in resuming.finished_folders(system.id, system.training_summary):  # DVC has recorded its outputs
-        shutil.rmtree(states, ignore_errors=True)
+    resuming.drop_states(system.id, system.training_summary)  # DVC has recorded the outputs of the training
 
 
 def chosen(kept: dict[str, list[str]], summary: dict[str, Any], number: int) -> list[str]:

@@ -6,14 +6,12 @@ from typing import Annotated
 import typer
 
 from pipeline import cli
-from pipeline.common import files
 from pipeline.common.system import System
-from pipeline.evaluation import curves
-from pipeline.progress import TrainingDisplay, console, say
+from pipeline.progress import TrainingDisplay, console
 from pipeline.training import launch, outputs, setup
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks, process_group
-from pipeline.training.validation import check_progress
+from pipeline.training.state import TrainState
 
 READS = (
     "training",
@@ -51,37 +49,36 @@ def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
     if not state.update:
         setup.start_weights(net, config, encoded, ranks)
     batches = setup.open_batches(config, sampler, encoded, state, ranks, device)
-    width, seed = config.arch.width, system.seed
-    steps = train(net, optimizer, batches, learning, width=width, updates=training.updates, seed=seed, ranks=ranks)
-    display = TrainingDisplay(f"{system.model}-{system.size}-{seed}", training.updates)
+    width, seed, updates = config.arch.width, system.seed, training.updates
+    steps = train(net, optimizer, batches, learning, width=width, updates=updates, seed=seed, ranks=ranks)
+    display = TrainingDisplay(f"{system.model}-{system.size}-{seed}", updates)
     with setup.start_run(config, checkpoints, sampler, state, ranks) as run, checkpoints:
+
+        def judged(state: TrainState) -> TrainState:
+            state = validator.judged(state, net, device, ranks)
+            run.log(state.update, **state.scores)
+            display.show_validation(state.history[-1])
+            return state
+
         for step in display.track(steps, start=state.update) if ranks.is_main else steps:
-            state, is_last = state.after(step, training.curve_interval), step.update == training.updates
+            state = state.after(step)
             run.log(step.update, **step.metrics())
-            if is_last or step.update % training.validation_interval == 0:
-                scores = validator.validate(net, device, ranks, step.update)
-                state = state.with_validation(step, scores)
-                run.log(step.update, **scores)
-                display.show_validation(state.history[-1])
-                is_end = is_last or state.is_out_of_patience(training.patience)
-                check_progress(state.history, vocabulary.target_size, learning.schedule.warmup, is_last=is_end)
-            keep = is_last or step.update % training.checkpoint_interval == 0
-            if keep or ranks.should_stop or checkpoints.is_overdue():
-                state = checkpoints.save(net, optimizer, state, keep=keep, write=ranks.is_main)
-            if ranks.should_stop and not is_last:
-                checkpoints.wait()
-                ranks.barrier()  # until rank 0 has written: torchrun ends all ranks once one has ended
-                say(display.name, f"asked to stop, saved at update {step.update}; the same command resumes")
-                raise SystemExit(128 + signal.SIGTERM)
-            if state.is_out_of_patience(training.patience):
+            if step.update % training.validation_interval == 0:
+                state = judged(state)
+            is_out = state.is_out_of_patience(training.patience)
+            is_open = is_out or step.update == learning.schedule.num_open(updates)
+            keep = step.update % training.checkpoint_interval == 0
+            if keep or is_open or ranks.should_stop or checkpoints.is_overdue():
+                state = checkpoints.save(net, optimizer, state, keep=keep, write=ranks.is_main, is_open=is_open)
+            if ranks.should_stop and step.update < updates:
+                outputs.stop(checkpoints, ranks, display.name, step.update)
+            if is_out:
                 break
+        if not state.is_validated:  # the last update, where a longer training would neither validate nor save
+            state = checkpoints.save(net, optimizer, judged(state), keep=True, write=ranks.is_main)
         outputs.log_speed(run, display, state.update, device)
         if ranks.is_main:
-            outputs.publish(config, checkpoints, state, outputs.summarise(config, device, sampler, net, state))
-            say("diagnosis of training", *curves.lines(curves.of_training(state.history, state.whole_curve())))
-            run.tags(training=files.sha256(system.training_summary))  # by which later stages find it
-            run.artifact(system.trained / "curves.csv")
-            run.artifact(system.vocabulary_folder, "vocabulary")
+            outputs.publish(run, config, checkpoints, state, outputs.summarise(config, device, sampler, net, state))
         if ranks.size == 1 and ranks.interrupted:  # during the last update; `dvc repro` itself does not hear Ctrl-C
             raise SystemExit(128 + signal.SIGTERM)
 

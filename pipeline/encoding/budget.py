@@ -1,13 +1,10 @@
 """The length of a training and the size of its updates: the sections `training` and `batches` of a model."""
 
-import math
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from ..common.params import Section
-
-CURVE_POINTS = 60  # of the training loss, whatever the number of updates: a chart shows no more
 
 
 class Training(Section):
@@ -49,11 +46,6 @@ class Training(Section):
                 f"got {self.validation_interval}"
             )
         return self
-
-    @property
-    def curve_interval(self) -> int:
-        """Updates of which one point of the curve of the training loss is the mean."""
-        return math.ceil(self.updates / CURVE_POINTS)
 
 
 class TokenBatches(Section):

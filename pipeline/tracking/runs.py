@@ -21,12 +21,14 @@ FLUSH_SECONDS = 5.0  # after which metrics are sent at the latest
 MAX_METRICS = 900  # of a batch; MLflow takes 1000
 MAX_PARAMS = 90  # ... and 100 parameters
 TABLE_START = "| part |"  # of the descriptions that stages write
-STATE = "mlflow_run.json"  # beside the state of a training: its run, and the last update whose metrics were sent
 
 
-def training_run(system: System, state_folder: Path, resumed_at: int) -> "Run":
-    """The run of a training; one that resumes after update `resumed_at` goes on in its run of before."""
-    run = Run(state_folder / STATE)
+def training_run(system: System, state_file: Path, resumed_at: int) -> "Run":
+    """The run of a training; one that resumes after update `resumed_at` goes on in its run of before.
+
+    The file holds that run, and the last update whose metrics were sent.
+    """
+    run = Run(state_file)
     run.open_training(system, resumed_at)
     return run
 

@@ -1,8 +1,10 @@
 """Checkpoints of a training in progress: written atomically, and complete enough to resume from bit for bit."""
 
+import os
+import shutil
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
@@ -11,7 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from ..common import weights
-from ..common.files import DataError, new_file, write_json
+from ..common.files import DataError, new_file, new_folder, write_json
+from . import resuming
 from .ranks import Ranks
 from .state import TrainState
 
@@ -21,14 +24,20 @@ MINUTES = 10.0  # without a checkpoint, after which one is due
 class Checkpoints:
     """The folder of one training: `state.safetensors` to resume from, `update_<n>.safetensors` to average or publish.
 
-    `previous.safetensors` is the state before, for when the newest cannot be read. A thread writes the files, one
-    checkpoint after the other, from copies of the tensors; the next call raises its errors. As a context manager it
-    waits for the last one to be written. `made_by` says what computes: code, libraries, device; see `setup.made_by`.
+    `previous.safetensors` is the state before, for when the newest cannot be read. `open/` holds a state, with the
+    weights it refers to, from which a longer training goes on. A thread writes the files, one checkpoint after the
+    other, from copies of the tensors; the next call raises its errors. As a context manager it waits for the last one
+    to be written. `made_by` says what computes: code, libraries, device; see `setup.made_by`.
+    `fits` says whether this training would come through a state.
     """
 
-    def __init__(self, folder: Path, made_by: dict[str, str], *, last: int, best: int) -> None:
-        self.folder, self.made_by, self.last, self.best = folder, made_by, last, best
+    def __init__(
+        self, folder: Path, made_by: dict[str, str], fits: Callable[[TrainState], bool], *, last: int, best: int
+    ) -> None:
+        self.folder, self.made_by, self.fits, self.last, self.best = folder, made_by, fits, last, best
         self.newest_path, self.previous_path = folder / "state.safetensors", folder / "previous.safetensors"
+        self.open_path = folder / resuming.OPEN / self.newest_path.name
+        self.has_others = False  # states through which this training would not come
         self.saved_at = time.monotonic()
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
         self.pending: Future[None] | None = None
@@ -52,8 +61,8 @@ class Checkpoints:
         return state
 
     def read_newest(self) -> tuple[TrainState, dict[str, Tensor]] | None:
-        """The newest state that can be read and that the same code, libraries and device made; None without one."""
-        for path in (self.newest_path, self.previous_path):
+        """The newest state of use: readable, of this training, made by the same code, libraries and device; or None."""
+        for path in (self.newest_path, self.previous_path, self.open_path):
             if not path.exists():
                 continue
             try:
@@ -62,10 +71,14 @@ class Checkpoints:
                 warn(str(error))
                 continue
             state = TrainState.from_json(about["state"])
-            if lost := [self.weights_path(update) for update in state.saved if not self.weights_path(update).exists()]:
+            kept = [path.with_name(self.weights_path(update).name) for update in state.saved]
+            if lost := [one for one in kept if not one.exists()]:
                 warn(f"{path}: needs {lost[0].name}, which is not there")
-                continue
-            return (state, tensors) if self.is_same(about["made_by"], state) else None
+            elif self.fits(state):
+                link(kept, self.folder)
+                return (state, tensors) if self.is_same(about["made_by"], state) else None
+            else:
+                self.has_others = True
         return None
 
     def is_same(self, made_by: dict[str, str], state: TrainState) -> bool:
@@ -80,12 +93,19 @@ class Checkpoints:
         return other in ([], ["threads"])
 
     def save(
-        self, model: nn.Module, optimizer: torch.optim.Optimizer, state: TrainState, *, keep: bool, write: bool
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        state: TrainState,
+        *,
+        keep: bool,
+        write: bool,
+        is_open: bool = False,
     ) -> TrainState:
         """Save a state to resume from, and `keep` the weights for averaging; returns the state with these counted.
 
         Weights that are neither among the last nor the best are dropped. Without `write` only the state changes: that
-        is for the other ranks.
+        is for the other ranks. A longer training may go on from a state that `is_open`.
         """
         self.wait()
         self.saved_at = time.monotonic()
@@ -96,10 +116,10 @@ class Checkpoints:
         if write:
             copies = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
             tensors = copies | optimizer_tensors(optimizer, model)
-            self.pending = self.writer.submit(self.write, copies if keep else {}, tensors, state)
+            self.pending = self.writer.submit(self.write, copies if keep else {}, tensors, state, is_open)
         return state
 
-    def write(self, kept: dict[str, Tensor], tensors: dict[str, Tensor], state: TrainState) -> None:
+    def write(self, kept: dict[str, Tensor], tensors: dict[str, Tensor], state: TrainState, is_open: bool) -> None:
         """The background part of `save`: write weights to keep first, then the state that refers to them.
 
         Old weights are removed once neither this state nor the one before refers to them.
@@ -114,6 +134,9 @@ class Checkpoints:
         needed = {self.weights_path(update) for update in (*state.saved, *(self.needed or ()))}
         remove(set(self.folder.glob("update_*.safetensors")) - needed)
         self.needed = state.saved
+        if is_open:
+            with new_folder(self.open_path.parent) as folder:
+                link([self.newest_path, *map(self.weights_path, state.saved)], folder)
 
     def is_overdue(self) -> bool:
         """Whether nothing has been saved for `MINUTES`."""
@@ -161,6 +184,17 @@ def load_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: 
         _, key, name = full_name.split("/", 2)
         state[order[name]][key] = tensor
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def link(paths: Iterable[Path], folder: Path) -> None:
+    """Give files, which are never written again, a second place in a folder; as copies if the disk knows no links."""
+    for path in paths:
+        if (place := folder / path.name) != path:
+            place.unlink(missing_ok=True)
+            try:
+                os.link(path, place)
+            except OSError:
+                shutil.copyfile(path, place)
 
 
 def remove(paths: Iterable[Path]) -> None:

@@ -1,6 +1,7 @@
 """The outputs of a finished training: checkpoints, learning curves, a summary."""
 
-from typing import Any
+import signal
+from typing import Any, NoReturn
 
 import torch
 from torch import nn
@@ -9,11 +10,13 @@ from ..common import files
 from ..common.device import peak_memory_gib
 from ..common.system import System
 from ..encoding.batching import BatchSampler
+from ..evaluation import curves
 from ..progress import TrainingDisplay, say
 from ..tracking.runs import Run
 from ..vocabularies.vocabulary import digest
 from .checkpoints import Checkpoints
 from .loop import resolve_precision
+from .ranks import Ranks
 from .setup import TrainingConfig
 from .state import TrainState
 
@@ -26,8 +29,18 @@ def log_speed(run: Run, display: TrainingDisplay, update: int, device: torch.dev
         say(display.name, f"{speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
 
 
-def publish(config: TrainingConfig, checkpoints: Checkpoints, state: TrainState, summary: dict[str, Any]) -> None:
-    """Write `checkpoints/`, `curves.csv`, `train_loss.csv` and `training.json` into runs/<system>/train/.
+def stop(checkpoints: Checkpoints, ranks: Ranks, name: str, update: int) -> NoReturn:
+    """End a training that was asked to stop, once what was saved after this update is written."""
+    checkpoints.wait()
+    ranks.barrier()  # until rank 0 has written: torchrun ends all ranks once one has ended
+    say(name, f"asked to stop, saved at update {update}; the same command resumes")
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def publish(
+    run: Run, config: TrainingConfig, checkpoints: Checkpoints, state: TrainState, summary: dict[str, Any]
+) -> None:
+    """Write `checkpoints/`, `curves.csv`, `train_loss.csv` and `training.json` into runs/<system>/train/; say the rest.
 
     The state to resume from stays until stage `average`: DVC, killed before it has recorded these outputs, deletes them
     and runs the stage again.
@@ -38,6 +51,10 @@ def publish(config: TrainingConfig, checkpoints: Checkpoints, state: TrainState,
         files.write_table(folder / "train_loss.csv", state.whole_curve())
         files.write_json(folder / "training.json", summary)
     files.write_json(checkpoints.folder / "training.json", summary)  # by which stage `average` knows the folder
+    say("diagnosis of training", *curves.lines(curves.of_training(state.history, state.whole_curve())))
+    run.tags(training=files.sha256(config.system.training_summary))  # by which later stages find it
+    run.artifact(config.system.trained / "curves.csv")
+    run.artifact(config.system.vocabulary_folder, "vocabulary")
 
 
 def summarise(

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,26 +10,40 @@ from typing import Any
 
 from ..common.files import sha256
 
+OPEN = "open"  # folder of a state from which a longer training goes on
+LATE = ("training.updates", "training.patience", "learning.schedule.decay")  # may leave the first updates as they are
 NEUTRAL = ("cli", "progress", "terminal", "tracking")  # modules that shape no result
 
 
 def state_folder(system: str, params: dict[str, Any], inputs: Iterable[Path]) -> Path:
     """`work/train/<system>-<digest>`, where a training with these parameters and inputs keeps its states.
 
-    Paths count relative to the working directory: a copy of the project elsewhere has the same digest.
+    A longer one has the same. Paths count relative to the working directory: a copy of the project elsewhere has the
+    same digest.
     """
-    digest = hashlib.sha256(json.dumps(params).encode())
-    for path in inputs:
-        for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-            if file.is_file():
-                digest.update(f"{file.as_posix()} {sha256(file)}\n".encode())
-    return Path("work/train", f"{system}-{digest.hexdigest()[:16]}")
+    early = {name: value for name, value in params.items() if name not in LATE}
+    paths = [file for path in inputs for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
+    sums = [f"{file.as_posix()} {sha256(file)}" for file in paths if file.is_file()]
+    return Path("work/train", f"{system}-{digest([early, sums])}")
 
 
-def finished_folders(system: str, summary: Path) -> list[Path]:
-    """The state folders of the training that wrote the file `summary`: a copy of it lies there."""
-    copies = Path("work/train").glob(f"{system}-*/{summary.name}")
-    return [copy.parent for copy in copies if copy.read_bytes() == summary.read_bytes()]
+def digest(value: Any) -> str:
+    """16 digits that tell a value, of what JSON knows, from others."""
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+
+
+def drop_states(system: str, summary: Path) -> None:
+    """Drop the states of the training that wrote the file `summary`, a copy of which lies in their folder.
+
+    What a longer training needs stays, and `summary`; but only of this training, not of others that have finished.
+    """
+    for copy in Path("work/train").glob(f"{system}-*/{summary.name}"):
+        is_this = copy.read_bytes() == summary.read_bytes()
+        for path in copy.parent.iterdir():
+            if path.is_dir() and not is_this:
+                shutil.rmtree(path)
+            elif path.is_file() and path != copy:
+                path.unlink()
 
 
 def made_by(device: str, precision: str) -> dict[str, str]:

@@ -1,14 +1,14 @@
 """Sets up a training, before its first update."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from ..common import weights
+from ..common import files, weights
 from ..common.device import be_deterministic, bound_memory, prepared, use_threads
-from ..common.files import read_json
 from ..common.params import Reader, flatten
 from ..common.seeding import seed_for
 from ..common.system import System
@@ -89,10 +89,12 @@ def open_checkpoints(config: TrainingConfig, device: torch.device, ranks: Ranks)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
     folder = resuming.state_folder(system.id, config.params, config.inputs)
     made_by = resuming.made_by(device.type, precision)
-    same = f"{folder.name} {made_by}"
+    same = f"{folder.name} {resuming.digest(config.params)} {made_by}"
     ranks.check_equal(same, "code, data and parameters", "the same files and versions on every machine")
     threads = {"threads": str(torch.get_num_threads())} if device.type == "cpu" else {}
-    return Checkpoints(folder, made_by | threads, last=training.last_checkpoints, best=training.best_checkpoints)
+    rate = partial(config.learning.schedule.rate, width=config.arch.width, updates=training.updates)
+    kept = {"last": training.last_checkpoints, "best": training.best_checkpoints}
+    return Checkpoints(folder, made_by | threads, lambda state: state.is_on_the_way(training, rate), **kept)
 
 
 def references(system: System) -> Path:
@@ -111,7 +113,8 @@ def open_data(config: TrainingConfig) -> tuple[Vocabulary, Encoded, Validator]:
         vocabulary,
         config.training,
         precision=config.learning.precision,
-        tokenize=tokenizer(read_json(system.languages)["target_language"]),
+        warmup=config.learning.schedule.warmup,
+        tokenize=tokenizer(files.read_json(system.languages)["target_language"]),
     )
     return vocabulary, Encoded.open(system.encoded / "train"), validator
 
@@ -131,8 +134,7 @@ def open_batches(
     device: torch.device,
 ) -> Iterator[GlobalBatch]:
     """The batches of all updates that are to come, none if patience has run out."""
-    training = config.training
-    last_update = state.update if state.is_out_of_patience(training.patience) else training.updates
+    last_update = state.update if state.is_finished(config.training) else config.training.updates
     batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
     return prefetch(batches, pinned=device.type == "cuda")
 
@@ -161,11 +163,25 @@ def resume(
     net: Any, optimizer: torch.optim.Optimizer, config: TrainingConfig, checkpoints: Checkpoints, ranks: Ranks
 ) -> TrainState:
     """The state to go on from, with weights and optimizer set to it; the first one if there is no checkpoint."""
-    state = checkpoints.resume(net, optimizer, ranks)
+    state, training, schedule = checkpoints.resume(net, optimizer, ranks), config.training, config.learning.schedule
+    is_open, before = schedule.num_open(training.updates), trained_updates(checkpoints.folder)
     if state.update:
-        is_finished = state.update == config.training.updates or state.is_out_of_patience(config.training.patience)
-        say(config.system.id, "is trained already" if is_finished else f"resuming at update {state.next.update}")
+        say(
+            config.system.id,
+            "is trained already" if state.is_finished(training) else f"resuming at update {state.next.update}",
+        )
+    elif checkpoints.has_others and (is_open or before == training.updates):
+        say(config.system.id, "starts anew: its states are of later updates")
+    elif checkpoints.has_others or (before not in (0, training.updates) and not is_open):
+        why = f"another `training.updates` changes every learning rate of `{schedule.kind}`"
+        say(config.system.id, f"starts anew: {why}; with `wsd`, `constant` or `noam` it would go on")
     return state
+
+
+def trained_updates(folder: Path) -> int:
+    """After how many updates the training that finished in this folder of states was to end; 0 if none has."""
+    summary = folder / "training.json"
+    return int(files.read_json(summary)["params"]["training.updates"]) if summary.exists() else 0
 
 
 def start_run(
@@ -174,8 +190,12 @@ def start_run(
     """The tracked run of this training on rank 0; on other ranks a run that records nothing."""
     if not ranks.is_main:
         return runs.no_run()
-    run = runs.training_run(config.system, checkpoints.folder, state.update)
+    # MLflow lets no run change its parameters.
+    run_file = checkpoints.folder / f"mlflow_run_{resuming.digest(config.params)}.json"
+    run = runs.training_run(config.system, run_file, state.update)
     run.params(config.params)
+    for row in () if run.sent else (*state.curve, *state.history):  # of a shorter training, whose run has ended
+        run.log(int(row["update"]), **{name: value for name, value in row.items() if name != "update"})
     folder = config.system.encoded
     data = folder / "train/source.ids.npy", folder / "train/target.ids.npy"
     run.dataset(folder.name, folder, data, sampler.pair_counts())

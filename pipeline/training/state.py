@@ -1,9 +1,16 @@
 """The progress of a training and its measurements: all that a resumed training needs besides the tensors."""
 
+import hashlib
+from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 from ..encoding.batching import START, Position
+from ..encoding.budget import Training
 from .loop import Step
+
+LAST = ("train_loss", "learning_rate", "grad_norm")
+CURVE_POINTS = 60  # of the training loss, or up to twice as many: a chart shows no more
 
 
 class TrainState(NamedTuple):
@@ -16,11 +23,13 @@ class TrainState(NamedTuple):
     saved: tuple[int, ...] = ()  # updates whose weights are kept, in order
     curve: tuple[dict[str, float], ...] = ()  # rows of the training loss, each the mean since the row before
     loss_sum: float = 0.0  # training losses of the updates since the last of these rows
+    last: tuple[float, ...] = ()  # `LAST` of the last update
+    rates: str = ""  # digest of all learning rates so far
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "TrainState":
         """The state whose `_asdict` went through JSON."""
-        lists = {key: tuple(values[key]) for key in ("history", "saved", "curve")}
+        lists = {key: tuple(values[key]) for key in ("history", "saved", "curve", "last")}
         return cls(**values | lists | {"next": Position(*values["next"])})
 
     @property
@@ -28,16 +37,19 @@ class TrainState(NamedTuple):
         """Number of the last finished update, 0 before the first."""
         return self.next.update - 1
 
-    def after(self, step: Step, curve_interval: int) -> "TrainState":
-        """The state once `step` is done; the curve of the training loss gets a row every `curve_interval` updates."""
+    def after(self, step: Step) -> "TrainState":
+        """The state once `step` is done."""
         update, epoch, offset = step.position
         state = self._replace(
             next=Position(update + 1, epoch, offset + 1),
             num_real_positions=self.num_real_positions + step.num_real_positions,
             num_positions=self.num_positions + step.num_positions,
             loss_sum=self.loss_sum + step.loss,
+            last=(step.loss, step.learning_rate, step.grad_norm),
+            rates=add_rate(self.rates, step.learning_rate),
         )
-        return state._replace(curve=state.whole_curve(), loss_sum=0.0) if update % curve_interval == 0 else state
+        interval = int(self.curve[0]["update"]) if self.curve else 1
+        return state._replace(curve=halved(state.whole_curve()), loss_sum=0.0) if update % interval == 0 else state
 
     def whole_curve(self) -> tuple[dict[str, float], ...]:
         """The rows of the curve up to the last update, also if that falls between two rows (patience ran out)."""
@@ -45,10 +57,25 @@ class TrainState(NamedTuple):
         row = {"update": self.update, "train_loss": self.loss_sum / max(1, begun)}
         return (*self.curve, row) if begun else self.curve
 
-    def with_validation(self, step: Step, scores: dict[str, float]) -> "TrainState":
-        """The state with the scores of one more validation, made after `step`."""
-        losses = {"train_loss": step.loss, "learning_rate": step.learning_rate, "grad_norm": step.grad_norm}
-        return self._replace(history=(*self.history, {"update": step.update, **losses, **scores}))
+    def with_validation(self, scores: dict[str, float]) -> "TrainState":
+        """The state with the scores of one more validation, made after the last update."""
+        return self._replace(
+            history=(*self.history, {"update": self.update, **dict(zip(LAST, self.last, strict=True)), **scores})
+        )
+
+    @property
+    def is_validated(self) -> bool:
+        """Whether there was a validation after the last update."""
+        return bool(self.history) and self.history[-1]["update"] == self.update
+
+    @property
+    def scores(self) -> dict[str, float]:
+        """Those of the last validation."""
+        return {name: value for name, value in self.history[-1].items() if name.startswith("validation_")}
+
+    def is_finished(self, training: Training) -> bool:
+        """Whether no update is to come."""
+        return self.update == training.updates or self.is_out_of_patience(training.patience)
 
     def best(self, count: int) -> list[int]:
         """The updates of the `count` lowest validation losses, best first; of equal losses the earlier update."""
@@ -61,3 +88,27 @@ class TrainState(NamedTuple):
             return False
         best = [row["update"] for row in self.history].index(self.best(1)[0])
         return len(self.history) - 1 - best >= patience
+
+    def is_on_the_way(self, training: Training, rate: Callable[[int], float]) -> bool:
+        """Whether a training of this length and patience, with a `rate` for every update, comes through this state."""
+        end = training.updates
+        before = (self._replace(history=self.history[:number]) for number in range(len(self.history)))
+        return (
+            self.update <= end
+            and all(row["update"] % training.validation_interval == 0 for row in self.history if row["update"] < end)
+            and not any(state.is_out_of_patience(training.patience) for state in before)
+            and self.rates == reduce(add_rate, map(rate, range(1, self.update + 1)), "")
+        )
+
+
+def add_rate(digest: str, rate: float) -> str:
+    """The digest of one more learning rate."""
+    return hashlib.sha256(f"{digest} {rate}".encode()).hexdigest()[:16]
+
+
+def halved(curve: tuple[dict[str, float], ...]) -> tuple[dict[str, float], ...]:
+    """The curve, in half as many rows once it has twice the `CURVE_POINTS`: its updates alone say how many it has."""
+    if len(curve) < 2 * CURVE_POINTS:
+        return curve
+    pairs = zip(curve[::2], curve[1::2], strict=True)
+    return tuple(late | {"train_loss": (early["train_loss"] + late["train_loss"]) / 2} for early, late in pairs)

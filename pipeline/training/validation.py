@@ -20,6 +20,7 @@ from ..models.interface import Model
 from ..vocabularies.vocabulary import Vocabulary
 from .loop import LOGIT_ROWS, DivergedError, autocast, unpadded_hidden
 from .ranks import Ranks
+from .state import TrainState
 
 
 class Validator:
@@ -34,14 +35,25 @@ class Validator:
         *,
         precision: str,
         tokenize: str,
+        warmup: int,
     ) -> None:
         self.validation, self.vocabulary, self.training = validation, vocabulary, training
-        self.precision, self.tokenize = precision, tokenize
+        self.precision, self.tokenize, self.warmup = precision, tokenize, warmup
         if (count := count_lines(references)) != len(validation.source):
             raise DataError(
                 f"{references}: {count} lines, {len(validation.source)} encoded pairs: they must be parallel"
             )
         self.references = [normalised(line) for line in islice(read_lines(references), training.validation_sentences)]
+
+    def judged(self, state: TrainState, model: Model, device: torch.device, ranks: Ranks) -> TrainState:
+        """The state with one more validation.
+
+        Raises: DivergedError if the training does not learn.
+        """
+        state = state.with_validation(self.validate(model, device, ranks, state.update))
+        is_last = state.is_finished(self.training)
+        check_progress(state.history, self.vocabulary.target_size, self.warmup, is_last=is_last)
+        return state
 
     @torch.inference_mode()
     def validate(self, model: Model, device: torch.device, ranks: Ranks, update: int) -> dict[str, float]:

@@ -1,9 +1,12 @@
 """Stages train and average: outputs; trained already, with another seed, out of patience, with a mistake."""
 
+import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from pipeline.common import files
 from pipeline.common.params import ParamsError
@@ -13,6 +16,13 @@ from tests.toys.project import SYSTEMS
 
 SYSTEM = SYSTEMS[1]
 OUT, CONFIG = Path("runs", SYSTEM, "train"), "configs/transformer_prenorm.yaml"
+SCHEDULES = {
+    "constant": {"kind": "constant", "learning_rate": 0.01},
+    "noam": {"kind": "noam", "factor": 1.0, "warmup": 4},
+    "wsd": {"kind": "wsd", "peak_rate": 0.01, "warmup": 2, "decay": 3},
+    "linear": {"kind": "linear", "peak_rate": 0.01, "warmup": 4},
+    "flat": {"kind": "linear", "peak_rate": 1e-30, "warmup": 99},  # learns nothing
+}
 pytestmark = pytest.mark.usefixtures("project", "set_threads")
 
 
@@ -61,10 +71,50 @@ def test_another_seed_is_another_draw():
 def test_it_stops_when_patience_runs_out(project):
     project.edit("training.patience", 1)
     project.edit("training.updates", 40)
-    project.edit(f"{CONFIG}:toy.schedule", {"kind": "noam", "factor": 1e-30, "warmup": 99})  # learns nothing
+    project.edit(f"{CONFIG}:toy.schedule", SCHEDULES["flat"])
     train.main(SYSTEM)
     summary = files.read_json(OUT / "training.json")
     assert (summary["updates"], summary["stopped"], summary["best"]["update"]) == (8, "patience", 4)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "before", "after", "said"),
+    [
+        ("constant", {"updates": 8}, {"updates": 16}, "resuming at update 9"),
+        ("noam", {"updates": 7}, {"updates": 13}, "resuming at update 8"),  # validates at 4, 8, 12 and 13, not at 7
+        ("wsd", {"updates": 8}, {"updates": 16}, "resuming at update 6"),
+        ("noam", {"updates": 16}, {"updates": 8}, "starts anew: its states are of later updates"),
+        ("linear", {"updates": 8}, {"updates": 16}, "every learning rate of `linear`; with `wsd`, `constant` or"),
+        ("flat", {"updates": 30, "patience": 1}, {"updates": 30, "patience": 3}, "resuming at update 9"),
+        (
+            "flat",
+            {"updates": 30, "patience": 3},
+            {"updates": 30, "patience": 1},
+            "starts anew: its states are of later",
+        ),
+    ],
+)
+def test_a_longer_training_gives_the_bytes_it_gives_from_the_start(project, capsys, schedule, before, after, said):
+    """Although stage `average` has dropped the states of the shorter one."""
+
+    def built(training):
+        page = project.path("training.updates")
+        text = YAML(typ="safe").load(page)
+        text["training"] |= training
+        YAML(typ="safe").dump(text, page)
+        train.main(SYSTEM)
+        average.main(SYSTEM)
+        return contents(OUT)
+
+    config = YAML(typ="safe").load(Path(CONFIG))
+    config["toy"]["schedule"] = SCHEDULES[schedule]
+    YAML(typ="safe").dump(config, Path(CONFIG))
+    expected = built(after)
+    shutil.rmtree("work/train")
+    assert built(before) != expected
+    assert "starts anew" not in capsys.readouterr().err
+    assert built(after) == expected
+    assert re.search(said, capsys.readouterr().err)
 
 
 def test_a_training_that_diverged_writes_nothing(project):
@@ -91,4 +141,6 @@ def test_average_takes_as_many_checkpoints_as_there_are_and_drops_this_trainings
     average.main(SYSTEM)
     names = files.read_json(Path("runs", SYSTEM, "average/average.json"))["checkpoints"]
     assert names == ["update_00000004.safetensors", "update_00000006.safetensors"]
-    assert [path.name.rpartition("-")[0] for path in Path("work/train").iterdir()] == [SYSTEMS[0]]
+    left = {path.name.rpartition("-")[0]: os.listdir(path) for path in Path("work/train").iterdir()}
+    assert sorted(left[SYSTEM]) == ["open", "training.json"]
+    assert "state.safetensors" in left[SYSTEMS[0]]

@@ -60,6 +60,7 @@ def write_inputs(root: Path) -> None:
     for part, pairs in PARTS.items():
         files.write_lines(split / f"{part}.source.txt", [source for source, _ in pairs])
         files.write_lines(split / f"{part}.target.txt", [target for _, target in pairs])
+    files.write_json(split / "languages.json", {"source_language": "fr", "target_language": "en"})
     pieces.mkdir(parents=True)
     subwords = Subwords.model_validate(SUBWORDS | {"sentences": 99, "seed": 1})
     subword_training.train(subwords, split / "train.source.txt", split / "train.target.txt", pieces, where="toy")

@@ -32,8 +32,3 @@ def test_pools_hold_whole_updates():
     assert list(SentenceBatches.faults(batches, "batches")) == [
         "params.yaml: batches.pool_pairs: must be a multiple of sentences_per_update 80, got 1500"
     ]
-
-
-@pytest.mark.parametrize(("updates", "interval"), [(24, 1), (60, 1), (61, 2), (4000, 67), (100_000, 1667)])
-def test_the_curve_of_the_loss_has_at_most_sixty_points(updates, interval):
-    assert samples.training(updates=updates).curve_interval == interval

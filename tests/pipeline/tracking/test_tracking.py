@@ -42,9 +42,9 @@ def new_store(project, monkeypatch) -> store.Store:
     return fresh
 
 
-def train(states: Path, resumed_at: int, updates: range) -> str:
+def train(state_file: Path, resumed_at: int, updates: range) -> str:
     """Track a training's updates; the id of its run."""
-    with runs.training_run(SYSTEM, states, resumed_at) as run:
+    with runs.training_run(SYSTEM, state_file, resumed_at) as run:
         run.params({"training": {"updates": 4}})
         for update in updates:
             run.log(update, train_loss=1 / update, broken=float("nan"))
@@ -53,7 +53,7 @@ def train(states: Path, resumed_at: int, updates: range) -> str:
 
 
 def test_a_training_and_its_scores(new_store, project):
-    training = train(project / "states", 0, range(1, 5))
+    training = train(project / "states/run.json", 0, range(1, 5))
     with runs.scoring_run(SYSTEM) as run:
         run.scores(SCORES, SYSTEM)
         run.table("test", {"source": ["le chat"], "translation": ["the cat"]})
@@ -73,8 +73,8 @@ def test_a_training_and_its_scores(new_store, project):
 
 
 def test_a_resumed_training_goes_on_in_its_run(new_store, project):
-    training = train(project / "states", 0, range(1, 4))
-    assert train(project / "states", 2, range(3, 6)) == training
+    training = train(project / "states/run.json", 0, range(1, 4))
+    assert train(project / "states/run.json", 2, range(3, 6)) == training
     history = new_store.client.get_metric_history(training, "train_loss")
     assert sorted({point.step for point in history}) == [1, 2, 3, 4, 5]
 
@@ -108,14 +108,14 @@ def test_an_experiment_shows_its_name_and_what_it_varies(new_store, project, mon
     assert git("diff", "--name-only") == ""
     monkeypatch.setenv("DVC_EXP_NAME", "wide")
     monkeypatch.setenv("DVC_EXP_BASELINE_REV", git("rev-parse", "HEAD"))
-    run = new_store.client.get_run(train(project / "states", 0, range(1, 2)))
+    run = new_store.client.get_run(train(project / "states/run.json", 0, range(1, 2)))
     assert run.info.run_name.startswith("wide: tiny.dropout=0.2 · rnnsearch-tiny-1")
     assert run.data.tags["varied"] == "tiny.dropout=0.2"
 
 
 def test_an_experiment_that_varies_no_parameter_has_its_name_alone(new_store, project, monkeypatch):
     monkeypatch.setenv("DVC_EXP_NAME", "wide")
-    training = train(project / "states", 0, range(1, 2))
+    training = train(project / "states/run.json", 0, range(1, 2))
     assert new_store.client.get_run(training).info.run_name.startswith("wide · rnnsearch-tiny-1")
 
 
@@ -156,7 +156,7 @@ def test_a_store_that_is_down_costs_one_line(new_store, project, monkeypatch, ca
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
-    train(project / "states", 0, range(1, 5))
+    train(project / "states/run.json", 0, range(1, 5))
     [line] = capfd.readouterr().err.splitlines()
     assert line.startswith("tracking: ")
     assert line.endswith("; the stage goes on without it")
@@ -167,12 +167,12 @@ def test_a_store_that_hangs_costs_one_line_and_seconds(new_store, project, monke
     with silent_server() as port:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
         began = time.monotonic()
-        train(project / "states", 0, range(1, 5))
+        train(project / "states/run.json", 0, range(1, 5))
     assert time.monotonic() - began < 25
     assert len(capfd.readouterr().err.splitlines()) == 1
 
 
 def test_a_broken_database_costs_one_line(new_store, project, capfd):
     (project / "mlflow.db").write_text("no database", encoding="utf-8")
-    train(project / "states", 0, range(1, 5))
+    train(project / "states/run.json", 0, range(1, 5))
     assert "the stage goes on without it" in capfd.readouterr().err

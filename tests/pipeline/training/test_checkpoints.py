@@ -29,7 +29,7 @@ RECURRENT_WAY = {
 def start(folder, *, made_by=MADE_BY, seed=7, **kinds):
     torch.manual_seed(seed)
     model, learning = Model(ARCH, source_size=11, target_size=11), samples.learning(**kinds)
-    checkpoints = Checkpoints(folder, made_by, last=TRAINING.last_checkpoints, best=TRAINING.best_checkpoints)
+    checkpoints = Checkpoints(folder, made_by, lambda state: True, last=2, best=1)
     return model, learning, learning.optimizer.build(model), checkpoints
 
 
@@ -41,9 +41,9 @@ def run(folder, *, kill_after=None, **kinds):
     updates = load_batches(sampler, PART, state.next, TRAINING.updates)
     steps = train(model, optimizer, updates, learning, width=16, updates=13, seed=1, ranks=Ranks())
     for step in steps:
-        state = state.after(step, 2)
+        state = state.after(step)
         if step.update in LOSSES:
-            state = state.with_validation(step, {"validation_loss": LOSSES[step.update]})
+            state = state.with_validation({"validation_loss": LOSSES[step.update]})
         if step.update % 2 == 0 or step.update == 13:
             state = checkpoints.save(model, optimizer, state, keep=True, write=True)
         if step.update == kill_after:
@@ -140,7 +140,7 @@ def test_the_last_and_the_best_are_kept_and_published(tmp_path, uninterrupted):
     assert state.saved == (8, 12, 13)  # 8 had the lowest loss
     names = [f"update_{update:08d}.safetensors" for update in (8, 10, 12, 13)]  # 10 is of the state before
     assert sorted(contents(folder)) == ["previous.safetensors", "state.safetensors", *names]
-    Checkpoints(folder, MADE_BY, last=2, best=1).publish(tmp_path / "out", state)
+    Checkpoints(folder, MADE_BY, lambda state: True, last=2, best=1).publish(tmp_path / "out", state)
     kept = [names[0], *names[2:]]
     assert files.read_json(tmp_path / "out/checkpoints.json") == {"last": kept[1:], "best": kept[:1]}
     assert all((tmp_path / "out" / name).read_bytes() == (folder / name).read_bytes() for name in kept)
@@ -172,13 +172,15 @@ def step(update, loss=2.0):
     return Step(Position(update, 0, update - 1), loss, 0.5, 9, 0.1, 15, 20)
 
 
-def test_curve_of_the_training_loss_by_hand():
+def test_curve_of_the_training_loss_by_hand(monkeypatch):
+    """From 4 rows on each is the mean of two; so 5 updates have the rows that they have in a longer training."""
+    monkeypatch.setattr("pipeline.training.state.CURVE_POINTS", 2)
     state = TrainState()
-    for update, loss in enumerate((1.0, 2.0, 6.0), 1):
-        state = state.after(step(update, loss), 2)
-    assert state.curve == ({"update": 2, "train_loss": 1.5},)
-    assert state.whole_curve() == (*state.curve, {"update": 3, "train_loss": 6.0})  # patience ran out here
-    assert (state.next, state.num_real_positions, state.num_positions) == (Position(4, 0, 3), 45, 60)
+    for update, loss in enumerate((1.0, 2.0, 6.0, 4.0, 9.0), 1):
+        state = state.after(step(update, loss))
+    assert state.curve == ({"update": 2, "train_loss": 1.5}, {"update": 4, "train_loss": 5.0})
+    assert state.whole_curve() == (*state.curve, {"update": 5, "train_loss": 9.0})  # patience ran out here
+    assert (state.next, state.num_real_positions, state.num_positions) == (Position(6, 0, 5), 75, 100)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +197,7 @@ def test_curve_of_the_training_loss_by_hand():
 def test_patience_by_hand(losses, patience, exhausted):
     state = TrainState()
     for number, loss in enumerate(losses, 1):
-        state = state.with_validation(step(2 * number), {"validation_loss": loss})
+        state = state._replace(next=Position(2 * number + 1, 0, 0), last=(2.0, 0.1, 0.5))
+        state = state.with_validation({"validation_loss": loss})
     assert state.is_out_of_patience(patience) is exhausted
     assert state.best(1) == ([2 * (losses.index(min(losses)) + 1)] if losses else [])

@@ -14,7 +14,7 @@ from pipeline.layers.kernels import cross_entropy
 from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
 from pipeline.training.optimizers import Adadelta, Adam
-from pipeline.training.schedules import Constant, InverseSquareRoot, Linear, Noam
+from pipeline.training.schedules import Constant, InverseSquareRoot, Linear, Noam, WarmupStableDecay
 
 N, V = 37, 19
 LONG = 10**6  # updates
@@ -101,6 +101,16 @@ def test_linear_by_hand():
     rates = [schedule.rate(update, width=256, updates=200) for update in (1, 20, 40, 41, 120, 200)]
     assert rates == pytest.approx([4.025e-5, 8.05e-4, 1.61e-3, 1.6e-3, 8.1e-4, 1e-5])
     assert schedule.rate(2, width=256, updates=2) == pytest.approx(1.61e-3 / 20)  # shorter than its warm-up
+
+
+def test_warmup_stable_decay_by_hand():
+    """100 updates: 10 of warm-up; the last 19 fall by 1/20 each; all before these are the same in a longer training."""
+    schedule = WarmupStableDecay(kind="wsd", peak_rate=2e-3, warmup=10, decay=19)
+    rates = [schedule.rate(update, width=256, updates=100) for update in (1, 10, 81, 82, 91, 100)]
+    assert rates == pytest.approx([2e-4, 2e-3, 2e-3, 1.9e-3, 1e-3, 1e-4])
+    for updates, num_open in ((100, 81), (12, 0)):
+        both = [[schedule.rate(n, width=1, updates=last) for n in range(1, 13)] for last in (updates, LONG)]
+        assert (schedule.num_open(updates), both[0] == both[1]) == (num_open, updates == 100)
 
 
 def test_constant():

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 import torch
 
+from pipeline.common import files
 from pipeline.common.system import System
 from pipeline.models import interface
 from pipeline.training import setup
 from pipeline.training.ranks import Ranks
-from pipeline.training.resuming import finished_folders, made_by
+from pipeline.training.resuming import drop_states, made_by
 from tests.toys import networks, samples
 
 CPU = torch.device("cpu")
@@ -60,7 +61,8 @@ def test_parameters_system_and_inputs_name_the_folder_of_states(monkeypatch, tmp
     before = folder()
     assert before == folder()
     assert before.parent == Path("work/train")
-    assert folder(config(patience=5)) != before
+    assert folder(config(patience=5, updates=99)) == before  # a longer training goes on from its states
+    assert folder(config(max_length=9)) != before
     assert folder(first._replace(arch=first.arch.changed(dropout=0.3))) != before
     assert folder(first._replace(learning=samples.learning(clip=0.5))) != before
     assert folder(first._replace(system=system._replace(seed=2))) != before
@@ -82,10 +84,15 @@ def test_code_that_is_loaded_counts_but_for_what_shapes_no_result(tmp_path, monk
     assert list(made[0]) == ["code", "numpy", "torch", "device", "precision"]
 
 
-def test_the_folder_of_a_finished_training_is_known_by_its_summary(tmp_path, monkeypatch):
+def test_a_finished_training_leaves_what_a_longer_one_needs(tmp_path, monkeypatch):
+    """And only the newest of a system; one that was stopped midway is left alone."""
     monkeypatch.chdir(tmp_path)
-    for name, updates in (("toy-1-a", 3), ("toy-1-b", 4), ("toy-2-a", 3)):
-        Path("work/train", name).mkdir(parents=True)
-        Path("work/train", name, "training.json").write_text(f"{updates}")
-    Path("training.json").write_text("3")
-    assert finished_folders("toy-1", Path("training.json")) == [Path("work/train/toy-1-a")]
+    for name in ("toy-1-a/training.json", "toy-1-b/training.json", "toy-1-c/state", "toy-2-a/training.json"):
+        files.write_lines(Path("work/train", name), [name])
+        files.write_lines(Path("work/train", name).with_name("update_1"), [])
+        files.write_lines(Path("work/train", name).with_name("open") / "state", [])
+    drop_states("toy-1", Path("work/train/toy-1-a/training.json"))
+    left = {path.relative_to("work/train").as_posix() for path in Path("work/train").rglob("*") if path.is_file()}
+    untouched = {f"{name}/{file}" for name in ("toy-1-c", "toy-2-a") for file in ("update_1", "open/state")}
+    ended = {f"{name}/training.json" for name in ("toy-1-a", "toy-1-b", "toy-2-a")}
+    assert left == {*ended, "toy-1-a/open/state", "toy-1-c/state", *untouched}
