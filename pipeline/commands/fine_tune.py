@@ -35,6 +35,9 @@ def fine_tune(
     source: Annotated[Path | None, typer.Option(help="Training sentences, one a line; plain or .gz.")] = None,
     target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
     table: Annotated[Path | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")] = None,
+    source_column: Annotated[str | None, typer.Option(help="Of --table: a number, 1, or a name.")] = None,
+    target_column: Annotated[str | None, typer.Option(help="Of --table: a number, 2, or a name.")] = None,
+    quoting: Annotated[str | None, typer.Option(help="Of a table's quotes: raw (text) or quoted.")] = None,
     test_source: Annotated[Path | None, typer.Option(help="Test sentences; by default some of the others.")] = None,
     test_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
     general: Annotated[
@@ -61,10 +64,11 @@ def fine_tune(
     if os.path.lexists(recipe):
         raise DataError(f"{recipe}: there is a recipe of this name; expected a new one, by --name")
     given = {"source": source, "target": target, "table": table}
+    how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
     tests = {"source": test_source, "target": test_target}
     try:
         copy_template(recipe)
-        about, size, num_general = copy_text(recipe, config, given, tests, general or split_folder(config.corpus))
+        about, size, num_general = copy_text(recipe, config, given, how, tests, general or split_folder(config.corpus))
         share = general_share if num_general else 0.0
         training = plan(config, size, share)
         write(recipe, packaged, config, {"licence": licence, **about}, size, training, share)
@@ -82,7 +86,12 @@ def copy_template(recipe: Path) -> None:
 
 
 def copy_text(
-    recipe: Path, config: package.Config, given: dict[str, Path | None], tests: dict[str, Path | None], general: Path
+    recipe: Path,
+    config: package.Config,
+    given: dict[str, Path | None],
+    how: dict[str, str | None],
+    tests: dict[str, Path | None],
+    general: Path,
 ) -> tuple[dict[str, Any], Size, int]:
     """Copy the files into the recipe's my/: what its corpus is, how large, and how many general pairs there are.
 
@@ -96,7 +105,7 @@ def copy_text(
     with contextlib.chdir(recipe):
         Path("my").mkdir()
         copies = Copies("text", codes, [])
-        about = {parts.TRAIN: local_part(copies.part(parts.TRAIN, **here))}
+        about = {parts.TRAIN: local_part(copies.part(parts.TRAIN, **here) | how)}
         if tests_here:
             about[parts.TEST] = local_part(copies.part(parts.TEST, **tests_here))
         for old, new in zip(parts.paths(absolute, parts.TEST), parts.paths(Path("my"), GENERAL_TEST), strict=True):
@@ -158,6 +167,7 @@ def write(
     }
     page.insert(0, "base", {"package": os.path.relpath(packaged, recipe), "general_share": share})
     page["average"]["checkpoints"] = 1
+    page["score"].update(references={}, external={})  # of parts and programs that are not in this folder
     page["decode"].update({key: value for key, value in config.decoding.items() if key in page["decode"]})
     held_out = training_length.held_out_share(size)
     split = {"validation_share": held_out, "test_share": 0.0 if parts.TEST in corpus["parts"] else held_out}

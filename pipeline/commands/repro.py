@@ -28,8 +28,11 @@ from .board import Board
 
 DVC = (sys.executable, "-m", "dvc")
 RUNNING, ENDED = "Running stage '", ("Updating lock file", "Generating lock file")  # what DVC says of a stage
-# Lines of standard error that the board does not show: progress, which it has itself.
-ROUTINE = re.compile(r"\S+  (update )?[\d,.]+[/ ]")
+# Lines of standard error that the board does not show: progress, which it has itself, and what is as usual.
+ROUTINE = re.compile(
+    r"\S+  (update )?[\d,.]+[/ ]|diagnosis of .*  nothing unusual$|"
+    "(Successfully registered|Registered|Created version .* of) model"
+)
 KILLED = " (killed, as when memory runs out: `--jobs 1` or a lower `tokens_per_batch` needs less)"
 LANE_BYTES = 3 << 29  # 1.5 GiB: a training of size `small`, and the DVC that runs it
 

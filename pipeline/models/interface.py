@@ -77,5 +77,5 @@ def names() -> list[str]:
 
 
 def find(name: str) -> ModuleType:
-    """The module of the model called `name`; its `Arch` is a section of params.yaml, its `Model` the network."""
+    """The module of the model called `name`; its `Arch` has keys of configs/<name>.yaml, its `Model` the network."""
     return import_module(f"{models.__name__}.{name}")  # the wheel has another name for the package

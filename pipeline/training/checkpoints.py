@@ -27,7 +27,7 @@ class Checkpoints:
     `previous.safetensors` is the state before, for when the newest cannot be read. `open/` holds a state, with the
     weights it refers to, from which a longer training goes on. A thread writes the files, one checkpoint after the
     other, from copies of the tensors; the next call raises its errors. As a context manager it waits for the last one
-    to be written. `made_by` says what computes: code, libraries, device; see `setup.made_by`.
+    to be written. `made_by` says what computes: code, libraries, device; see `resuming.made_by`.
     `fits` says whether this training would come through a state.
     """
 

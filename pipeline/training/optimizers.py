@@ -1,4 +1,4 @@
-"""Sections of params.yaml that build torch's optimizers."""
+"""Sections of configs/<model>.yaml that build torch's optimizers."""
 
 from typing import Annotated, Literal
 

@@ -174,7 +174,7 @@ def resume(
         say(config.system.id, "starts anew: its states are of later updates")
     elif checkpoints.has_others or (before not in (0, training.updates) and not is_open):
         why = f"another `training.updates` changes every learning rate of `{schedule.kind}`"
-        say(config.system.id, f"starts anew: {why}; with `wsd`, `constant` or `noam` it would go on")
+        say(config.system.id, f"starts anew: {why}; with `wsd`, `constant`, `noam` or `inverse_sqrt` it would go on")
     return state
 
 

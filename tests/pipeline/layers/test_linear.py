@@ -54,6 +54,8 @@ def test_only_inside_prepacking_and_each_matrix_once(layer, prepacked):
 @pytest.mark.parametrize("tied", ["none", "all"])
 def test_embeddings_prepack_their_projection(prepacked, tied):
     embeddings, x = Embeddings(70, 70, 24, tied=tied), torch.randn(5, 24)
+    for weight in embeddings.parameters():  # a model initialises them
+        nn.init.normal_(weight)
     before = embeddings.logits(x)
     with prepacking(embeddings):
         close(embeddings.logits(x), before)
