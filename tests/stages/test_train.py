@@ -84,7 +84,7 @@ def test_it_stops_when_patience_runs_out(project):
         ("noam", {"updates": 7}, {"updates": 13}, "resuming at update 8"),  # validates at 4, 8, 12 and 13, not at 7
         ("wsd", {"updates": 8}, {"updates": 16}, "resuming at update 6"),
         ("noam", {"updates": 16}, {"updates": 8}, "starts anew: its states are of later updates"),
-        ("linear", {"updates": 8}, {"updates": 16}, "every learning rate of `linear`; with `wsd`, `constant` or"),
+        ("linear", {"updates": 8}, {"updates": 16}, "every learning rate of `linear`; with `wsd`, `constant`, `noam`"),
         ("flat", {"updates": 30, "patience": 1}, {"updates": 30, "patience": 3}, "resuming at update 9"),
         (
             "flat",
