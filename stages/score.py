@@ -29,11 +29,9 @@ def main(name: str) -> None:
     scoring = Reader(READS, corpus=system.corpus)(Scoring, *READS)
     training = files.read_json(system.training_summary)
     texts = translations.read(system.split, system.decoded, scoring.references)
-    findings = {"training": ["trained elsewhere"]}
-    if (system.trained / "curves.csv").exists():  # not of a system that was trained elsewhere
-        rows_of_training = (files.read_table(system.trained / name) for name in ("curves.csv", "train_loss.csv"))
-        findings["training"] = curves.lines(curves.of_training(*rows_of_training))
-    findings |= files.read_json(system.decoded / "diagnosis.json")
+    history, curve = curves.read(system.trained)
+    of_training = curves.lines(curves.of_training(history, curve)) if history else ["trained elsewhere"]
+    findings = {"training": of_training, **files.read_json(system.decoded / "diagnosis.json")}
     metrics = {"validation": {"loss": training["best"]["validation_loss"]}}
     with files.new_folder(system.scored) as folder:
         details, rows = {}, []

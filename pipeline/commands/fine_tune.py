@@ -17,6 +17,7 @@ from ..common.files import DataError
 from ..common.params import NAME, PATH, read_yaml
 from ..common.system import config_file, split_folder
 from ..packaging import package
+from ..training.learning import Learning
 from . import project, training_length
 from .new_corpus import OVERRIDES, Copies, dumped, local_part
 from .survey import survey
@@ -25,6 +26,7 @@ from .training_length import Size
 TEMPLATE = Path("recipes/fine_tune")
 COPIED = {"graph.yaml": "dvc.yaml", **{name: name for name in (".gitignore", ".dvc/config", ".dvc/.gitignore")}}
 RATE_SHARE = 0.2  # of the peak rate with which a system of this size starts
+MANY = 1_000_000  # updates, with which a rate is highest at the end of warm-up
 PATIENCE = 5  # validations
 GENERAL, GENERAL_TEST = "general", "general_test"  # files in my/: text to mix in, and to test what is forgotten
 GENERAL_TIMES = 4  # as many pairs of general text as new ones are kept, so that the share may be raised
@@ -140,10 +142,11 @@ def learning(config: package.Config, updates: int) -> dict[str, Any]:
     sizes = read_yaml(config_file(config.model))
     shared = sizes.pop(catalogue.SHARED)
     size = config.size if config.size in sizes else next(iter(sizes))
-    keys = shared | sizes[size] | config.arch
-    rate = keys["schedule"].get("peak_rate", keys["schedule"].get("learning_rate", 1e-3))
-    schedule = {"kind": "linear", "peak_rate": float(f"{RATE_SHARE * rate:.2g}"), "warmup": max(1, updates // 10)}
-    return keys | {"schedule": schedule, "lsi_pairs": 0}
+    keys, place = shared | sizes[size] | config.arch, f"{config_file(config.model)}:"
+    schedule = Learning.load_own(f"{place}{catalogue.SHARED}", f"{place}{size}").schedule
+    peak = schedule.rate(max(1, schedule.warmup), width=config.arch["width"], updates=MANY)
+    linear = {"kind": "linear", "peak_rate": float(f"{RATE_SHARE * peak:.2g}"), "warmup": max(1, updates // 10)}
+    return keys | {"schedule": linear, "lsi_pairs": 0}
 
 
 def write(

@@ -2,8 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import fmean
 from typing import TypeAlias
+
+from ..common import files
 
 Rows: TypeAlias = Sequence[Mapping[str, float | str]]  # of numbers, or of a table that was read
 Point: TypeAlias = tuple[int, float]
@@ -15,6 +18,13 @@ RISE = 0.05  # of the validation loss above its lowest
 GAP = 1.0  # of validation above training, whose loss smoothing and dropout raise: good systems are below 0
 JUMP = 0.15  # of the training loss above its lowest, in means of tenths of the training: good ones fall to the end
 TENTHS = 10
+
+
+def read(folder: Path) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The validations and the training loss in the folder of a training; none if it was trained elsewhere."""
+    paths = folder / "curves.csv", folder / "train_loss.csv"
+    history, curve = (files.read_table(path) if path.exists() else [] for path in paths)
+    return history, curve
 
 
 def of_training(history: Rows, curve: Rows) -> list[str]:

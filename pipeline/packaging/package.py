@@ -83,10 +83,13 @@ class Checksums(RootModel[dict[str, Entry]]):
 def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path) -> None:
     """Copy what translation needs into `folder`, beside config.json."""
     shutil.copyfile(weights, folder / WEIGHTS)
-    (folder / VOCABULARY).mkdir()
-    for path in sorted(vocabulary.iterdir()):
-        shutil.copyfile(path, folder / VOCABULARY / path.name)
+    copy_vocabulary(vocabulary, folder / VOCABULARY)
     files.write_json(folder / CONFIG, config.model_dump())
+
+
+def copy_vocabulary(vocabulary: Path, folder: Path) -> None:
+    """Copy the files of a vocabulary, but not their modes: those in DVC's cache are for reading alone."""
+    shutil.copytree(vocabulary, folder, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
 def seal(folder: Path) -> None:

@@ -151,6 +151,7 @@ def read_scoring(system: System) -> Scoring:
 def read_system(seeds: Sequence[System]) -> SystemResults:
     """One system, with the scores of all its seeds."""
     system = seeds[0]
+    history, train_loss = curves.read(system.trained)
     texts = read(system.split, system.decoded, read_scoring(system).references)
     attended = {part: files.read_json(system.attended / f"{part}.json") for part in texts}
     attention = diagnosis.of_attention(record for records in attended.values() for record in records)
@@ -159,16 +160,11 @@ def read_system(seeds: Sequence[System]) -> SystemResults:
         scores=[files.read_json(one.metrics) for one in seeds],
         details=files.read_json(system.scored / "scores.json"),
         by_length=files.read_table(system.scored / "by_length.csv"),
-        curves=read_curve(system.trained / "curves.csv"),
-        train_loss=read_curve(system.trained / "train_loss.csv"),
+        curves=history,
+        train_loss=train_loss,
         training=files.read_json(system.training_summary),
         average=files.read_json(system.averaged / "average.json"),
         texts=texts,
         diagnosis=files.read_json(system.scored / "diagnosis.json") | {"attention": curves.lines(attention)},
         attended=attended,
     )
-
-
-def read_curve(path: Path) -> list[dict[str, str]]:
-    """The rows of a learning curve; none of a system that was trained elsewhere."""
-    return files.read_table(path) if path.exists() else []

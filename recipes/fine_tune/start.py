@@ -42,7 +42,8 @@ def main() -> None:
     folder = Path(base.package)
     config = package.read(folder)
     check_languages(config, folder)
-    copy_vocabulary(folder / package.VOCABULARY, before.vocabulary_folder)
+    with files.new_folder(before.vocabulary_folder) as vocabulary:
+        package.copy_vocabulary(folder / package.VOCABULARY, vocabulary)
     check_spelling(Vocabulary.load(before.vocabulary_folder), folder)
     write_corpus(before, base.general_share)
     write_system(before, config, folder)
@@ -71,13 +72,6 @@ def check_spelling(vocabulary: Vocabulary, folder: Path) -> None:
                 f"{name}: must be text that the vocabulary of {folder} can spell, got {unknown:.0%} unknown pieces; "
                 f"expected at most {MOST_UNKNOWN:.0%}: train a system of its own on it (nmt new-corpus)"
             )
-
-
-def copy_vocabulary(source: Path, target: Path) -> None:
-    """Copy the package's vocabulary."""
-    with files.new_folder(target) as folder:
-        for path in sorted(source.iterdir()):
-            shutil.copyfile(path, folder / path.name)
 
 
 def write_corpus(before: System, share: float) -> None:

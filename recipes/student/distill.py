@@ -56,7 +56,8 @@ def main() -> None:
                 counts[part] = parts.copy(part, split, folder)
         shutil.copyfile(split / "languages.json", folder / "languages.json")
     files.write_json(Path("data/split", f"{CORPUS}.json"), summary | {"pairs": counts})
-    copy_vocabulary(packaged, vocabulary_folder(CORPUS, teacher.vocabulary))
+    with files.new_folder(vocabulary_folder(CORPUS, teacher.vocabulary)) as folder:
+        package.copy_vocabulary(packaged / package.VOCABULARY, folder)
     shutil.rmtree("work/distill", ignore_errors=True)
 
 
@@ -78,13 +79,6 @@ def translations(source: Path, packaged: Path) -> Iterator[str]:
             what = f"distill {begin + 1:,} to {begin + len(block):,} of {num_lines:,}"
             files.write_lines(path, translator.translate(block, unknown=False, what=what))
         yield from files.read_lines(path)
-
-
-def copy_vocabulary(packaged: Path, folder: Path) -> None:
-    """Copy the teacher's vocabulary."""
-    with files.new_folder(folder) as partial:
-        for path in sorted((packaged / package.VOCABULARY).iterdir()):
-            shutil.copyfile(path, partial / path.name)
 
 
 if __name__ == "__main__":
