@@ -191,7 +191,7 @@ def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
     assert not (copy.root / "runs" / PRENORM / "train/training.json").exists()
 
     done = copy.run(sys.executable, "-m", "dvc", "repro", stage)
-    assert f"{PRENORM}  resuming at update " in done.stdout + done.stderr
+    assert f"{PRENORM}  goes on from update " in done.stdout + done.stderr
     assert copy.lock()[stage]["outs"] == whole.lock()[stage]["outs"]
 
 

@@ -92,7 +92,7 @@ def announce(board: Board, changed: Iterable[str], lanes: int) -> None:
     known = [times[system.id] for system in systems if system.id in times]
     if systems:
         minutes = f", about {max(1, round(sum(known) / len(known) * len(systems) / lanes / 60))} min" if known else ""
-        board.say(f"trainings to run: {len(systems)}{minutes}; from update 0, unless one was stopped midway")
+        board.say(f"trainings to run: {len(systems)}{minutes}")
 
 
 def to_train(build: Build, changed: Iterable[str]) -> list[System]:

@@ -1,4 +1,4 @@
-"""The translations of all systems as other tools of comparison read them: compare-mt, MT-Telescope, Pearmut."""
+"""The translations of all systems as other tools of comparison read them: compare-mt, Pearmut."""
 
 from pathlib import Path
 

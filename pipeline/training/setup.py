@@ -166,10 +166,8 @@ def resume(
     state, training, schedule = checkpoints.resume(net, optimizer, ranks), config.training, config.learning.schedule
     is_open, before = schedule.num_open(training.updates), trained_updates(checkpoints.folder)
     if state.update:
-        say(
-            config.system.id,
-            "is trained already" if state.is_finished(training) else f"resuming at update {state.next.update}",
-        )
+        is_finished = state.is_finished(training)
+        say(config.system.id, "is trained already" if is_finished else f"goes on from update {state.update}")
     elif checkpoints.has_others and (is_open or before == training.updates):
         say(config.system.id, "starts anew: its states are of later updates")
     elif checkpoints.has_others or (before not in (0, training.updates) and not is_open):

@@ -80,12 +80,12 @@ def test_it_stops_when_patience_runs_out(project):
 @pytest.mark.parametrize(
     ("schedule", "before", "after", "said"),
     [
-        ("constant", {"updates": 8}, {"updates": 16}, "resuming at update 9"),
-        ("noam", {"updates": 7}, {"updates": 13}, "resuming at update 8"),  # validates at 4, 8, 12 and 13, not at 7
-        ("wsd", {"updates": 8}, {"updates": 16}, "resuming at update 6"),
+        ("constant", {"updates": 8}, {"updates": 16}, "goes on from update 8"),
+        ("noam", {"updates": 7}, {"updates": 13}, "goes on from update 7"),  # validates at 4, 8, 12 and 13, not at 7
+        ("wsd", {"updates": 8}, {"updates": 16}, "goes on from update 5"),
         ("noam", {"updates": 16}, {"updates": 8}, "starts anew: its states are of later updates"),
         ("linear", {"updates": 8}, {"updates": 16}, "every learning rate of `linear`; with `wsd`, `constant`, `noam`"),
-        ("flat", {"updates": 30, "patience": 1}, {"updates": 30, "patience": 3}, "resuming at update 9"),
+        ("flat", {"updates": 30, "patience": 1}, {"updates": 30, "patience": 3}, "goes on from update 8"),
         (
             "flat",
             {"updates": 30, "patience": 3},

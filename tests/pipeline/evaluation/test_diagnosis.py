@@ -24,6 +24,10 @@ def test_a_good_system_is_usual():
     assert found(SOURCES[:1], TARGETS[:1], [""]) == []  # one line says nothing
 
 
+def test_few_lines_without_a_right_word_say_something():
+    assert found(SOURCES[:3], TARGETS[:3], ["a dog"] * 3) == ["references: 0 % of their words are in the translations"]
+
+
 @pytest.mark.parametrize(
     ("translations", "expected"),
     [

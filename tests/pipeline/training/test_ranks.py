@@ -76,7 +76,7 @@ def test_a_training_goes_on_with_another_number_of_processes(project, alone):
     assert status == 128 + signal.SIGTERM
     [saved] = [line for line in said.splitlines() if "asked to stop, saved at update " in line]
     update = int(saved.split("saved at update ")[1].split(";")[0])
-    assert f"resuming at update {update + 1}" in finish(project, TRAIN_PROCESSES="1")
+    assert f"goes on from update {update}" in finish(project, TRAIN_PROCESSES="1")
     assert outs(project) == alone
 
 
