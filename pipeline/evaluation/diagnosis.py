@@ -65,7 +65,7 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
     """What is unusual about translations beside sources and references."""
     rows = list(zip(sources, references, translations, strict=True))
     looping = [has_loop(text) and not has_loop(source) for source, _, text in rows]
-    cure = "train longer, or set `decode.no_repeat_ngram_size` to 4"
+    cure = "more text or updates, or `decode.no_repeat_ngram_size` 4"
     yield share(looping, LOOPS, "repetition: {} of the translations loop", cure)
     copied = [alike(source, text) and not alike(source, reference) for source, reference, text in rows]
     cure = "look for pairs in the training text whose sides are the same language"
@@ -74,18 +74,18 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
     yield share(empty, EMPTY, "empty: {} of the translations", "raise `length_penalty`, and look for empty targets")
     ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
     if len(rows) >= ENOUGH and not SHORT <= ratio <= LONG:
-        cure = f"{'raise' if ratio < SHORT else 'lower'} `length_penalty`, train longer"
+        cure = f"{'raise' if ratio < SHORT else 'lower'} `length_penalty`, more text or updates"
         yield f"length: translations have {ratio:.2f} of the references' characters; {cure}"
     expected = [Counter(words(reference)) for _, reference, _ in rows]
     matched = sum((one & Counter(words(text))).total() for one, text in zip(expected, translations, strict=True))
     number = sum(one.total() for one in expected)
     if number >= FEW and matched / number < MATCHED:
-        cure = "train longer or on more text, 10,000 pairs or so, and see the other findings"
+        cure = "more text, 10,000 pairs or so, or more updates; see the other findings"
         yield f"references: {100 * matched / number:.0f} % of their words are in the translations; {cure}"
     different = dict(zip(map(normalised, sources), translations, strict=True))
     counts = Counter(different.values())
     same = [counts[text] > 1 for text in different.values()]
-    cure = "train longer; are source and target lines parallel?"
+    cure = "more updates; are source and target lines parallel?"
     yield share(same, SAME, "source ignored: {} of the translations are those of other sources too", cure)
 
 
@@ -116,7 +116,7 @@ def of_attention(records: Iterable[Mapping[str, Any]]) -> list[str]:
     """The words of the sources that no step of a translation attends to, given records of stage `attend`."""
     if not (sums := [total for record in records for total in attended(record)]):
         return ["none to look at"]
-    cure = "train longer; long sources may need more layers or text"
+    cure = "more updates; long sources may need more layers or text"
     found = share(
         [total < ATTENDED for total in sums], UNATTENDED, "attention: nothing attends to {} of the words", cure
     )

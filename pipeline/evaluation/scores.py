@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -13,7 +14,7 @@ from sacrebleu.metrics.ter import TER
 from ..common.normalisation import normalised, num_words
 from .bleu import DIGITS, Lines
 from .settings import Metric, Scoring
-from .significance import sacrebleu_seed
+from .significance import SEED
 
 References = Sequence[Lines]  # one or more sets, each with a line for each sentence
 Row = dict[str, str | int | float]
@@ -45,10 +46,9 @@ def interval(hypotheses: Lines, references: References, metric: Metric, scoring:
 
     Source: Koehn 2004; sacrebleu's option `--confidence`.
     """
+    os.environ[SEED] = str(scoring.seed)
     try:
-        with sacrebleu_seed(scoring.seed):
-            judging = judge(metric, scoring)
-            result = judging.corpus_score(hypotheses, references, n_bootstrap=scoring.bootstrap_samples)
+        result = judge(metric, scoring).corpus_score(hypotheses, references, n_bootstrap=scoring.bootstrap_samples)
     except TypeError:
         if metric in ("bleu", "spbleu"):
             raise

@@ -52,7 +52,9 @@ class Scoring(Section):
             if package and not find_spec(package):
                 raise ValueError(f"needs the package {package}, got {name!r}; expected auto, or the package installed")
             if name in ("spbleu", "flores200") and not FLORES.exists():
-                raise ValueError(f"needs {FLORES}, got {name!r}; `echo x | sacrebleu <(echo x) --tokenize flores200` fetches it")
+                raise ValueError(
+                    f"needs {FLORES}, got {name!r}; `echo x | sacrebleu <(echo x) --tokenize flores200` fetches it"
+                )
         return value
 
     @field_validator("external")

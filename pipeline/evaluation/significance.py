@@ -3,16 +3,15 @@
 import math
 import os
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 from sacrebleu.significance import PairedTest, Result
+from scipy.special import stdtr
 
+SEED = "SACREBLEU_SEED"  # of the environment; sacreBLEU draws from it, and takes 0 for none
 ALPHA = 0.05  # a p of at least this: the difference may well be chance
 SIGMOIDS = {"bleu": (0.88333, 0.96639), "chrf": (0.93, 1.11427), "spbleu": (0.91, 0.8079)}  # of points
-STEPS = 100_000  # of the integral of Student's distribution
 
 
 class Standing(NamedTuple):
@@ -37,9 +36,9 @@ def bootstrap(
     """
     if len(next(iter(translations.values()))) < 2:
         return {}, ""
-    with sacrebleu_seed(seed):
-        test = PairedTest(list(translations.items()), {"": judge}, None, test_type="bs", n_samples=num_samples)
-        signatures, scores = test()
+    os.environ[SEED] = str(seed)
+    test = PairedTest(list(translations.items()), {"": judge}, None, test_type="bs", n_samples=num_samples)
+    signatures, scores = test()
     [name] = scores.keys() - {"System"}
     results = [result for result in scores[name] if isinstance(result, Result)]
     best, *others = zip(translations, results, strict=True)
@@ -77,21 +76,6 @@ def agreement(metric: str, difference: float) -> float | None:
     return max(0.5, most / (1 + math.exp(-slope * abs(difference))))
 
 
-@contextmanager
-def sacrebleu_seed(seed: int) -> Iterator[None]:
-    """Have sacrebleu draw from this seed, which it reads from the environment, and takes 0 for none."""
-    assert seed > 0, seed
-    before = os.environ.get("SACREBLEU_SEED")
-    os.environ["SACREBLEU_SEED"] = str(seed)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["SACREBLEU_SEED"]
-        else:
-            os.environ["SACREBLEU_SEED"] = before
-
-
 def seeds(scores: Mapping[str, Sequence[float]]) -> dict[str, Standing]:
     """Every system's mean and standard deviation over at least two seeds, against the first system, the best.
 
@@ -118,10 +102,4 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
     freedom = sum(variances) ** 2 / sum(
         v**2 / (len(one) - 1) for v, one in zip(variances, (first, second), strict=True)
     )
-    # Student's density over t = sqrt(freedom) * tan(angle) is cos(angle) ** (freedom - 1), which ends at a right angle.
-    lowest = np.arctan(difference / np.sqrt(sum(variances) * freedom))
-    tail, half = (
-        np.trapezoid(np.cos(angles) ** (freedom - 1), angles)
-        for angles in (np.linspace(start, np.pi / 2, STEPS) for start in (lowest, 0.0))
-    )
-    return float(tail / half)
+    return 2 * float(stdtr(freedom, -difference / math.sqrt(sum(variances))))

@@ -159,7 +159,8 @@ def test_sentences_without_unknown_words_are_scored_alone():
         ),
         (
             {"tokenize": {"test": "flores200"}},
-            f"score.tokenize: needs {FLORES}, got 'flores200'; `echo x | sacrebleu <(echo x) --tokenize flores200` fetches it",
+            f"score.tokenize: needs {FLORES}, got 'flores200'; `echo x | sacrebleu <(echo x) --tokenize flores200` "
+            "fetches it",
         ),
         ({"tokenize": {"test": "13b"}}, "score.tokenize: unknown tokeniser, got '13b'; nearest is '13a'"),
         ({"external": {"ter": {"command": "x"}}}, "score.external: must have names of their own, got ter"),
