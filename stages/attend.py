@@ -5,7 +5,6 @@ from pathlib import Path
 
 from pipeline import cli
 from pipeline.common import files, parts
-from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.decoding.attending import Attending, choose
 from pipeline.decoding.translator import Translator
@@ -17,7 +16,7 @@ READS = ("attend",)
 
 def main(name: str) -> None:
     """Write a list of sentences for every test part, each with its pieces, translation and attention weights."""
-    attending = Reader(READS)(Attending, "attend")
+    attending = Attending.load(*READS)
     system = System.parse(name)
     split = system.split
     translator = Translator.built(system)

@@ -4,7 +4,6 @@ from typing import Any
 
 from pipeline import cli
 from pipeline.common import files, weights
-from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.training import resuming
 from pipeline.training.averaging import Averaging, average_checkpoints
@@ -15,7 +14,7 @@ READS = ("average", "corpora/{corpus}.yaml:average")
 def main(name: str) -> None:
     """Average as many checkpoints as section `average` says, or all if there are fewer."""
     system = System.parse(name)
-    number = Reader(READS, corpus=system.corpus)(Averaging, *READS).checkpoints
+    number = Averaging.load(*READS, corpus=system.corpus).checkpoints
     checkpoints = system.trained / "checkpoints"
     names = chosen(files.read_json(checkpoints / "checkpoints.json"), files.read_json(system.training_summary), number)
     with files.new_folder(system.averaged) as folder:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from pipeline import cli, progress
 from pipeline.common import files, parts
-from pipeline.common.params import Reader
 from pipeline.preparation import cleaning
 
 READS = ("clean", "corpora/{corpus}.yaml:clean")
@@ -12,7 +11,7 @@ READS = ("clean", "corpora/{corpus}.yaml:clean")
 
 def main(corpus: str) -> None:
     """Clean the training part, copy validation and test parts, and write counts and examples of dropped pairs."""
-    section = Reader(READS, corpus=corpus)(cleaning.Cleaning, *READS)
+    section = cleaning.Cleaning.load(*READS, corpus=corpus)
     raw, tally = Path("data/download", corpus), cleaning.Tally(section)
     about = files.read_json(raw / "download.json")
     lines, total = cleaning.read_raw(raw, parts.TRAIN), about["parts"][parts.TRAIN]["pairs"]

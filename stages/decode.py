@@ -4,7 +4,6 @@ from itertools import compress
 
 from pipeline import cli
 from pipeline.common import files, parts
-from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
@@ -21,7 +20,7 @@ def main(name: str) -> None:
     second time, into known words only; `without_unknown` has these lines alone.
     """
     system = System.parse(name)
-    decoding = Reader(READS, corpus=system.corpus)(Decoding, *READS)
+    decoding = Decoding.load(*READS, corpus=system.corpus)
     translator = Translator.built(system)
     pieces, findings = translator.vocabulary, {}
     training = diagnosis.Training.of(parts.read(system.split, parts.TRAIN))

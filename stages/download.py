@@ -9,7 +9,6 @@ from pathlib import Path
 
 from pipeline import cli
 from pipeline.common import files
-from pipeline.common.params import Reader
 from pipeline.corpora import downloading
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download
@@ -23,7 +22,7 @@ READS = (
 
 def main(corpus: str) -> None:
     """Write every part of `corpus` as parallel text, and download.json, which records its sources."""
-    download = Reader(READS, corpus=corpus).top(Download, "corpora/{corpus}.yaml")
+    download = Download.load_own("corpora/{corpus}.yaml:", corpus=corpus)  # whose fields READS lists
     store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     with files.new_folder(Path("data/download", corpus)) as out:
         parts = {name: downloading.write_part(name, download, store, out) for name in download.parts}

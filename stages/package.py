@@ -4,7 +4,6 @@ from typing import Any
 
 from pipeline import cli
 from pipeline.common import files, parts
-from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation import scores
@@ -18,7 +17,7 @@ READS = ("corpora/{corpus}.yaml:licence",)
 def main(name: str) -> None:
     """Write a folder that translates anywhere: `nmt translate --model models/<system>`."""
     system = System.parse(name)
-    licence = Reader(READS, corpus=system.corpus).top(card.Licence, "corpora/{corpus}.yaml").licence
+    licence = card.Licence.load_own("corpora/{corpus}.yaml:", corpus=system.corpus).licence
     translator = Translator.built(system)
     training = files.read_json(system.training_summary)
     config = read_config(system, licence, translator, training)

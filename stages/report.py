@@ -7,7 +7,6 @@ from rich.console import Console
 
 from pipeline import cli
 from pipeline.common import files
-from pipeline.common.params import Reader
 from pipeline.common.system import Build
 from pipeline.report import leaderboard, outputs, page, plots
 from pipeline.report.results import read_corpora
@@ -20,8 +19,7 @@ READS = ("build", "report")
 
 def main() -> None:
     """Write the page of the chosen systems, and print their scores."""
-    read = Reader(READS)
-    build, section = read(Build, "build"), read(Report, "report")
+    build, section = Build.load(READS[0]), Report.load(READS[1])
     corpora = list(read_corpora(build.systems()))
     out = Path("report")
     with files.new_folder(out) as folder:

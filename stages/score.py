@@ -10,7 +10,6 @@ from typing import Any
 
 from pipeline import cli
 from pipeline.common import files, parts
-from pipeline.common.params import Reader
 from pipeline.common.system import System
 from pipeline.evaluation import curves, external, scores, translations
 from pipeline.evaluation.scores import Row
@@ -26,7 +25,7 @@ READS = ("score", "corpora/{corpus}.yaml:score")
 def main(name: str) -> None:
     """Score every test part as a whole, by the length of the source, and without the unknown words of a word list."""
     system = System.parse(name)
-    scoring = Reader(READS, corpus=system.corpus)(Scoring, *READS)
+    scoring = Scoring.load(*READS, corpus=system.corpus)
     training = files.read_json(system.training_summary)
     texts = translations.read(system.split, system.decoded, scoring.references)
     history, curve = curves.read(system.trained)

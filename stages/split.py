@@ -10,7 +10,6 @@ from typing import Any
 
 from pipeline import cli, progress
 from pipeline.common import files, parts
-from pipeline.common.params import Reader
 from pipeline.common.parts import TRAIN, VALIDATION, Pair
 from pipeline.preparation import contamination, splits
 
@@ -19,7 +18,7 @@ READS = ("split", "corpora/{corpus}.yaml:split")
 
 def main(corpus: str) -> None:
     """Write the parts and their languages, then counts of pairs and leaks."""
-    splitting = Reader(READS, corpus=corpus)(splits.Splitting, *READS)
+    splitting = splits.Splitting.load(*READS, corpus=corpus)
     clean, where = Path("data/clean", corpus), f"corpora/{corpus}.yaml: split"
     about = files.read_json(clean / "clean.json")
     splits.check_shares(splitting, about["pairs"], where)

@@ -51,7 +51,7 @@ def load(system: System) -> Translator:
     if system.packaged.is_dir():
         return Translator.load(system.packaged)
     own = [f"{corpus_file(system.corpus)}:decode"] if corpus_file(system.corpus).exists() else []
-    return replace(Translator.built(system), settings=Decoding.load_all("decode", *own))
+    return replace(Translator.built(system), settings=Decoding.load("decode", *own))
 
 
 def built() -> list[str]:

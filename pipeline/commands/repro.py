@@ -80,7 +80,7 @@ def affordable(build: Build) -> int:
     """How many trainings at a time the cores and the free memory of this machine allow."""
     if device.best().type == "cuda" or "TRAIN_PROCESSES" in os.environ:
         return 1
-    threads = [Training.load_all("training", f"{corpus_file(corpus)}:training").threads for corpus in build.corpora]
+    threads = [Training.load("training", f"{corpus_file(corpus)}:training").threads for corpus in build.corpora]
     by_cores = cores.count() // max(threads) if all(threads) else 1
     return max(1, min(by_cores, psutil.virtual_memory().available // LANE_BYTES))
 

@@ -62,7 +62,7 @@ def training_size(download: Download, corpus: Path, page: Path) -> Size:
 
     Raises: DataError if nothing is left, or too little to hold some out.
     """
-    section = cleaning.Cleaning.load("clean", page)
+    section = cleaning.Cleaning.load(f"{page}:clean")
     tally, words, sample, characters = cleaning.Tally(section), 0, list[Pair](), set[str]()
     for pair in cleaning.clean(read(TRAIN, download), section, tally):
         words += num_words(pair[1])
@@ -74,7 +74,7 @@ def training_size(download: Download, corpus: Path, page: Path) -> Size:
         language = getattr(download, f"{side}_language")
         if found := mismatch(texts[:1000], language):
             warn(f"{corpus}: {side}_language: is {language!r}, but the text {found}; expected the two sides in order")
-    splitting = splits.Splitting.load("split", page)
+    splitting = splits.Splitting.load(f"{page}:split")
     missing = [part for part in (VALIDATION, TEST) if part not in download.parts]
     for share in (held_out_share(Size(tally.kept, words)), *SHARES):
         shares = splitting.changed(**{f"{part}_share": share for part in missing})

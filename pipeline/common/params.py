@@ -2,18 +2,24 @@
 
 import difflib
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    create_model,
+    field_validator,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
-
-S = TypeVar("S", bound="Section")
 
 PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
@@ -44,29 +50,29 @@ class Section(BaseModel):
             raise ValueError(f"should be at most {LARGEST}, got {value}")
         return value
 
+    @model_validator(mode="before")
     @classmethod
-    def load(cls, name: str, path: Path = PATH) -> Self:
-        """Section `name` (dots descend) of the file at `path`.
-
-        Raises: ParamsError listing every fault of the section.
-        """
-        return cls.merged([Node(find(read_yaml(path), name, path), name, path)])
+    def _noted(cls, value: Any, info: ValidationInfo) -> Any:
+        if info.context is not None:
+            info.context[id(value)] = cls.model_fields
+        return value
 
     @classmethod
-    def load_all(cls, *places: str) -> Self:
-        """One section from several places: a key of a later one replaces that of an earlier one, with all below it.
+    def load(cls, *places: str, **axes: str) -> Self:
+        """The section at these places, `{axes}` filled in: a key of a later one replaces that of an earlier one.
 
         Raises: ParamsError listing every fault, each at the place of the key.
         """
-        return cls.merged([Node.read(place) for place in places])
+        return cls.merged([Node.read(place.format(**axes) if axes else place) for place in places])
 
     @classmethod
-    def load_own(cls, *places: str) -> Self:
-        """As `load_all`, but only the keys of this class: the others there belong to another class.
+    def load_own(cls, *places: str, **axes: str) -> Self:
+        """As `load`, but only the keys of this class: the others there belong to another class.
 
         Raises: ParamsError listing every fault, each at the place of the key.
         """
-        return cls.merged([Node.read(place).only(cls.model_fields) for place in places])
+        nodes = [Node.read(place.format(**axes) if axes else place) for place in places]
+        return cls.merged([node.only(cls.model_fields) for node in nodes])
 
     @classmethod
     def merged(cls, nodes: "Sequence[Node]") -> Self:
@@ -94,11 +100,12 @@ class Section(BaseModel):
     @classmethod
     def details(cls, value: Any) -> Iterator[tuple[list[str], str]]:
         """The keys that lead to each fault of `value`, and the sentence about it."""
+        known: dict[int, Collection[str]] = {}  # keys of the class that reads a mapping, by its `id`
         try:
-            cls.model_validate(value)
+            cls.model_validate(value, context=known)
         except ValidationError as error:
             for detail in error.errors():
-                yield fault(cls, detail)
+                yield fault(value, known, detail)
 
     def changed(self, **values: Any) -> Self:
         """This section with other values of some keys.
@@ -153,32 +160,6 @@ def partial(kind: type[Section]) -> type[Section]:
         for name, field in kind.model_fields.items()
     }
     return create_model(f"Partial{kind.__name__}", __base__=Section, __doc__=kind.__doc__, **keys)
-
-
-class Reader:
-    """Loads only the sections that a stage declares in its `READS`, so that dvc.yaml cannot lack one."""
-
-    def __init__(self, reads: tuple[str, ...], **axes: str) -> None:
-        self.reads, self.axes = reads, axes
-
-    def __call__(self, kind: type[S], *templates: str) -> S:
-        """Load these places, with their axes filled in, as one `kind`: later keys replace earlier ones."""
-        return kind.load_all(*self.places(templates))
-
-    def own(self, kind: type[S], *templates: str) -> S:
-        """The same, but only the keys of `kind`; keys of another class may be beside them."""
-        return kind.load_own(*self.places(templates))
-
-    def top(self, kind: type[S], template: str) -> S:
-        """Load the keys at the top of a file that are fields of `kind`."""
-        self.places([f"{template}:{name}" for name in kind.model_fields])
-        return kind.load_own(f"{template.format(**self.axes)}:")
-
-    def places(self, templates: Sequence[str]) -> list[str]:
-        """The templates with their axes filled in; each must be declared."""
-        for template in templates:
-            assert template in self.reads, f"{template} is not in READS {self.reads}"
-        return [template.format(**self.axes) for template in templates]
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -241,24 +222,26 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"; expected one of {', '.join(choices)}" if choices else ""
 
 
-def fault(kind: type[Section], detail: ErrorDetails) -> tuple[list[str], str]:
-    """One of pydantic's errors about a `kind`: the keys that lead to the fault, and the sentence about it."""
-    path, holder, kind = follow(kind, detail["loc"])
+def fault(value: Any, known: Mapping[int, Collection[str]], detail: ErrorDetails) -> tuple[list[str], str]:
+    """One of pydantic's errors about a value: the keys that lead to the fault, and the sentence about it."""
+    path, holder, node = follow(value, detail["loc"])
     context = detail.get("ctx", {})
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
     match detail["type"]:
         case "missing":
             return path, "is missing"
         case "extra_forbidden":
-            return path, f"unknown key{nearest(path[-1], fields(holder))}"
+            return path, f"unknown key{nearest(path[-1], known[id(holder)])}"
         case "union_tag_not_found":
             return [*path, context["discriminator"].strip("'")], "is missing"
         case "union_tag_invalid":
-            tags = re.findall("'(.+?)'", context["expected_tags"])
-            tag = context["tag"]
+            tag, tags = context["tag"], re.findall("'(.+?)'", context["expected_tags"])
             return [*path, context["discriminator"].strip("'")], f"unknown choice, got {tag!r}{nearest(tag, tags)}"
-        case "value_error":
-            return named(path, message, fields(kind))
+        case "value_error":  # a whole section's names its key: `heads: must ...` or `heads must ...`
+            begin = re.match(r"([\w.]+)(?:: | (?=must ))(.*)", message, flags=re.DOTALL)
+            if begin and begin[1].split(".")[0] in known.get(id(node), ()):
+                return [*path, begin[1]], begin[2]
+            return path, message
         case "model_type" | "dict_type" | "model_attributes_type":
             message = "should be a mapping"
         case "too_short":
@@ -268,57 +251,20 @@ def fault(kind: type[Section], detail: ErrorDetails) -> tuple[list[str], str]:
     return path, f"{message}, got {shown(detail['input'])}"
 
 
-def named(path: list[str], message: str, names: Iterable[str]) -> tuple[list[str], str]:
-    """A whole section's fault, moved to the key that its message begins with: `heads: must ...` or `heads must ...`."""
-    begin = re.match(r"([\w.]+)(?:: | (?=must ))(.*)", message, flags=re.DOTALL)
-    if begin and begin[1].split(".")[0] in names:
-        return [*path, begin[1]], begin[2]
-    return path, message
+def follow(value: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any, Any]:
+    """The keys of a value along pydantic's `location`, the mapping or list that has the last one, and what is there.
 
-
-def follow(kind: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any, Any]:
-    """The file's keys along pydantic's `location`, the class that holds the last one, and the class of its value.
-
-    The location also has the tags of union members, and `[key]` after a bad key; the file has neither.
+    The location also has the `kind` of each union member, and `[key]` after a bad key.
     """
     path: list[str] = []
-    holder = None
+    holder, node, may_be_kind = None, value, False
     for key in location:
-        members = alternatives(kind)
-        if len(members) > 1:
-            kind = next((member for member in members if key in tags(member)), None)
-        elif key != "[key]":
+        is_kind = may_be_kind and isinstance(node, Mapping) and key == node.get("kind")
+        if key != "[key]" and not is_kind and isinstance(node, Mapping | list):
             path.append(str(key))
-            holder, kind = members[0], value_kind(members[0], key)
-    members = alternatives(kind)
-    return path, holder, members[0] if len(members) == 1 else None
-
-
-def alternatives(kind: Any) -> list[Any]:
-    """The members of a union, without `Annotated` and `None`; of any other type, the type itself."""
-    if get_origin(kind) is Annotated:
-        return alternatives(get_args(kind)[0])
-    if get_origin(kind) in (Union, UnionType):
-        return [choice for member in get_args(kind) if member is not type(None) for choice in alternatives(member)]
-    return [kind]
-
-
-def tags(kind: Any) -> set[str]:
-    """What pydantic may call a member of a union: its name, or the literals of its discriminator."""
-    literals = (field.annotation for field in fields(kind).values() if get_origin(field.annotation) is Literal)
-    return {getattr(kind, "__name__", ""), *(value for literal in literals for value in get_args(literal))}
-
-
-def value_kind(kind: Any, key: int | str) -> Any:
-    """The type of the value at `key` in a value of type `kind`; None if it has no such key."""
-    if field := fields(kind).get(str(key)):
-        return field.annotation
-    return get_args(kind)[-1] if get_origin(kind) in (dict, list) else None
-
-
-def fields(kind: Any) -> dict[str, FieldInfo]:
-    """The keys of a section class; none of another type."""
-    return kind.model_fields if isinstance(kind, type) and issubclass(kind, Section) else {}
+            holder, node = node, node.get(key) if isinstance(node, Mapping) else node[int(key)]
+        may_be_kind = not is_kind
+    return path, holder, node
 
 
 def flatten(node: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

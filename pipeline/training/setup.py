@@ -9,7 +9,7 @@ import torch
 
 from ..common import files, weights
 from ..common.device import be_deterministic, bound_memory, prepared, use_threads
-from ..common.params import Reader, flatten
+from ..common.params import flatten
 from ..common.seeding import seed_for
 from ..common.system import System
 from ..encoding.batching import BatchSampler, GlobalBatch, load_batches
@@ -60,12 +60,12 @@ class TrainingConfig(NamedTuple):
 
 def read_config(reads: tuple[str, ...], system: System, start: System | None = None) -> TrainingConfig:
     """The training of a system, from the sections `reads`: two of `training`, then two of the model's file."""
-    read, module = Reader(reads, **system.axes), interface.find(system.model)
+    module = interface.find(system.model)
     return TrainingConfig(
         system,
-        training=read(Training, *reads[:2]),
-        arch=read.own(module.Arch, *reads[2:]),
-        learning=read.own(Learning, *reads[2:]),
+        training=Training.load(*reads[:2], **system.axes),
+        arch=module.Arch.load_own(*reads[2:], **system.axes),
+        learning=Learning.load_own(*reads[2:], **system.axes),
         model=module.Model,
         start=start,
     )

@@ -66,3 +66,7 @@ def test_an_old_result_survives_a_failing_run(written, project):
     with pytest.raises(DataError, match=r"^my/test\.de has 2 lines, my/test\.en 1: the two files must be parallel$"):
         download.main("toy")
     assert written() == TEXTS
+
+
+def test_every_key_of_a_download_is_declared():
+    assert {read.rpartition(":")[2] for read in download.READS} == set(Download.model_fields)

@@ -15,7 +15,7 @@ from pydantic import (
 )
 
 from pipeline.common import params
-from pipeline.common.params import ParamsError, Reader, Section, partial
+from pipeline.common.params import ParamsError, Section, partial
 
 
 class Noam(Section):
@@ -259,16 +259,9 @@ def test_file_is_no_utf_8(tmp_path):
     )
 
 
-def test_reader_reads_what_is_declared(load):
+def test_axes_are_filled_in(load):
     load("corpora: {toy: {" + TINY.strip() + "}}\n", name="corpora.toy.tiny")
-    read = Reader(("corpora.{corpus}.tiny",), corpus="toy")
-    assert read(Tiny, "corpora.{corpus}.tiny").width == 128
-
-
-def test_reader_reads_nothing_else(load):
-    load(TINY)
-    with pytest.raises(AssertionError, match=r"tiny is not in READS \('build',\)"):
-        Reader(("build",))(Tiny, "tiny")
+    assert Tiny.load("corpora.{corpus}.tiny", corpus="toy").width == 128
 
 
 def test_nearest():
@@ -304,8 +297,8 @@ def files(tmp_path, monkeypatch):
 
 
 def test_a_later_place_replaces_the_keys_of_an_earlier_one(files):
-    assert Shape.load_all("default", "own") == Shape(width=4, rate=0.25, name=None)
-    assert Shape.load_all("default", "empty") == Shape(width=4, rate=0.5, name=None)
+    assert Shape.load("default", "own") == Shape(width=4, rate=0.25, name=None)
+    assert Shape.load("default", "empty") == Shape(width=4, rate=0.5, name=None)
     assert Shape.load_own("default", "x.yaml:other") == Shape(width=5, rate=0.5, name="x")
     assert Shape.load_own("default", "x.yaml:") == Shape(width=6, rate=0.5, name=None)
 
@@ -321,7 +314,7 @@ def test_a_later_place_replaces_the_keys_of_an_earlier_one(files):
 )
 def test_a_fault_is_named_at_the_place_of_its_key(files, places, said):
     with pytest.raises(ParamsError) as caught:
-        Shape.load_all(*places)
+        Shape.load(*places)
     lines = [
         "params.yaml: no: should be a mapping, got 3" if one.startswith(":") else f"params.yaml: {one}" for one in said
     ]
@@ -330,22 +323,19 @@ def test_a_fault_is_named_at_the_place_of_its_key(files, places, said):
 
 def test_a_fault_in_another_file_names_that_file(files):
     with pytest.raises(ParamsError, match=r"^x.yaml: bad.width: should be greater than 0, got -1$"):
-        Shape.load_all("default", "x.yaml:bad")
+        Shape.load("default", "x.yaml:bad")
 
 
 def test_the_top_of_a_file_is_read_by_the_fields_of_a_class(files):
-    read = Reader(("x.yaml:width", "x.yaml:rate", "x.yaml:name"))
     with pytest.raises(ParamsError, match=r"^x.yaml: rate: is missing\nx.yaml: name: is missing$"):
-        read.top(Shape, "x.yaml")
-    with pytest.raises(AssertionError, match=r"x.yaml:rate is not in READS"):
-        Reader(("x.yaml:width",)).top(Shape, "x.yaml")
+        Shape.load_own("x.yaml:")
 
 
 def test_some_keys_of_a_section_are_typed_alike(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("some: {width: 0, rate: null, nam: x}\n")
     with pytest.raises(ParamsError) as caught:
-        partial(Shape).load("some", path)
+        partial(Shape).load(f"{path}:some")
     assert str(caught.value).splitlines() == [
         f"{path}: some.width: should be greater than 0, got 0",
         f"{path}: some.rate: should be a valid number, got None",

@@ -56,4 +56,4 @@ def test_faults_of_the_section_are_named(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text("attend: {sentences: 1, min_words: 4, max_words: 3, max_length_offset: 1, seed: 1}")
     with pytest.raises(ParamsError, match=r"attend\.max_words: must be at least min_words 4, got 3$"):
-        Attending.load("attend", path)
+        Attending.load(f"{path}:attend")

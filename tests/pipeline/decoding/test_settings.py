@@ -33,7 +33,7 @@ def test_faults_of_the_section_are_named(tmp_path):
         "tokens_per_batch: 1.5, no_repeat_ngram_size: 0}"
     )
     with pytest.raises(ParamsError) as caught:
-        Decoding.load("decode", path)
+        Decoding.load(f"{path}:decode")
     assert [line.removeprefix(f"{path}: decode.") for line in str(caught.value).splitlines()] == [
         "beam_size: should be greater than 0, got 0",
         "length_penalty: should be greater than or equal to 0, got -1.0",

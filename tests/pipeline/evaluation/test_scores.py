@@ -176,5 +176,5 @@ def test_a_fault_of_the_section_is_named(tmp_path, changes, message):
     path = tmp_path / "params.yaml"
     path.write_text(json.dumps({"score": SECTION | changes}))
     with pytest.raises(ParamsError) as error:
-        Scoring.load("score", path)
+        Scoring.load(f"{path}:score")
     assert str(error.value) == f"{path}: {message}"

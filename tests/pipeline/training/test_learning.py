@@ -186,7 +186,7 @@ def test_all_faults_are_named_with_the_nearest_name(tmp_path):
     path = tmp_path / "params.yaml"
     path.write_text(SECTION)
     with pytest.raises(ParamsError) as caught:
-        Learning.load("learning", path)
+        Learning.load(f"{path}:learning")
     assert [line.removeprefix(f"{path}: learning.") for line in str(caught.value).splitlines()] == [
         "batches.kind: unknown choice, got 'token'; nearest is 'tokens'",
         "optimizer.beta1: should be less than 1, got 1.0",
