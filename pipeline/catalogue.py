@@ -1,13 +1,14 @@
 """All of `params.yaml`, `configs/*.yaml` and `corpora/*.yaml`: what a system gets, and every fault at once."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import Field
+from pydantic import Field, create_model
 
-from .common.params import PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
+from .common.params import NAME, PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
 from .common.system import Build, Name, System, config_file, corpus_file
 from .corpora import local
 from .corpora.sources import Download, Text
@@ -52,16 +53,14 @@ class Params(Section):
     report: Report
 
 
-class Corpus(Download):
+class CorpusFile(Download):
     """`corpora/<corpus>.yaml`: what a corpus is, and the keys of params.yaml that it overrides; {} for none."""
 
     licence: Text
-    clean: partial(Cleaning)  # type: ignore[valid-type]
-    split: partial(Splitting)  # type: ignore[valid-type]
-    training: partial(Training)  # type: ignore[valid-type]
-    average: partial(Averaging)  # type: ignore[valid-type]
-    decode: partial(Decoding)  # type: ignore[valid-type]
-    score: partial(Scoring)  # type: ignore[valid-type]
+
+
+OVERRIDES: dict[str, Any] = {name: partial(kind) for name, kind in OVERRIDABLE.items()}
+Corpus = create_model("Corpus", __base__=CorpusFile, **OVERRIDES)
 
 
 class Project(NamedTuple):
@@ -73,7 +72,7 @@ class Project(NamedTuple):
 
 
 def check() -> None:
-    """Check all the files of the working directory.
+    """Check all the files of the working directory, each by itself; if all are right, then whether they fit together.
 
     Raises: ParamsError listing every fault.
     """
@@ -83,10 +82,11 @@ def check() -> None:
         corpora=read([corpus_file(name) for name in corpus_names()], faults),
         configs=read([path for path in map(config_file, interface.names()) if path.exists()], faults),
     )
-    for kind in (file_faults, override_faults, config_faults, choice_faults, share_faults, average_faults):
-        faults += kind(project)
-    if faults:
-        raise ParamsError("\n".join(dict.fromkeys(faults)))
+    for kinds in ((file_faults, config_faults), (corpus_faults, choice_faults)):
+        for kind in kinds:
+            faults += kind(project)
+        if faults:
+            raise ParamsError("\n".join(dict.fromkeys(faults)))
 
 
 def read(paths: list[Path], faults: list[str]) -> dict[str, dict[str, Any]]:
@@ -107,39 +107,19 @@ def file_faults(project: Project) -> Iterator[str]:
     for name, content in project.corpora.items():
         path = corpus_file(name)
         yield from Corpus.faults(content, "", path) if content else ()
-        if download := download_of(content):
-            yield from (f"{path}: {fault}" for fault in local.faults(download))
-        if any(NamedFile.details({"name": name})):
+        if not re.fullmatch(NAME, name):
             yield f"{path}: must be named in letters, digits and underscores, got {name!r}"
-
-
-class NamedFile(Section):
-    """The name of a corpus."""
-
-    name: Name
-
-
-def override_faults(project: Project) -> Iterator[str]:
-    """Faults of sections that remain after a corpus has overridden some of their keys."""
-    for name in project.corpora:
-        for section, kind in OVERRIDABLE.items():
-            yield from kind.merged_faults(overridden(project, section, name))
-
-
-def overridden(project: Project, section: str, corpus: str) -> list[Node]:
-    """A section of params.yaml, then that of a corpus, whose keys replace those before."""
-    own = Node(mapping(project.corpora.get(corpus), section), section, corpus_file(corpus))
-    return [Node(mapping(project.params, section), section, PATH), own]
 
 
 def config_faults(project: Project) -> Iterator[str]:
     """Faults of the sizes of every model: a key stands in `shared` or in every size, and has a value of its type."""
     for model, content in project.configs.items():
-        path = config_file(model)
-        if content and not isinstance(content.get(SHARED), dict):
+        path, shared = config_file(model), content.get(SHARED)
+        if content and not isinstance(shared, dict):
             yield f"{path}: {SHARED}: is missing; expected the keys that all sizes have, {{}} for none"
+            continue
         for size in sizes_of(content):
-            both = [Node(mapping(content, name), name, path) for name in (SHARED, size)]
+            both = [Node(content[name], name, path) for name in (SHARED, size)]
             for key in both[0].value.keys() & both[1].value.keys():
                 yield f"{path}: {size}.{key}: stands in {SHARED} too; expected it there or in every size"
             yield from size_faults(interface.find(model), both)
@@ -159,11 +139,34 @@ def size_faults(module: ModuleType, both: list[Node]) -> Iterator[str]:
         yield f"{both[1].path}: {both[1].name}.r_drop: has no effect without dropout, got {values['r_drop']}"
 
 
+def corpus_faults(project: Project) -> Iterator[str]:
+    """Corpora whose local files are missing, or whose sections have faults once they override those of params.yaml.
+
+    `split` must carve the parts that a corpus lacks, and none that it brings.
+    """
+    for name, content in project.corpora.items():
+        path = corpus_file(name)
+        download = Download.model_validate({key: content[key] for key in Download.model_fields})
+        yield from (f"{path}: {fault}" for fault in local.faults(download))
+        for section, kind in OVERRIDABLE.items():
+            yield from kind.merged_faults(overridden(project, section, name))
+        both = overridden(project, "split", name)
+        if not any(Splitting.merged_faults(both)):
+            try:
+                check_shares(Splitting.merged(both), content["parts"], f"{path}: split")
+            except ParamsError as error:
+                yield str(error)
+
+
+def overridden(project: Project, section: str, corpus: str) -> list[Node]:
+    """A section of params.yaml, then that of a corpus, whose keys replace those before."""
+    own = Node(project.corpora[corpus][section], section, corpus_file(corpus))
+    return [Node(project.params[section], section, PATH), own]
+
+
 def choice_faults(project: Project) -> Iterator[str]:
     """Unknown names in `build`, and systems that cannot be built."""
-    if not (build := build_of(project)):
-        return
-    vocabularies = mapping(project.params, "vocabularies")
+    build, vocabularies = Build.model_validate(project.params["build"]), project.params["vocabularies"]
     known = {"corpora": project.corpora, "vocabularies": vocabularies, "models": project.configs}
     for axis, names in known.items():
         for name in getattr(build, axis):
@@ -174,49 +177,18 @@ def choice_faults(project: Project) -> Iterator[str]:
         for size in build.sizes:
             if size not in sizes_of(content):
                 yield f"{PATH}: build.sizes: unknown size of {model}, got {size!r}{nearest(size, sizes_of(content))}"
-            elif (mapping(content, SHARED) | mapping(content, size)).get("tied_embeddings") == "all":
-                yield from tie_faults(f"{model} {size}", build.vocabularies, vocabularies)
-
-
-def tie_faults(model: str, chosen: list[str], vocabularies: dict[str, Any]) -> Iterator[str]:
-    """Chosen vocabularies that need two sets of embeddings, although `model` has one."""
-    for name in chosen:
-        vocabulary = mapping(vocabularies, name)
-        if vocabulary.get("joint") is False or vocabulary.get("kind") == "word":
-            yield (
-                f"{PATH}: build: {model} ties source and target embeddings, which {name} does not share; "
-                "expected a joint vocabulary or tied_embeddings: none|output"
-            )
-
-
-def share_faults(project: Project) -> Iterator[str]:
-    """Corpora whose `split` carves a part that they bring, or does not carve one that they lack."""
-    for name, content in project.corpora.items():
-        both = overridden(project, "split", name)
-        if download_of(content) and not any(Splitting.merged_faults(both)):
-            try:
-                check_shares(Splitting.merged(both), content["parts"], f"{corpus_file(name)}: split")
-            except ParamsError as error:
-                yield str(error)
-
-
-def average_faults(project: Project) -> Iterator[str]:
-    """Chosen corpora that average more checkpoints than their training keeps."""
-    build = build_of(project)
-    for corpus in build.corpora if build else ():
-        kept = joined(overridden(project, "training", corpus)).get("last_checkpoints")
-        number = joined(overridden(project, "average", corpus)).get("checkpoints")
-        if isinstance(number, int) and isinstance(kept, int) and number > kept:
-            yield (
-                f"{PATH}: average.checkpoints of {corpus}: must not exceed training.last_checkpoints {kept}, "
-                f"got {number}"
-            )
-
-
-def build_of(project: Project) -> Build | None:
-    """Section `build`; None if it has faults, which `file_faults` names."""
-    section = project.params.get("build")
-    return None if any(Build.faults(section, "build")) else Build.model_validate(section)
+            elif (content[SHARED] | content[size]).get("tied_embeddings") == "all":
+                for name in filter(vocabularies.__contains__, build.vocabularies):
+                    if not vocabularies[name].get("joint"):
+                        yield (
+                            f"{PATH}: build: {model} {size} ties source and target embeddings, which {name} does not "
+                            "share; expected a joint vocabulary or tied_embeddings: none|output"
+                        )
+    for corpus in filter(project.corpora.__contains__, build.corpora):
+        kept = joined(overridden(project, "training", corpus))["last_checkpoints"]
+        if (number := joined(overridden(project, "average", corpus))["checkpoints"]) > kept:
+            what = f"must not exceed training.last_checkpoints {kept}, got {number}"
+            yield f"{PATH}: average.checkpoints of {corpus}: {what}"
 
 
 def corpus_names() -> list[str]:
@@ -224,22 +196,9 @@ def corpus_names() -> list[str]:
     return sorted(path.stem for path in CORPORA.glob("[!.]*.yaml"))
 
 
-def download_of(content: dict[str, Any]) -> Download | None:
-    """The languages and parts of a corpus's file; None if they have faults, which `file_faults` names."""
-    own = {key: content[key] for key in Download.model_fields if key in content}
-    return None if any(Download.faults(own, "")) else Download.model_validate(own)
-
-
 def sizes_of(content: dict[str, Any]) -> list[str]:
     """The sizes in a file of configs/."""
     return [str(name) for name, section in content.items() if name != SHARED and isinstance(section, dict)]
-
-
-def mapping(node: Any, *names: str) -> dict[str, Any]:
-    """The mapping below `names`; an empty one if there is none, a fault that `file_faults` names."""
-    for name in names:
-        node = node.get(name) if isinstance(node, dict) else None
-    return node if isinstance(node, dict) else {}
 
 
 def sections(system: System) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.system import System
-from pipeline.decoding.attending import Attending, choose
+from pipeline.decoding.attending import Attending, choose, likeliest
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation import curves, diagnosis
 from pipeline.progress import say
@@ -36,7 +36,7 @@ def main(name: str) -> None:
 def attend(translator: Translator, path: Path, number: int, line: str, attending: Attending) -> dict[str, object]:
     """The record of one line of a file."""
     source = translator.read(line, f"{path} line {number}")
-    output = translator.likeliest(source, len(source) + attending.max_length_offset)
+    output = likeliest(translator.model, source, len(source) + attending.max_length_offset, translator.where)
     return translator.attention(number, source, output)
 
 

@@ -4,12 +4,14 @@ from typing import Any
 
 from pipeline import cli
 from pipeline.common import files, parts
+from pipeline.common.params import Node
 from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation import scores
 from pipeline.evaluation.bleu import tokenizer
 from pipeline.packaging import card, ctranslate2_form, package
-from pipeline.tracking import registry, runs
+from pipeline.tracking import registry
+from pipeline.tracking.runs import Run
 
 READS = ("corpora/{corpus}.yaml:licence",)
 
@@ -17,7 +19,7 @@ READS = ("corpora/{corpus}.yaml:licence",)
 def main(name: str) -> None:
     """Write a folder that translates anywhere: `nmt translate --model models/<system>`."""
     system = System.parse(name)
-    licence = card.Licence.load_own("corpora/{corpus}.yaml:", corpus=system.corpus).licence
+    licence = str(Node.read(READS[0].format(corpus=system.corpus)).value)
     translator = Translator.built(system)
     training = files.read_json(system.training_summary)
     config = read_config(system, licence, translator, training)
@@ -43,7 +45,8 @@ def main(name: str) -> None:
     sums = files.sha256(*parts.paths(system.split, parts.VALIDATION))
     count, words = training["params"]["training.validation_sentences"], tokenizer(config.target_language)
     validation = f"{sums[:16]}, {count} sentences, {words}"
-    with runs.finished_training(system) as run:
+    with Run(system) as run:
+        run.open_finished()
         registry.register(run, system.packaged, validation)
 
 

@@ -11,7 +11,7 @@ from pipeline.common.system import Build
 from pipeline.report import leaderboard, outputs, page, plots
 from pipeline.report.results import read_corpora
 from pipeline.report.sentences import Report
-from pipeline.tracking import runs
+from pipeline.tracking.runs import Run
 
 LOG_WIDTH = 160  # of a table that goes to no terminal
 READS = ("build", "report")
@@ -33,7 +33,8 @@ def main() -> None:
     for corpus in corpora:
         console.print(leaderboard.terminal(corpus))
         for one in corpus.systems:
-            with runs.finished_training(one.system) as run:
+            with Run(one.system) as run:
+                run.open_finished()
                 run.artifact(out / "index.html", "report")
 
 

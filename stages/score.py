@@ -16,7 +16,7 @@ from pipeline.evaluation.scores import Row
 from pipeline.evaluation.settings import Scoring
 from pipeline.evaluation.translations import Translated
 from pipeline.progress import say
-from pipeline.tracking import runs
+from pipeline.tracking.runs import Run
 from pipeline.vocabularies.vocabulary import Vocabulary
 
 READS = ("score", "corpora/{corpus}.yaml:score")
@@ -70,9 +70,10 @@ def score(
 
 def track(system: System, scoring: Scoring, texts: dict[str, Translated], metrics: dict[str, dict[str, float]]) -> None:
     """Record the scores of the test parts in MLflow, with what they were computed from."""
-    with runs.scoring_run(system) as run:
+    with Run(system) as run:
+        run.open_scoring()
         run.params({"score": scoring.model_dump(), "decode": files.read_json(system.decoded / "decode.json")})
-        run.scores(metrics, system)
+        run.scores(metrics)
         for part, (sources, references, lines) in texts.items():
             data = parts.paths(system.split, part)
             run.dataset(f"{system.corpus} {part}", system.split, data, {"pairs": len(sources)})

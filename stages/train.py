@@ -7,9 +7,11 @@ import typer
 
 from pipeline import cli
 from pipeline.common.system import System
+from pipeline.encoding.batching import load_batches
 from pipeline.progress import TrainingDisplay, console
 from pipeline.training import launch, outputs, setup
 from pipeline.training.loop import train
+from pipeline.training.prefetch import prefetch
 from pipeline.training.ranks import Ranks, process_group
 from pipeline.training.state import TrainState
 
@@ -45,12 +47,12 @@ def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
     sampler = setup.open_sampler(config, encoded, device)
     net = setup.build_model(config, vocabulary, device)
     optimizer = learning.optimizer.build(net)
-    state = setup.resume(net, optimizer, config, checkpoints, ranks)
-    if not state.update:
-        setup.start_weights(net, config, encoded, ranks)
-    batches = setup.open_batches(config, sampler, encoded, state, ranks, device)
+    state = setup.start(net, optimizer, config, checkpoints, encoded, ranks)
     width, seed, updates = config.arch.width, system.seed, training.updates
-    steps = train(net, optimizer, batches, learning, width=width, updates=updates, seed=seed, ranks=ranks)
+    last_update = state.update if state.is_finished(training) else updates
+    batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
+    loaded = prefetch(batches, pinned=device.type == "cuda")
+    steps = train(net, optimizer, loaded, learning, width=width, updates=updates, seed=seed, ranks=ranks)
     display = TrainingDisplay(f"{system.model}-{system.size}-{seed}", updates)
     with setup.start_run(config, checkpoints, sampler, state, ranks) as run, checkpoints:
 
@@ -78,7 +80,7 @@ def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
             state = checkpoints.save(net, optimizer, judged(state), keep=True, write=ranks.is_main)
         outputs.log_speed(run, display, state.update, device)
         if ranks.is_main:
-            outputs.publish(run, config, checkpoints, state, outputs.summarise(config, device, sampler, net, state))
+            outputs.publish(run, config, checkpoints, state, device, sampler, net)
         if ranks.size == 1 and ranks.interrupted:  # during the last update; `dvc repro` itself does not hear Ctrl-C
             raise SystemExit(128 + signal.SIGTERM)
 

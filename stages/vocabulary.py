@@ -15,7 +15,7 @@ def main(name: str) -> None:
     split, where = split_folder(corpus), READS[0].format(vocabulary=vocabulary)
     texts = parts.paths(split, parts.TRAIN)
     with files.new_folder(vocabulary_folder(corpus, vocabulary)) as folder:
-        if Kind.load(where).kind == "word":
+        if Kind.load_own(where).kind == "word":
             about = files.read_json(split / "languages.json")
             languages = about["source_language"], about["target_language"]
             words.train(words.Words.load(where), *texts, languages, folder, where)

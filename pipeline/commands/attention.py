@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from ..common import files
-from ..common.files import DataError
 from ..decoding.attending import written
 from ..decoding.settings import MOST_BEAM
 from ..progress import console
@@ -33,12 +32,14 @@ def attention(
     decoding = overridden(translator.decoding, beam)
     source = translator.read(line, "sentence")
     if not source:
-        raise DataError(f"sentence: holds no text, got {sentence!r}; expected words to translate")
+        raise files.DataError(f"sentence: holds no text, got {sentence!r}; expected words to translate")
     sentences.warn(translator, line, "sentence")
     [[best]] = translator.search([source], decoding)
     record = translator.attention(1, source, written(best.ids, decoding.max_length(len(source))))
     if not record["weights"]:
-        raise DataError(f"--system: {chosen.model} has no attention to draw, got {chosen.id!r}; expected another model")
+        raise files.DataError(
+            f"--system: {chosen.model} has no attention to draw, got {chosen.id!r}; expected another model"
+        )
     path = out or Path("work/attention", f"{chosen.id}.html")
     with files.new_file(path) as file:
         file.write(page.attention_page(chosen.id, record))

@@ -3,7 +3,6 @@
 import threading
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
@@ -11,7 +10,6 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from .. import progress
 from ..common import files
-from ..common.files import DataError
 from ..common.system import Build
 from ..terminal import printable
 from .summary import TIMES, label, read_times
@@ -31,9 +29,10 @@ class Board:
         self.words: dict[str, str] = {}  # what it last said of its progress
         self.over = threading.Event()
         self.ticker = threading.Thread(target=self.refresh, daemon=True)
-        columns = (TextColumn("{task.description}"), BarColumn(bar_width=6), TimeElapsedColumn())
         self.live = Progress(
-            *columns,
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=6),
+            TimeElapsedColumn(),
             TextColumn("{task.fields[words]}", markup=False),
             console=self.console,
             transient=True,
@@ -45,9 +44,7 @@ class Board:
         self.ticker.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.over.set()
         self.ticker.join()
         self.live.stop()
@@ -111,6 +108,6 @@ def read_progress(stages: dict[str, Any]) -> list[dict[str, Any]]:
         path = Path("work/progress", f"{stage}.json")
         try:
             states += [dict(files.read_json(path))] if path.exists() else []
-        except (DataError, OSError):  # it has just ended
+        except (files.DataError, OSError):  # it has just ended
             continue
     return states

@@ -36,20 +36,12 @@ def export(
         print(export_argos(named, project.load(named), out, quantization))
         return
     path = out or WORK / named.id
-    check_replaceable(path)
+    if path.exists() and (not path.is_dir() or any(one.name not in ctranslate2_form.FILES for one in path.iterdir())):
+        raise DataError(f"--out: holds something else, got {str(path)!r}; expected a new folder, or an exported model")
     translator = project.load(named)
     with files.new_folder(path) as folder:
         ctranslate2_form.save(translator.model, translator.vocabulary, folder, quantization=quantization)
     print(path)
-
-
-def check_replaceable(path: Path) -> None:
-    """Check that nothing is replaced but a model that `nmt export` wrote.
-
-    Raises: DataError.
-    """
-    if path.exists() and (not path.is_dir() or any(one.name not in ctranslate2_form.FILES for one in path.iterdir())):
-        raise DataError(f"--out: holds something else, got {str(path)!r}; expected a new folder, or an exported model")
 
 
 def export_argos(system: System, translator: Translator, out: Path | None, quantization: str) -> Path:

@@ -9,7 +9,6 @@ from ruamel.yaml import YAML
 
 from .. import catalogue
 from ..common import files
-from ..common.files import DataError
 from ..common.params import PATH, nearest, read_yaml
 from ..common.system import Build, System, config_file
 from ..models import interface
@@ -36,7 +35,7 @@ def show_params(
     try:
         chosen = System.parse(matches[0] if len(matches) == 1 else system)
     except ValueError as error:
-        raise DataError(f"SYSTEM: {error}{nearest(system, ids)}") from None
+        raise files.DataError(f"SYSTEM: {error}{nearest(system, ids)}") from None
     yaml = YAML()
     yaml.default_flow_style = False
     yaml.dump(catalogue.sections(chosen), sys.stdout)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from ..common import files
-from ..common.files import DataError
 from ..common.system import AXES, Build, System
 from ..evaluation.scores import caveats
 from ..evaluation.settings import TITLES
@@ -83,7 +82,7 @@ def table(build: Build, corpus: str, scored: dict[System, dict[str, float]]) -> 
 
 def sentence(system: System) -> str:
     """A short sentence of the test part, as a shell takes it."""
-    with contextlib.suppress(OSError, DataError):
+    with contextlib.suppress(OSError, files.DataError):
         for line in files.read_lines(system.split / "test.source.txt"):
             if 0 < len(line) <= SENTENCE and line.isprintable() and not line.startswith("-"):
                 return shlex.quote(line)

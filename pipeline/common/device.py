@@ -43,12 +43,6 @@ def prepared() -> torch.device:
     return best()
 
 
-def use_threads(number: int) -> None:
-    """Set the number of CPU threads; 0 leaves torch's default, one per core or `OMP_NUM_THREADS`."""
-    if number:
-        torch.set_num_threads(number)
-
-
 def be_deterministic(seed: int) -> None:
     """Use deterministic kernels and seed torch's generator: the same machine gives the same bits."""
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")

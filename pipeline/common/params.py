@@ -251,6 +251,14 @@ def fault(value: Any, known: Mapping[int, Collection[str]], detail: ErrorDetails
     return path, f"{message}, got {shown(detail['input'])}"
 
 
+def first_fault(error: ValidationError, name: str) -> str:
+    """The first fault of a value called `name`, whose class is no section, as `key: what, got value`."""
+    first = error.errors(include_url=False)[0]
+    where, what = ".".join(map(str, first["loc"])) or name, first["msg"].removeprefix("Input ")
+    got = "" if first["type"] == "missing" else f", got {first['input']!r:.60}"
+    return f"{where}: {what[:1].lower()}{what[1:]}{got}"
+
+
 def follow(value: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any, Any]:
     """The keys of a value along pydantic's `location`, the mapping or list that has the last one, and what is there.
 

@@ -14,3 +14,12 @@ def seed_for(seed: int, purpose: str, *indices: int) -> int:
 def generator(seed: int, purpose: str, *indices: int) -> np.random.Generator:
     """A numpy generator for one draw."""
     return np.random.default_rng(seed_for(seed, purpose, *indices))
+
+
+def sample(num_pairs: int, most: int, seed: int) -> np.ndarray:
+    """Whether a vocabulary is made from each pair: all, or `most` if there are more; a byte of memory a pair."""
+    chosen = np.ones(num_pairs, dtype=bool)
+    if num_pairs > most:
+        chosen[:] = False
+        chosen[generator(seed, "vocabulary").choice(num_pairs, most, replace=False, shuffle=False)] = True
+    return chosen

@@ -132,7 +132,9 @@ class Beam:
         is_finished |= torch.zeros_like(ends).scatter(1, going_on, ~ends.gather(1, going_on)) & is_last_step[:, None]
         is_finished &= log_p > -math.inf
         scores = log_p / length_penalty(float(length), alpha)
-        collect(finished, self.sentence, is_finished, pieces, scores)
+        owners = self.sentence[:, None].expand_as(is_finished)[is_finished].tolist()
+        for owner, text, score in zip(owners, pieces[is_finished].tolist(), scores[is_finished].tolist(), strict=True):
+            finished[owner].append(Hypothesis(text[1:-1] if text[-1] == ids.EOS else text[1:], score))
 
         every_score = torch.cat((self.best_scores, scores.masked_fill(~is_finished, -math.inf)), dim=1)
         best_scores = every_score.topk(self.best_scores.shape[1]).values
@@ -151,18 +153,6 @@ class Beam:
             best_scores=best_scores[kept],
             num_finished=num_finished[kept],
         )
-
-
-def collect(
-    finished: list[list[Hypothesis]], sentence: Tensor, is_finished: Tensor, pieces: Tensor, scores: Tensor
-) -> None:
-    """Append the finished hypotheses to the lists of their sentences, without BOS and EOS.
-
-    Shapes: sentence (B,), is_finished (B, C), pieces (B, C, T), scores (B, C).
-    """
-    owners = sentence[:, None].expand_as(is_finished)[is_finished].tolist()
-    for owner, text, score in zip(owners, pieces[is_finished].tolist(), scores[is_finished].tolist(), strict=True):
-        finished[owner].append(Hypothesis(text[1:-1] if text[-1] == ids.EOS else text[1:], score))
 
 
 def take(pieces: Tensor, slots: Tensor) -> Tensor:

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import torch
 
@@ -42,31 +43,16 @@ def search(
     among their pieces. The caller has put the model on `device` and into `eval()`; no weight may change until the last
     result is taken.
     """
+    width, repeats = decoding.beam_size, decoding.no_repeat_ngram_size
+    settings: dict[str, Any] = {"alpha": decoding.length_penalty, "unknown": unknown, "no_repeat": repeats}
 
     def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
         source = pad([sources[index] for index in batch], after=(ids.EOS,), multiple=MULTIPLE).to(device)
         limits = [decoding.max_length(len(sources[index])) for index in batch]
-        if decoding.beam_size == 1:
-            best = greedy.decode(
-                model,
-                source,
-                limits,
-                alpha=decoding.length_penalty,
-                unknown=unknown,
-                no_repeat=decoding.no_repeat_ngram_size,
-            )
-            return [[hypothesis] for hypothesis in best]
-        found = beam.decode(
-            model,
-            source,
-            limits,
-            beam_size=decoding.beam_size,
-            alpha=decoding.length_penalty,
-            n_best=number,
-            max_finished=decoding.max_finished,
-            unknown=unknown,
-            no_repeat=decoding.no_repeat_ngram_size,
-        )
+        if width == 1:
+            return [[best] for best in greedy.decode(model, source, limits, **settings)]
+        most = decoding.max_finished
+        found = beam.decode(model, source, limits, beam_size=width, n_best=number, max_finished=most, **settings)
         return [hypotheses[:number] for hypotheses in found]
 
     todo = batches([len(source) for source in sources], decoding.tokens_per_batch)

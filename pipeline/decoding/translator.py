@@ -74,10 +74,12 @@ class Translator:
 
         Raises: DataError if its files are missing or do not fit each other or this code.
         """
-        training, folder = read_training(system), system.vocabulary_folder
-        params, expected = nested(training["params"]), f"what `dvc repro {system.stage('average')}` builds"
-        if not folder.is_dir():
-            raise files.DataError(f"{folder}: no such folder; expected {expected}")
+        folder, expected = system.vocabulary_folder, f"what `dvc repro {system.stage('average')}` builds"
+        for path in (system.training_summary, folder):
+            if not path.exists():
+                raise files.DataError(f"{path}: no such file; expected {expected}")
+        training = files.read_json(system.training_summary)
+        params = nested(training["params"])
         if digest(folder) != training["vocabulary"]:
             raise files.DataError(
                 f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
@@ -194,14 +196,14 @@ class Translator:
         split = [texts.split([line], self.vocabulary, self.max_pieces) for line in lines]
         sources = self.vocabulary.encode_source([part for text in split for part in text.parts])
         found = iter(self.search(sources, decoding, number, unknown=unknown, what=what))
-        return [self.joined(text, [next(found) for _ in text.parts]) for text in split]
-
-    def joined(self, text: texts.Text, answers: Sequence[Sequence[Hypothesis]]) -> list[Translation]:
-        """The translations of a line, the best first, from those of its parts."""
-        ranks = texts.ranked(answers, max(map(len, answers), default=1))
-        scores = [sum(one.score for one in rank) for rank in ranks]
-        lines = [text.join(self.vocabulary.decode_target([one.ids for one in rank])) for rank in ranks]
-        return [Translation(line, score) for line, score in zip(lines, scores, strict=True)]
+        results = []
+        for text in split:
+            answers = [next(found) for _ in text.parts]
+            ranks = texts.ranked(answers, max(map(len, answers), default=1))
+            translated = (text.join(self.vocabulary.decode_target([one.ids for one in rank])) for rank in ranks)
+            scores = (sum(one.score for one in rank) for rank in ranks)
+            results.append([Translation(*pair) for pair in zip(translated, scores, strict=True)])
+        return results
 
     def translate(
         self, lines: Sequence[str], decoding: Decoding | None = None, *, unknown: bool | None = None, what: str = ""
@@ -210,35 +212,15 @@ class Translator:
         found = self.ranked(lines, decoding or self.decoding, unknown=unknown, what=what)
         return [best.text for best, *_ in found]
 
-    def text(self, pieces: Sequence[int]) -> str:
-        """The line that target pieces spell."""
-        [line] = self.vocabulary.decode_target([pieces])
-        return line
-
-    def likeliest(self, source: Sequence[int], max_length: int) -> list[int]:
-        """The greedy translation of a source, with EOS if the network wrote it."""
-        return attending.likeliest(self.model, source, max_length, self.where)
-
     def attention(self, line: int, source: Sequence[int], output: Sequence[int]) -> dict[str, Any]:
         """The attention of the network while it writes `output` (with EOS if it wrote it), as a record of `attend`."""
         return {
             "line": line,
             "source": self.vocabulary.source_pieces([*source, ids.EOS]),
             "target": self.vocabulary.target_pieces(output),
-            "text": self.text(output),
+            "text": self.vocabulary.decode_target([output])[0],
             "weights": attending.weights(self.model, source, output, self.where),
         }
-
-
-def read_training(system: System) -> dict[str, Any]:
-    """The summary of a system's training.
-
-    Raises: DataError if it is missing or incomplete.
-    """
-    path = system.training_summary
-    if not path.exists():
-        raise files.DataError(f"{path}: no such file; expected what `dvc repro {system.stage('average')}` builds")
-    return dict(files.read_json(path))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

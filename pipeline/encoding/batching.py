@@ -12,7 +12,7 @@ from ..common.files import DataError
 from ..common.padding import Shape, bucket, cuts, pad
 from ..common.seeding import generator
 from .budget import SentenceBatches, TokenBatches, Training
-from .shards import Encoded, Ragged
+from .shards import Encoded
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs
 Lengths = np.ndarray[tuple[int], np.dtype[np.int32]]  # one length per pair
@@ -43,8 +43,8 @@ class Batch(NamedTuple):
 
     def map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
         """The batch with `function` applied to each tensor."""
-        source, target_input, target_output, non_padding, pairs = self
-        return Batch(function(source), function(target_input), function(target_output), function(non_padding), pairs)
+        source, target_input, target_output, non_padding = map(function, self[:4])
+        return Batch(source, target_input, target_output, non_padding, self.pairs)
 
 
 class Position(NamedTuple):
@@ -216,7 +216,7 @@ def collate(encoded: Encoded, pairs: Indices, shape: Shape | None = None) -> Bat
 
     A larger shape has empty sentences behind them: EOS alone, and BOS in front of nothing that counts.
     """
-    source, target = rows(encoded.source, pairs), rows(encoded.target, pairs)
+    source, target = ([side[int(pair)] for pair in pairs] for side in (encoded.source, encoded.target))
     sentences, source_length, target_length = shape or (len(pairs), 0, 0)
     added = [np.empty(0, dtype=np.int64)] * (sentences - len(pairs))
     padded_source = pad([*source, *added], after=(ids.EOS,), length=source_length)
@@ -224,8 +224,3 @@ def collate(encoded: Encoded, pairs: Indices, shape: Shape | None = None) -> Bat
     target_output = pad(target, after=(ids.EOS,), length=target_length, rows=sentences)
     non_padding = torch.from_numpy(np.flatnonzero(target_output.numpy() != ids.PAD))  # numpy: starts no torch threads
     return Batch(padded_source, target_input, target_output, non_padding, pairs)
-
-
-def rows(side: Ragged, pairs: Indices) -> list[np.ndarray]:
-    """The ids of each of these sentences."""
-    return [side[int(pair)] for pair in pairs]

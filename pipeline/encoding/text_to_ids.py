@@ -38,7 +38,8 @@ def encode_part(vocabulary: Path, texts: Sequence[tuple[Path, Path]], folder: Pa
     folder.mkdir(parents=True)
     counts = dict.fromkeys(("pairs", "source_tokens", "target_tokens", "source_unknown", "target_unknown"), 0)
     with shards.Writer(folder, *types(Vocabulary.load(vocabulary))) as write:
-        for sides in encode_blocks(vocabulary, blocks(pairs), num_processes):
+        blocks = iter(lambda: list(islice(pairs, BLOCK_PAIRS)), [])
+        for sides in encode_blocks(vocabulary, blocks, num_processes):
             write(*sides)
             counts["pairs"] += len(sides[0].lengths)
             for side, block in zip(shards.SIDES, sides, strict=True):
@@ -50,12 +51,6 @@ def encode_part(vocabulary: Path, texts: Sequence[tuple[Path, Path]], folder: Pa
 def types(vocabulary: Vocabulary) -> tuple[shards.Ids, shards.Ids]:
     """The types of the source's and the target's ids."""
     return shards.id_type(vocabulary.source_size), shards.id_type(vocabulary.target_size)
-
-
-def blocks(pairs: Iterator[tuple[str, str]]) -> Iterator[Pairs]:
-    """The pairs in lists of `BLOCK_PAIRS`."""
-    while block := list(islice(pairs, BLOCK_PAIRS)):
-        yield block
 
 
 def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> Iterator[Sides]:

@@ -1,8 +1,7 @@
 """Multi-head attention over a whole sentence, or step by step with the same results."""
 
 import math
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -19,10 +18,6 @@ class KeysValues(Rows):
 
     keys: Tensor  # (N, H, T, K)
     values: Tensor  # (N, H, T, K)
-
-    def append(self, keys: Tensor, values: Tensor) -> Self:
-        """With those of further positions behind."""
-        return replace(self, keys=torch.cat((self.keys, keys), dim=2), values=torch.cat((self.values, values), dim=2))
 
 
 class MultiHeadAttention(nn.Module):
@@ -56,7 +51,7 @@ class MultiHeadAttention(nn.Module):
         Shapes: x (N, 1, D), past (N, H, T, K) -> (N, 1, D) and the past of the next step (N, H, T + 1, K).
         """
         query, key, value = self.project_heads(x, start=past.keys.shape[2])
-        past = past.append(key, value)
+        past = KeysValues(torch.cat((past.keys, key), dim=2), torch.cat((past.values, value), dim=2))
         return self.merge_heads(self.attend(query, past.keys, past.values, None)), past
 
     def project_memory(self, memory: Tensor) -> KeysValues:

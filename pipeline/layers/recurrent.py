@@ -95,9 +95,9 @@ class Recurrent(nn.Module, Generic[State]):
         Shapes: y (N, E) -> (N, O).
         """
 
-    @abstractmethod
     def read_out(self, x: Tensor) -> Tensor:
-        """The inputs of the output projection: (..., O) -> (..., D)."""
+        """The inputs of the output projection, by default x as it is: (..., O) -> (..., D)."""
+        return x
 
     def embed_source(self, source: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The source's embeddings, which positions are real, how many are: (B, S, E), (B, S), (B,)."""

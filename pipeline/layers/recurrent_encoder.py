@@ -20,11 +20,6 @@ def reverse(x: Tensor, lengths: Tensor) -> Tensor:
     return x.gather(1, index if x.dim() == 2 else index[:, :, None].expand_as(x))
 
 
-def last_real(x: Tensor, lengths: Tensor) -> Tensor:
-    """x at the last real position of each row: (B, S, D), (B,) -> (B, D)."""
-    return x[torch.arange(len(x), device=x.device), lengths - 1]
-
-
 class ForwardGRU(nn.Module):
     """A GRU from left to right; torch's fused one if the reset gate acts after the recurrent product."""
 
@@ -64,7 +59,7 @@ class GRUEncoder(nn.Module):
 
     def final(self, states: Tensor, lengths: Tensor) -> Tensor:
         """The last state of each direction: (B, S, D), (B,) -> (B, D)."""
-        final = last_real(states[:, :, : self.width], lengths)
+        final = states[torch.arange(len(states), device=states.device), lengths - 1, : self.width]
         return final if self.backwards is None else torch.cat((final, states[:, 0, self.width :]), dim=1)
 
 

@@ -77,10 +77,6 @@ class Model(Recurrent[State]):
         s, cell = self.cell(torch.cat((y, context), dim=1), (s, state.cell))
         return s, replace(state, s=s, cell=cell, weights=weights)
 
-    def read_out(self, x: Tensor) -> Tensor:
-        """x as it is: (..., D)."""
-        return x
-
 
 def initialise_as_published(model: nn.Module) -> None:
     """Embeddings Xavier-uniform of gain sqrt(2), other matrices Xavier-uniform, biases U(-0.5, 0.5), in place.

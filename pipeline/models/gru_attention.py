@@ -76,7 +76,3 @@ class Model(Recurrent[AttentionState]):
         context = context_vector(weights, source.memory)
         s = self.cell(torch.cat((y, context), dim=1), s)
         return torch.cat((s, context, y), dim=1), replace(state, s=s, weights=weights)
-
-    def read_out(self, x: Tensor) -> Tensor:
-        """x as it is: (..., D + C + E)."""
-        return x

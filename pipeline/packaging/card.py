@@ -8,17 +8,10 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, StrictUndefined
 from ruamel.yaml import YAML
 
-from ..common.params import Section
 from ..evaluation.settings import TITLES
 from .package import CTRANSLATE2, Config
 
 TEMPLATE = Path(__file__).parent / "card.md.jinja"
-
-
-class Licence(Section):
-    """The key of `corpora/<corpus>.yaml` that says under which terms the corpus may be used."""
-
-    licence: str
 
 
 class Facts(NamedTuple):

@@ -6,20 +6,17 @@ import stat
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, RootModel, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from ..common import files
 from ..common.files import DataError
-from ..common.params import NAME, Section
+from ..common.params import NAME, Section, first_fault
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
 CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Transformers have one
 POSITIONS = 2048  # of the longest source or translation in CTranslate2's form, EOS counted
 CARD, CHECKSUMS = "README.md", "checksums.json"
 FILE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")  # a file's path inside the folder: never outside, never hidden
-MOST_BYTES = {CONFIG: 1 << 20, CARD: 1 << 20, CHECKSUMS: 1 << 20}  # of what is read whole
-WEIGHT_FILES = (".safetensors", ".bin")  # of any size: whoever loads a model expects one
-MOST_OTHER_BYTES = 1 << 28
 EXPECTED = "a folder that the stage `package` wrote"
 
 FORMAT = 2  # rises when older code cannot read the folder any more, or newer code an older folder
@@ -28,19 +25,13 @@ Name = Annotated[str, Field(pattern=NAME)]
 Count = Annotated[int, Field(ge=0)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]  # such as pt-BR
 AnySection = TypeVar("AnySection", bound=Section)
-AnyModel = TypeVar("AnyModel", bound=BaseModel)
+T = TypeVar("T")
 
 
 class Record(BaseModel):
     """A mapping in a file of a package, of which some keys are read."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class Versioned(Record):
-    """The key of config.json that says how to read the others."""
-
-    format: int
 
 
 class Config(Record):
@@ -76,10 +67,6 @@ class Entry(Record):
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Checksums(RootModel[dict[str, Entry]]):
-    """checksums.json: every other file of the folder."""
-
-
 def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path) -> None:
     """Copy what translation needs into `folder`, beside config.json."""
     shutil.copyfile(weights, folder / WEIGHTS)
@@ -107,25 +94,23 @@ def read(folder: Path) -> Config:
     """
     check(folder)
     path = folder / CONFIG
-    if (number := parse(path, Versioned).format) != FORMAT:
-        what = "or a newer nmt-pipeline" if number > FORMAT else "so package the system again"
+    content = files.read_json(path)
+    if (number := content.get("format") if isinstance(content, dict) else None) != FORMAT:
+        is_newer = isinstance(number, int) and number > FORMAT
+        what = "or a newer nmt-pipeline" if is_newer else "so package the system again"
         raise DataError(f"{path}: unknown format, got {number}; expected {FORMAT}, {what}")
     return parse(path, Config)
 
 
-def parse(path: Path, kind: type[AnyModel]) -> AnyModel:
+def parse(path: Path, kind: type[T]) -> T:
     """The JSON at `path` as one of these classes.
 
     Raises: DataError with the first fault.
     """
     try:
-        return kind.model_validate(files.read_json(path))
+        return TypeAdapter(kind).validate_python(files.read_json(path))
     except ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        where = ".".join(map(str, fault["loc"])) or kind.__name__
-        what = fault["msg"].removeprefix("Input ")
-        got = "" if fault["type"] == "missing" else f", got {fault['input']!r:.60}"
-        raise DataError(f"{path}: {where}: {what[:1].lower()}{what[1:]}{got}; expected {EXPECTED}") from None
+        raise DataError(f"{path}: {first_fault(error, kind.__name__)}; expected {EXPECTED}") from None
 
 
 def section(kind: type[AnySection], values: dict[str, Any], name: str, origin: Path, expected: str) -> AnySection:
@@ -141,7 +126,7 @@ def section(kind: type[AnySection], values: dict[str, Any], name: str, origin: P
 def check(folder: Path) -> None:
     """Check kinds, names, sizes and SHA-256 sums of all files of a folder against its checksums.json.
 
-    Nothing is opened but regular files of a bounded size that checksums.json lists.
+    Nothing is opened but regular files that checksums.json lists.
 
     Raises: DataError naming the first file that is wrong.
     """
@@ -149,7 +134,7 @@ def check(folder: Path) -> None:
         what = "not a folder" if folder.exists() else "no such folder"
         raise DataError(f"{folder}: {what}; expected {EXPECTED}")
     sizes, path = list_files(folder), folder / CHECKSUMS
-    listed = parse(path, Checksums).root
+    listed = parse(path, dict[str, Entry])  # every other file of the folder
     sizes.pop(CHECKSUMS)
     if unsafe := [name for name in listed if not FILE.fullmatch(name)]:
         raise DataError(f"{path}: not a file inside the folder, got {unsafe[0]!r}; expected {EXPECTED}")
@@ -167,7 +152,7 @@ def check(folder: Path) -> None:
 def list_files(folder: Path) -> dict[str, int]:
     """Every file of a folder and its size, but for what is hidden, as .gitattributes is.
 
-    Raises: DataError for what is neither a folder nor a regular file (or a link to one), and for one that is too large.
+    Raises: DataError for what is neither a folder nor a regular file, or a link to one.
     """
     sizes = {}
     for path in sorted(folder.rglob("*")):
@@ -177,7 +162,5 @@ def list_files(folder: Path) -> dict[str, int]:
         state = path.stat() if path.exists() else path.lstat()
         if not stat.S_ISREG(state.st_mode):
             raise DataError(f"{path}: must be a regular file, got another kind or a link; expected {EXPECTED}")
-        if path.suffix not in WEIGHT_FILES and state.st_size > (most := MOST_BYTES.get(str(name), MOST_OTHER_BYTES)):
-            raise DataError(f"{path}: must have at most {most:,} bytes, got {state.st_size:,}; expected {EXPECTED}")
         sizes[name.as_posix()] = state.st_size
     return sizes

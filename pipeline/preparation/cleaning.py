@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -13,13 +13,12 @@ from ..common import files
 from ..common.normalisation import normalised, num_words
 from ..common.params import Section
 from ..common.parts import Pair, paths
-from .duplicates import Seen, digest, keys
+from .comparison import digest
 
 RawPair = tuple[bytes, bytes]
 
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # \t \v \f \r are white space, which is folded later
 SHORT_WORDS = 3  # words that a shorter sentence counts as in a length ratio: `Apparently.` may need a clause
-BATCH_PAIRS = 1 << 16  # pairs looked up at a time among those seen before
 SAID = 0.1  # share of the pairs that are dropped, from which on a line says so
 SHOWN_CHARACTERS = 200  # of a sentence in the examples
 
@@ -92,14 +91,6 @@ RULES: tuple[Rule, ...] = (empty, too_long_characters, too_long_words, length_ra
 ORDER = ("invalid_utf8", "control_characters", *(rule.__name__ for rule in RULES), "duplicate")
 
 
-def decoded(source: bytes, target: bytes) -> Pair | None:
-    """The pair as text, or None if a side is not UTF-8 (rule `invalid_utf8`)."""
-    try:
-        return source.decode(), target.decode()
-    except UnicodeDecodeError:
-        return None
-
-
 def shown(text: str) -> str:
     """`text` short enough for an example."""
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
@@ -108,19 +99,17 @@ def shown(text: str) -> str:
 def clean(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
     """The normalised pairs that no rule drops, each once, in their order; `tally` counts the others.
 
-    Units: 18 MB of memory per million pairs kept, for the 8 bytes that stand for each (see `duplicates.Seen`), plus
-        40 MB for the batch under way.
+    Units: 100 MB of memory per million pairs kept, for the 8 bytes that stand for each.
     """
-    seen = Seen()
-    pairs = filter_pairs(raw, cleaning, tally)
-    while batch := list(islice(pairs, BATCH_PAIRS)):
-        fresh = seen.add(keys([digest(f"{source}\n{target}") for source, target in batch]))
-        for pair, new in zip(batch, fresh.tolist(), strict=True):
-            if new:
-                tally.kept += 1
-                yield pair
-            else:
-                tally.drop("duplicate", *pair)
+    seen: set[bytes] = set()
+    for source, target in filter_pairs(raw, cleaning, tally):
+        key = digest(f"{source}\n{target}")
+        if key in seen:
+            tally.drop("duplicate", source, target)
+            continue
+        seen.add(key)
+        tally.kept += 1
+        yield source, target
     assert tally.read == tally.kept + sum(tally.dropped.values())
 
 
@@ -128,8 +117,9 @@ def filter_pairs(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> It
     """The normalised pairs that pass the rules on single pairs; only duplicates are left for `clean`."""
     for line in raw:
         tally.read += 1
-        pair = decoded(*line)
-        if pair is None:
+        try:
+            pair = line[0].decode(), line[1].decode()
+        except UnicodeDecodeError:
             tally.drop("invalid_utf8", *(side.decode(errors="backslashreplace") for side in line))
             continue
         if control_characters(*pair, cleaning):

@@ -1,5 +1,6 @@
 """When two sentences count as the same: the two forms of a text that are compared, exact and near."""
 
+import hashlib
 import re
 import unicodedata
 
@@ -33,6 +34,14 @@ def sentences(text: str) -> list[str]:
     else:
         compared = unicodedata.normalize("NFKD", SPACED.sub(rf"\1{END}", text)).translate(FORMS)
     return [sentence for sentence in compared.split(END) if sentence]
+
+
+def digest(text: str, salt: bytes = b"") -> bytes:
+    """8 bytes that stand for `text`, the same on every machine.
+
+    Units: two different texts among n share theirs with probability n^2 / 2^65: 1 in 20,000 for 40 million.
+    """
+    return hashlib.blake2b(text.encode(), digest_size=8, salt=salt).digest()
 
 
 class Forms(dict[int, str]):

@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 from ..common.params import ParamsError, Section
 from ..common.parts import TEST, TRAIN, VALIDATION, Pair, is_test
 from ..common.seeding import seed_for
-from .comparison import folded
-from .duplicates import digest
+from .comparison import digest, folded
 
 Share = Annotated[float, Field(ge=0, lt=1)]
 Policy = Literal["drop", "report", "fail"]  # for training pairs that share a sentence with a held-out part

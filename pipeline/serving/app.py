@@ -34,6 +34,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+SHOWN = ("system", "corpus", "vocabulary", "model", "size", "source_language", "target_language")  # on the page
 R = TypeVar("R")
 K = TypeVar("K", bound=Keyed)
 
@@ -41,12 +42,11 @@ K = TypeVar("K", bound=Keyed)
 def create(engines: Sequence[Engine], options: Options) -> FastAPI:
     """The application that serves these systems."""
     metrics = Metrics()
+    batches = Batches(WAITING_SENTENCES, metrics.batch)
+    metrics.waiting.set_function(lambda: batches.waiting)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        batches = Batches(WAITING_SENTENCES, metrics.batch)
-        metrics.watch(lambda: batches.waiting)
-        app.state.service = Service(engines, batches, options)
         running = asyncio.create_task(batches.run())
         yield
         running.cancel()
@@ -54,7 +54,7 @@ def create(engines: Sequence[Engine], options: Options) -> FastAPI:
             await running
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    add_routes(app, metrics, options)
+    add_routes(app, Service(engines, batches, options), metrics, options)
     app.mount("/", StaticFiles(directory=PAGE, html=True))
     app.add_exception_handler(AnyHTTPException, refuse)
     app.add_exception_handler(BusyError, lambda _, error: refusal(503, f"server: busy, {error}; try again", 2))
@@ -84,31 +84,34 @@ class Answers:
         await self.app(scope, receive, send_answer)
 
 
-def add_routes(app: FastAPI, metrics: Metrics, options: Options) -> None:
+def add_routes(app: FastAPI, service: Service, metrics: Metrics, options: Options) -> None:
     """The routes: those that cost something, or tell how much a server is used, want a key if there are keys."""
 
     @app.post("/translate")
     async def translate(request: Request) -> Response:
         asked = await admitted(request, TranslationRequest, options)
-        return JSONResponse(await unless_left(request, service(request).translate(asked)))
+        return JSONResponse(await unless_left(request, service.translate(asked)))
 
     @app.post("/attention")
     async def attention(request: Request) -> Response:
         asked = await admitted(request, AttentionRequest, options)
-        return JSONResponse(await unless_left(request, service(request).attention(asked)))
+        return JSONResponse(await unless_left(request, service.attention(asked)))
 
     @app.get("/languages")
-    async def languages(request: Request) -> Response:
-        return JSONResponse(service(request).languages())
+    async def languages() -> Response:
+        return JSONResponse(service.languages())
 
     @app.get("/systems")
-    async def systems(request: Request) -> Response:
-        every = [about(engine) for engine in service(request).engines]
+    async def systems() -> Response:
+        every = [
+            {name: getattr(engine.config, name) for name in SHOWN} | {"engine": engine.kind, "score": engine.score}
+            for engine in service.engines
+        ]
         return JSONResponse({"systems": every, "characters": options.characters, "keys": bool(options.keys)})
 
     @app.get("/card/{system}")
-    async def card(request: Request, system: str) -> Response:
-        return JSONResponse({"html": card_html(service(request).named(system).card)})
+    async def card(system: str) -> Response:
+        return JSONResponse({"html": card_html(service.named(system).card)})
 
     @app.get("/health")
     async def health() -> Response:
@@ -116,21 +119,8 @@ def add_routes(app: FastAPI, metrics: Metrics, options: Options) -> None:
 
     @app.get("/metrics")
     async def show_metrics(request: Request) -> Response:
-        check_key(bearer(request), options)
+        check_key(request, options)
         return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
-
-
-def service(request: Request) -> Service:
-    """The service that the application holds."""
-    found: Service = request.app.state.service
-    return found
-
-
-def about(engine: Engine) -> dict[str, object]:
-    """What the page shows of a system."""
-    config = engine.config
-    names = ("system", "corpus", "vocabulary", "model", "size", "source_language", "target_language")
-    return {**{name: getattr(config, name) for name in names}, "engine": engine.kind, "score": engine.score}
 
 
 async def admitted(request: Request, kind: type[K], options: Options) -> K:
@@ -138,21 +128,17 @@ async def admitted(request: Request, kind: type[K], options: Options) -> K:
 
     Raises: HTTPException (400, 403, 413).
     """
-    found = await read(request, kind, options.characters)
-    check_key(found.api_key or bearer(request), options)
-    return found
+    body = await read(request, kind, options.characters)
+    check_key(request, options, body.api_key)
+    return body
 
 
-def bearer(request: Request) -> str:
-    """The key in the header Authorization."""
-    return request.headers.get("authorization", "").removeprefix("Bearer ")
-
-
-def check_key(given: str, options: Options) -> None:
-    """Check a key, in a time that says nothing of the right ones.
+def check_key(request: Request, options: Options, given: str = "") -> None:
+    """Check the key of a body or of the header Authorization, in a time that says nothing of the right ones.
 
     Raises: HTTPException (403).
     """
+    given = given or request.headers.get("authorization", "").removeprefix("Bearer ")
     if options.keys and not sum(secrets.compare_digest(given.encode(), key.encode()) for key in options.keys):
         what = "is not valid" if given else "is missing"
         raise HTTPException(403, f"api_key: {what}; expected the key that this server's operator gave out")

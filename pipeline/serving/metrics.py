@@ -1,7 +1,5 @@
 """Counts and times of a server, as Prometheus reads them; no label holds anything that a client can choose."""
 
-from collections.abc import Callable
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -18,10 +16,6 @@ class Metrics:
         self.sentences = Counter("nmt_sentences", "Sentences translated.", ["system"], registry=self.registry)
         self.batches = Histogram("nmt_batch_seconds", "Time of a batch.", buckets=SECONDS, registry=self.registry)
         self.waiting = Gauge("nmt_waiting_sentences", "Sentences that wait.", registry=self.registry)
-
-    def watch(self, waiting: Callable[[], float]) -> None:
-        """Read how many sentences wait when the metrics are asked for."""
-        self.waiting.set_function(waiting)
 
     def request(self, status: int, seconds: float) -> None:
         """Count an answered request."""

@@ -6,6 +6,8 @@ from urllib.parse import parse_qs
 from fastapi import HTTPException, Request
 from pydantic import BaseModel, Field, ValidationError
 
+from ..common.params import first_fault
+
 FORM = "application/x-www-form-urlencoded"
 MOST_ALTERNATIVES = 9
 CHARACTER_BYTES = 12  # of one beyond the basic plane in a form (%F0%9F%98%80) and in JSON (\ud83d\ude00)
@@ -45,7 +47,7 @@ T = TypeVar("T", bound=Keyed)
 
 
 async def read(request: Request, kind: type[T], characters: int) -> T:
-    """The body of a request that may have so many characters of text, each text counted as one more.
+    """The body of a request, JSON unless it is said to be a form; it may have so many characters, each text one more.
 
     Raises: HTTPException (400, 413).
     """
@@ -55,28 +57,16 @@ async def read(request: Request, kind: type[T], characters: int) -> T:
         if len(body) > most:
             raise HTTPException(413, f"body: is too long; expected at most {most:,} bytes")
     try:
-        found = parsed(bytes(body), request.headers.get("content-type", ""), kind)
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
+            fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+            found = kind.model_validate({name: some if some[1:] else some[0] for name, some in fields.items()})
+        else:
+            found = kind.model_validate_json(bytes(body))
     except ValidationError as error:
-        raise HTTPException(400, fault(error)) from None
+        raise HTTPException(400, first_fault(error, "body")) from None
     except ValueError as error:
         raise HTTPException(400, f"body: is no form, {error}; expected name=value&...") from None
     texts = found.texts if isinstance(found, TranslationRequest) else [getattr(found, "q", "")]
     if (got := sum(map(len, texts)) + len(texts) - 1) > characters:
         raise HTTPException(413, f"q: is too long, got {got:,} characters; expected at most {characters:,}")
     return found
-
-
-def parsed(body: bytes, content_type: str, kind: type[T]) -> T:
-    """A body as what it says it is, else as JSON."""
-    if content_type.partition(";")[0].strip().lower() != FORM:
-        return kind.model_validate_json(body)
-    fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-    return kind.model_validate({name: given if len(given) > 1 else given[0] for name, given in fields.items()})
-
-
-def fault(error: ValidationError) -> str:
-    """The first fault of a body in a line."""
-    first = error.errors(include_url=False)[0]
-    where, what = str(first["loc"][0]) if first["loc"] else "body", first["msg"]
-    got = "" if first["type"] == "missing" else f", got {str(first['input'])[:50]!r}"
-    return f"{where}: {what[:1].lower()}{what[1:]}{got}"

@@ -17,7 +17,6 @@ from .sentences import LINE, sentences
 
 AUTO = "auto"
 SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised
-PERCENT = 100
 SHORT = 5000  # characters of what is computed at once; a thread would cost more than it spares
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -124,7 +123,7 @@ def answer(
         one = translated(text, [next(rest) for _ in text.parts], request.alternatives)
         one["system"] = engine.config.system
         if request.source == AUTO:
-            confidence = round(PERCENT * (one["confidence"] or 0.0), 1)
+            confidence = round(100 * (one["confidence"] or 0.0), 1)
             one["detectedLanguage"] = {"language": engine.config.source_language, "confidence": confidence}
         found.append(one)
     if not isinstance(request.q, list):

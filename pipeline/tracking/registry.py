@@ -34,7 +34,6 @@ def register(run: Run, package: Path, validation: str) -> None:
         }
         tags = {axis: config[axis] for axis in ("system", "vocabulary", "model", "size")}
         tags |= {key: f"{value:g}" for key, value in (scores | config["validation"]).items()}
-        store.expect_upload(package)
         log_model(run, package, config, tags | {"digest": digest, "validation": validation})
     choose_champion(name, validation)
 

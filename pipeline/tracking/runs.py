@@ -23,85 +23,57 @@ MAX_PARAMS = 90  # ... and 100 parameters
 TABLE_START = "| part |"  # of the descriptions that stages write
 
 
-def training_run(system: System, state_file: Path, resumed_at: int) -> "Run":
-    """The run of a training; one that resumes after update `resumed_at` goes on in its run of before.
-
-    The file holds that run, and the last update whose metrics were sent.
-    """
-    run = Run(state_file)
-    run.open_training(system, resumed_at)
-    return run
-
-
-def scoring_run(system: System) -> "Run":
-    """A run of its own for one scoring of a trained system; the training's run gets the same scores.
-
-    But not from an experiment that did not train the system: its run stands for itself.
-    """
-    run = Run()
-    run.open_scoring(system)
-    return run
-
-
-def no_run() -> "Run":
-    """A run that records nothing, for a process of a training that has others to record it."""
-    store.is_lost = True
-    return Run()
-
-
-def finished_training(system: System) -> "Run":
-    """The run of the training that wrote a system's summary, to add to; a new one if the store has none."""
-    run = Run()
-    run.open_finished(system)
-    return run
-
-
 class Run:
-    """One run in MLflow."""
+    """One run in MLflow of a system; it records nothing until one of its three `open_` methods is called."""
 
-    def __init__(self, state_file: Path | None = None) -> None:
+    def __init__(self, system: System) -> None:
+        self.system = system
         self.id = self.parent_id = ""
         self.is_running = False  # this process ends it
-        self.state_file, self.sent = state_file, 0
+        self.state_file: Path | None = None  # the run of a training, and the last update whose metrics were sent
+        self.sent = 0
         self.buffer: list[Any] = []  # metrics to send
         self.flushed = time.monotonic()
         self.pending: Any = None  # the batch that MLflow sends in the background
         self.monitor: Any = None  # of system metrics
 
     @tolerant
-    def open_training(self, system: System, resumed_at: int) -> None:
-        """Continue the run that the state file names, or create one."""
+    def open_training(self, state_file: Path, resumed_at: int) -> None:
+        """Create a run, or go on in the one that the state file names, if training resumes after `resumed_at`."""
         from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
-        assert self.state_file
-        before = files.read_json(self.state_file) if self.state_file.exists() else None
+        self.state_file = state_file
+        before = files.read_json(state_file) if state_file.exists() else None
         if before and resumed_at:
             self.id, self.sent = before["run"], before["sent"]
             store.client.update_run(self.id, status="RUNNING")
         else:
             if before:  # it ended before its first checkpoint, or its checkpoint is of no use any more
                 store.client.set_terminated(before["run"], "KILLED")
-            self.id = create_run(system, "train")
+            self.id = create_run(self.system, "train")
         self.is_running = True
         self.monitor = SystemMetricsMonitor(self.id, resume_logging=True)  # type: ignore[no-untyped-call]
         self.monitor.start()
 
     @tolerant
-    def open_scoring(self, system: System) -> None:
-        """Create a run, below the training's if both are of one experiment or of none."""
-        training = find_training(system)
+    def open_scoring(self) -> None:
+        """Create a run of one scoring, below the training's, which gets the same scores.
+
+        But not from an experiment that did not train the system: its run stands for itself.
+        """
+        training = find_training(self.system)
         if training and training.data.tags.get("experiment", "") == os.environ.get("DVC_EXP_NAME", ""):
             self.parent_id = training.info.run_id
-        self.id, self.is_running = create_run(system, "score", self.parent_id), True
+        self.id, self.is_running = create_run(self.system, "score", self.parent_id), True
 
     @tolerant
-    def open_finished(self, system: System) -> None:
-        """Find the training's run, or create one that has ended."""
-        if training := find_training(system):
+    def open_finished(self) -> None:
+        """Find the run of the training that wrote the system's summary, to add to; without one, create it."""
+        if training := find_training(self.system):
             self.id = training.info.run_id
             return
-        self.id = create_run(system, "train")
-        self.tags(training=files.sha256(system.training_summary))
+        self.id = create_run(self.system, "train")
+        self.tags(training=files.sha256(self.system.training_summary))
         store.client.set_terminated(self.id)
 
     @tolerant
@@ -126,11 +98,11 @@ class Run:
         self.buffer, self.flushed = [], time.monotonic()
 
     @tolerant
-    def scores(self, scores: Mapping[str, Mapping[str, float]], system: System) -> None:
+    def scores(self, scores: Mapping[str, Mapping[str, float]]) -> None:
         """Log the scores of each test part, and describe the run by them and by how to use the system."""
         from mlflow.entities import Metric
 
-        usage = f"In the project's folder, `nmt translate --system {system.id}` translates with it."
+        usage = f"In the project's folder, `nmt translate --system {self.system.id}` translates with it."
         now = int(time.time() * 1000)
         metrics = [Metric(f"{part}/{name}", value, now, 0) for part in scores for name, value in scores[part].items()]
         for run_id in filter(None, (self.id, self.parent_id)):
@@ -160,7 +132,6 @@ class Run:
     @tolerant
     def artifact(self, path: Path, folder: str = "") -> None:
         """Log a file, or all files of a folder, below `folder` of the run."""
-        store.expect_upload(path)
         log = store.client.log_artifacts if path.is_dir() else store.client.log_artifact
         log(self.id, str(path), folder)
 

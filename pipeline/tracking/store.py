@@ -1,26 +1,22 @@
 """MLflow's store of runs: where it is, and when a stage stops waiting for it."""
 
 import contextlib
+import json
 import logging
 import os
 import re
 import sqlite3
 import sys
-import time
 from collections.abc import Callable
 from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from .. import terminal
-from . import views
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-WAIT_SECONDS = 15.0  # that a stage waits for a server in all
-WAIT_SHARE = 0.01  # ... and this share of the time that has passed
-UPLOAD_SPEED = 1e6  # bytes a second; the time that an upload takes at this speed does not count
 # MLflow's own settings: what a user has set stays.
 ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "4",  # seconds
@@ -34,19 +30,30 @@ ENVIRONMENT = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "GIT_PYTHON_REFRESH": "quiet",
 }
+# The view of runs in MLflow's pages with their scores: "Views" has it, and `make ui` prints its address.
+COLUMNS = (
+    *(f"metrics.`{name}`" for name in ("test/bleu", "test/chrf", "validation_bleu")),
+    *(f"tags.`{name}`" for name in ("experiment", "varied")),
+    "attributes.`Created`",
+)
+RUN_NAME = "attributes.`Run Name`"
+VIEW = {"selectedColumns": COLUMNS, "columnOrder": [RUN_NAME, *COLUMNS], "columnWidths": {RUN_NAME: 380}}
+# Tags of MLflow's experiment: as its pages write a view that a user saves.
+EXPERIMENT_TAGS = {
+    "mlflow.sharedViewState.scores": json.dumps({"name": "Scores", "createdAt": 0, "state": json.dumps(VIEW)}),
+    "mlflow.experimentKind": "custom_model_development",
+}
 
 
 class Store:
-    """The store that a process tracks in: given up for good at its first failure, or when it has cost too much time."""
+    """The store that a process tracks in: given up for good at its first failure, such as an answer that takes long."""
 
     def __init__(self) -> None:
         self.is_lost = False
-        self.began, self.waited = time.monotonic(), 0.0
 
     @cached_property
     def client(self) -> Any:
-        """MLflow's client. Importing it takes seconds, and creating a database too: they do not count as waiting."""
-        began = time.monotonic()
+        """MLflow's client. Importing it takes seconds, and creating a database too."""
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         uri = address()
@@ -57,9 +64,7 @@ class Store:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         mlflow.set_tracking_uri(uri)
         with created_alone(uri):
-            client = mlflow.MlflowClient()
-        self.waited -= time.monotonic() - began
-        return client
+            return mlflow.MlflowClient()
 
     @cached_property
     def experiment_id(self) -> str:
@@ -71,27 +76,9 @@ class Store:
             # In DVC's copy of the project for an experiment, MLflow's own choice would be lost with the copy.
             artifacts = str(project().resolve() / "mlruns") if address().startswith("sqlite:") else None
             with contextlib.suppress(MlflowException):  # another process was faster
-                self.client.create_experiment(name, artifact_location=artifacts, tags=views.TAGS)
+                self.client.create_experiment(name, artifact_location=artifacts, tags=EXPERIMENT_TAGS)
             experiment = self.client.get_experiment_by_name(name)
         return str(experiment.experiment_id)
-
-    def give_up(self, why: str) -> None:
-        """Report once that tracking ends here."""
-        if not self.is_lost:
-            self.is_lost = True
-            print(terminal.printable(f"tracking: {why}; the stage goes on without it"), file=sys.stderr)
-
-    def expect_upload(self, path: Path) -> None:
-        """Grant the time to upload a file, or all files of a folder."""
-        files = [path] if path.is_file() else path.rglob("*")
-        self.waited -= sum(file.stat().st_size for file in files) / UPLOAD_SPEED
-
-    def count(self, seconds: float) -> None:
-        """Add to the time that the stage has waited; a database in a file cannot hang."""
-        self.waited += seconds
-        most = WAIT_SECONDS + WAIT_SHARE * (time.monotonic() - self.began)
-        if self.waited > most and address().startswith("http"):
-            self.give_up(f"the server is slow, it took {self.waited:.0f} s")
 
 
 store = Store()  # one a process: after its first failure no run waits for it
@@ -104,14 +91,12 @@ def tolerant(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[A
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
         if store.is_lost:
             return None
-        began = time.monotonic()
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
-            store.give_up(reason(error))
+            store.is_lost = True
+            print(terminal.printable(f"tracking: {reason(error)}; the stage goes on without it"), file=sys.stderr)
             return None
-        finally:
-            store.count(time.monotonic() - began)
 
     return call
 

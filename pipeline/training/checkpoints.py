@@ -24,8 +24,9 @@ MINUTES = 10.0  # without a checkpoint, after which one is due
 class Checkpoints:
     """The folder of one training: `state.safetensors` to resume from, `update_<n>.safetensors` to average or publish.
 
-    `previous.safetensors` is the state before, for when the newest cannot be read. `open/` holds a state, with the
-    weights it refers to, from which a longer training goes on. A thread writes the files, one checkpoint after the
+    `open/` holds a state, with the
+    weights it refers to, from which a longer training goes on. In a state the optimizer's tensors are called
+    `optimizer/<key>/<weight>`. A thread writes the files, one checkpoint after the
     other, from copies of the tensors; the next call raises its errors. As a context manager it waits for the last one
     to be written. `made_by` says what computes: code, libraries, device; see `resuming.made_by`.
     `fits` says whether this training would come through a state.
@@ -35,13 +36,13 @@ class Checkpoints:
         self, folder: Path, made_by: dict[str, str], fits: Callable[[TrainState], bool], *, last: int, best: int
     ) -> None:
         self.folder, self.made_by, self.fits, self.last, self.best = folder, made_by, fits, last, best
-        self.newest_path, self.previous_path = folder / "state.safetensors", folder / "previous.safetensors"
+        self.newest_path = folder / "state.safetensors"
         self.open_path = folder / resuming.OPEN / self.newest_path.name
         self.has_others = False  # states through which this training would not come
         self.saved_at = time.monotonic()
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
         self.pending: Future[None] | None = None
-        self.needed: tuple[int, ...] | None = None  # updates whose weights the newest state refers to, if there is one
+        self.is_begun = False  # the files in the folder are of this training
 
     def __enter__(self) -> Self:
         return self
@@ -56,13 +57,18 @@ class Checkpoints:
             return TrainState()
         state, tensors = found
         model.load_state_dict({name: tensors.pop(name) for name in model.state_dict()})
-        load_optimizer(optimizer, model, tensors)
-        self.needed = state.saved
+        order = {name: index for index, (name, _) in enumerate(model.named_parameters())}
+        kept: dict[int, dict[str, Tensor]] = {index: {} for index in order.values()}
+        for full_name, tensor in tensors.items():
+            _, key, name = full_name.split("/", 2)
+            kept[order[name]][key] = tensor
+        optimizer.load_state_dict({"state": kept, "param_groups": optimizer.state_dict()["param_groups"]})
+        self.is_begun = True
         return state
 
     def read_newest(self) -> tuple[TrainState, dict[str, Tensor]] | None:
         """The newest state of use: readable, of this training, made by the same code, libraries and device; or None."""
-        for path in (self.newest_path, self.previous_path, self.open_path):
+        for path in (self.newest_path, self.open_path):
             if not path.exists():
                 continue
             try:
@@ -115,25 +121,28 @@ class Checkpoints:
             state = state._replace(saved=tuple(update for update in saved if update in kept))
         if write:
             copies = {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
-            tensors = copies | optimizer_tensors(optimizer, model)
+            tensors = copies | {
+                f"optimizer/{key}/{name}": value.detach().to("cpu", copy=True)
+                for name, parameter in model.named_parameters()
+                for key, value in optimizer.state[parameter].items()
+            }
             self.pending = self.writer.submit(self.write, copies if keep else {}, tensors, state, is_open)
         return state
 
     def write(self, kept: dict[str, Tensor], tensors: dict[str, Tensor], state: TrainState, is_open: bool) -> None:
         """The background part of `save`: write weights to keep first, then the state that refers to them.
 
-        Old weights are removed once neither this state nor the one before refers to them.
+        Old weights are removed once no state refers to them.
         """
-        if self.needed is None:  # this training resumed nothing that is there
-            remove(self.folder.glob("*.safetensors"))
+        if not self.is_begun:
+            for path in self.folder.glob("*.safetensors"):
+                path.unlink()
         if kept:
             weights.save(self.weights_path(state.update), kept)
-        if self.newest_path.exists():
-            self.newest_path.replace(self.previous_path)
         weights.save(self.newest_path, tensors, state=state._asdict(), made_by=self.made_by)
-        needed = {self.weights_path(update) for update in (*state.saved, *(self.needed or ()))}
-        remove(set(self.folder.glob("update_*.safetensors")) - needed)
-        self.needed = state.saved
+        for path in {*self.folder.glob("update_*.safetensors")} - {*map(self.weights_path, state.saved)}:
+            path.unlink()
+        self.is_begun = True
         if is_open:
             with new_folder(self.open_path.parent) as folder:
                 link([self.newest_path, *map(self.weights_path, state.saved)], folder)
@@ -167,25 +176,6 @@ class Checkpoints:
         write_json(folder / "checkpoints.json", names)
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """Copies of the optimizer's tensors by name: `optimizer/<key>/<weight>`."""
-    return {
-        f"optimizer/{key}/{name}": value.detach().to("cpu", copy=True)
-        for name, parameter in model.named_parameters()
-        for key, value in optimizer.state[parameter].items()
-    }
-
-
-def load_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    """Load what `optimizer_tensors` returned into the optimizer."""
-    order = {name: index for index, (name, _) in enumerate(model.named_parameters())}
-    state: dict[int, dict[str, Tensor]] = {index: {} for index in order.values()}
-    for full_name, tensor in tensors.items():
-        _, key, name = full_name.split("/", 2)
-        state[order[name]][key] = tensor
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-
-
 def link(paths: Iterable[Path], folder: Path) -> None:
     """Give files, which are never written again, a second place in a folder; as copies if the disk knows no links."""
     for path in paths:
@@ -195,12 +185,6 @@ def link(paths: Iterable[Path], folder: Path) -> None:
                 os.link(path, place)
             except OSError:
                 shutil.copyfile(path, place)
-
-
-def remove(paths: Iterable[Path]) -> None:
-    """Remove files."""
-    for path in paths:
-        path.unlink()
 
 
 def warn(text: str) -> None:

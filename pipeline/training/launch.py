@@ -45,7 +45,11 @@ def launch(module: str, arguments: Sequence[str]) -> None:
     `PET_MASTER_PORT` on each of several machines to train on all of them.
     Raises: SystemExit with the status of the first rank that failed, which has reported why.
     """
-    silence_torchrun()
+    # What torchrun says of failures that are not fatal is hidden: at the end, another machine may leave sooner.
+    logger = logging.getLogger("torch.distributed")
+    logger.setLevel(logging.CRITICAL)
+    for handler in logger.handlers:  # which also get what the loggers below let through
+        handler.setLevel(logging.CRITICAL)
     number = processes()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // number)))
     os.environ.setdefault("PET_SHUTDOWN_TIMEOUT", SHUTDOWN_TIMEOUT)
@@ -60,11 +64,3 @@ def launch(module: str, arguments: Sequence[str]) -> None:
             name = signal.Signals(-failure.exitcode).name
             print(f"error: rank {rank} was ended by {name}; repeat the command to go on", file=sys.stderr)
         sys.exit(failure.exitcode if failure.exitcode > 0 else 128 - failure.exitcode)
-
-
-def silence_torchrun() -> None:
-    """Hide what torchrun says of failures that are not fatal: at the end of a training, another machine left sooner."""
-    logger = logging.getLogger("torch.distributed")
-    logger.setLevel(logging.CRITICAL)
-    for handler in logger.handlers:  # which also get what the loggers below let through, each by its own level
-        handler.setLevel(logging.CRITICAL)

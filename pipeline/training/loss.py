@@ -4,7 +4,8 @@ from typing import Literal
 
 from torch import Tensor
 
-from ..layers.kernels import dispatch
+from ..layers.kernels.cross_entropy import SmoothedCrossEntropy
+from ..layers.kernels.r_drop import RDropLoss
 
 Spread = Literal["all", "others"]
 
@@ -21,7 +22,7 @@ def smoothed_cross_entropy(logits: Tensor, targets: Tensor, *, smoothing: float,
     """
     if not 0 <= smoothing < 1:
         raise ValueError(f"label smoothing: must be in [0, 1), got {smoothing}")
-    return dispatch.cross_entropy(logits, targets, *masses(logits.shape[1], smoothing, spread))
+    return SmoothedCrossEntropy.apply(logits, targets, *masses(logits.shape[1], smoothing, spread))
 
 
 def r_drop_loss(logits: Tensor, targets: Tensor, *, smoothing: float, spread: Spread, weight: float) -> Tensor:
@@ -32,7 +33,7 @@ def r_drop_loss(logits: Tensor, targets: Tensor, *, smoothing: float, spread: Sp
     Source: Liang, Wu et al. 2021, `R-Drop`, equation 4, halved, so that it compares with `smoothed_cross_entropy`;
         `weight` is their alpha, 5 in their translation experiments.
     """
-    return dispatch.r_drop(logits, targets, *masses(logits.shape[2], smoothing, spread), weight)
+    return RDropLoss.apply(logits, targets, *masses(logits.shape[2], smoothing, spread), weight)
 
 
 def masses(vocab_size: int, smoothing: float, spread: Spread) -> tuple[float, float, float]:

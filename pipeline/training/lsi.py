@@ -59,16 +59,13 @@ def start(matrices: EmbeddingMatrices, encoded: Encoded, *, most_pairs: int, see
 
     Source: Dumais et al. 1997, Automatic cross-language retrieval using latent semantic indexing.
     """
-    occurrences = count(encoded, matrices, draw_rows(len(encoded.source), most_pairs, seed))
+    num_pairs = len(encoded.source)
+    rows = np.sort(generator(seed, "LSI pairs").choice(num_pairs, min(most_pairs, num_pairs), replace=False))
+    occurrences = count(encoded, matrices, rows)
     directions = decompose(occurrences, matrices.source.shape[1], seed)
     turn_(matrices.target, directions[-len(matrices.target) :])
     if not matrices.are_shared:
         turn_(matrices.source, directions[: len(matrices.source)])
-
-
-def draw_rows(num_pairs: int, most: int, seed: int) -> np.ndarray:
-    """The rows of `most` pairs at random, or of all if they are fewer."""
-    return np.sort(generator(seed, "LSI pairs").choice(num_pairs, min(most, num_pairs), replace=False))
 
 
 def count(encoded: Encoded, matrices: EmbeddingMatrices, rows: np.ndarray) -> Occurrences:

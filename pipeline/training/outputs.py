@@ -1,14 +1,13 @@
 """The outputs of a finished training: checkpoints, learning curves, a summary."""
 
 import signal
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import torch
 from torch import nn
 
 from ..common import files
 from ..common.device import peak_memory_gib
-from ..common.system import System
 from ..encoding.batching import BatchSampler
 from ..evaluation import curves
 from ..progress import TrainingDisplay, say
@@ -38,32 +37,22 @@ def stop(checkpoints: Checkpoints, ranks: Ranks, name: str, update: int) -> NoRe
 
 
 def publish(
-    run: Run, config: TrainingConfig, checkpoints: Checkpoints, state: TrainState, summary: dict[str, Any]
+    run: Run,
+    config: TrainingConfig,
+    checkpoints: Checkpoints,
+    state: TrainState,
+    device: torch.device,
+    sampler: BatchSampler,
+    net: nn.Module,
 ) -> None:
     """Write `checkpoints/`, `curves.csv`, `train_loss.csv` and `training.json` into runs/<system>/train/; say the rest.
 
-    The state to resume from stays until stage `average`: DVC, killed before it has recorded these outputs, deletes them
-    and runs the stage again.
+    The summary says what was trained and how it ended, without times. The state to resume from stays until stage
+    `average`: DVC, killed before it has recorded these outputs, deletes them and runs the stage again.
     """
-    with files.new_folder(config.system.trained) as folder:
-        checkpoints.publish(folder / "checkpoints", state)
-        files.write_table(folder / "curves.csv", state.history)
-        files.write_table(folder / "train_loss.csv", state.whole_curve())
-        files.write_json(folder / "training.json", summary)
-    files.write_json(checkpoints.folder / "training.json", summary)  # by which stage `average` knows the folder
-    say("diagnosis of training", *curves.lines(curves.of_training(state.history, state.whole_curve())))
-    run.tags(training=files.sha256(config.system.training_summary))  # by which later stages find it
-    run.artifact(config.system.trained / "curves.csv")
-    run.artifact(config.system.vocabulary_folder, "vocabulary")
-
-
-def summarise(
-    config: TrainingConfig, device: torch.device, sampler: BatchSampler, net: nn.Module, state: TrainState
-) -> dict[str, Any]:
-    """The content of training.json: what was trained and how it ended, without times."""
-    best = state.best(1)[0]
-    return {
-        "vocabulary": digest(config.system.vocabulary_folder),
+    system, start, best = config.system, config.start, state.best(1)[0]
+    summary = {
+        "vocabulary": digest(system.vocabulary_folder),
         "updates": state.update,
         "stopped": "patience" if state.is_out_of_patience(config.training.patience) else "updates",
         "best": next(row for row in state.history if row["update"] == best),
@@ -71,11 +60,17 @@ def summarise(
         "padding_share": 1 - state.num_real_positions / state.num_positions,
         "num_parameters": sum(weight.numel() for weight in net.parameters()),
         **sampler.pair_counts(),
-        **({"base": base_of(config.start)} if config.start else {}),
+        # The base is called as where it was trained.
+        **({"base": files.read_json(start.training_summary).get("base", start.id)} if start else {}),
         "params": config.params,
     }
-
-
-def base_of(start: System) -> str:
-    """The id of the system that a training starts from, as it is called where it was trained."""
-    return str(files.read_json(start.training_summary).get("base", start.id))
+    with files.new_folder(system.trained) as folder:
+        checkpoints.publish(folder / "checkpoints", state)
+        files.write_table(folder / "curves.csv", state.history)
+        files.write_table(folder / "train_loss.csv", state.whole_curve())
+        files.write_json(folder / "training.json", summary)
+    files.write_json(checkpoints.folder / "training.json", summary)  # by which stage `average` knows the folder
+    say("diagnosis of training", *curves.lines(curves.of_training(state.history, state.whole_curve())))
+    run.tags(training=files.sha256(system.training_summary))  # by which later stages find it
+    run.artifact(system.trained / "curves.csv")
+    run.artifact(system.vocabulary_folder, "vocabulary")

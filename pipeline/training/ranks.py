@@ -198,7 +198,11 @@ def distributed_group(ranks: Ranks) -> Iterator[Ranks]:
         status = int(end.code or 0)
         raise
     except Exception as error:
-        if not is_first_to_fail(store):
+        try:
+            is_first = store.add("failed", 1) == 1
+        except RuntimeError:  # the launcher that held the store has ended too
+            is_first = True
+        if not is_first:
             time.sleep(GRACE_SECONDS)  # meanwhile the launcher asks this process to end if the first is one of its own
             if not ranks.interrupted and os.environ["LOCAL_RANK"] == "0":
                 print(f"error: {error}", file=sys.stderr)
@@ -211,11 +215,3 @@ def exit_now(status: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
-
-
-def is_first_to_fail(store: Any) -> bool:
-    """Whether no other rank has reported a failure before."""
-    try:
-        return int(store.add("failed", 1)) == 1
-    except RuntimeError:  # the launcher that held the store has ended too
-        return True

@@ -52,18 +52,14 @@ def made_by(device: str, precision: str) -> dict[str, str]:
     It stands in the states in work/, never in an output.
     """
     versions: dict[str, str] = {name: sys.modules[name].__version__ for name in ("numpy", "torch")}
-    return {"code": code_digest(), **versions, "device": device, "precision": precision}
-
-
-def code_digest() -> str:
-    """Hexadecimal SHA-256 over every module of ours that has been imported, but for those that shape no result."""
     # By spec: `python -m stages.train` is called __main__.
     specs = [spec for module in list(sys.modules.values()) if (spec := getattr(module, "__spec__", None))]
-    ours = {spec.name: spec.origin for spec in specs if spec.origin and is_ours(spec.name)}
-    return hashlib.sha256("".join(f"{name} {sha256(Path(ours[name]))}\n" for name in sorted(ours)).encode()).hexdigest()
+    ours = {spec.name: spec.origin for spec in specs if spec.origin and is_ours(*spec.name.split("."))}
+    sums = "".join(f"{name} {sha256(Path(ours[name]))}\n" for name in sorted(ours))
+    code = hashlib.sha256(sums.encode()).hexdigest()
+    return {"code": code, **versions, "device": device, "precision": precision}
 
 
-def is_ours(module: str) -> bool:
-    """Whether a module is one of this project and may shape a result."""
-    room, _, name = module.partition(".")
-    return room in ("pipeline", "stages") and name.split(".")[0] not in NEUTRAL
+def is_ours(room: str, name: str = "", *_: str) -> bool:
+    """Whether a module is one of this project and may shape a result, by the parts of its name."""
+    return room in ("pipeline", "stages") and name not in NEUTRAL

@@ -1,6 +1,5 @@
 """Sets up a training, before its first update."""
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,23 +7,23 @@ from typing import Any, NamedTuple
 import torch
 
 from ..common import files, weights
-from ..common.device import be_deterministic, bound_memory, prepared, use_threads
+from ..common.device import be_deterministic, bound_memory, prepared
 from ..common.params import flatten
 from ..common.seeding import seed_for
 from ..common.system import System
-from ..encoding.batching import BatchSampler, GlobalBatch, load_batches
+from ..encoding.batching import BatchSampler
 from ..encoding.budget import Training
 from ..encoding.shards import Encoded
 from ..evaluation.bleu import tokenizer
 from ..models import interface
 from ..progress import say
 from ..tracking import runs
+from ..tracking.store import store
 from ..vocabularies.vocabulary import Vocabulary
 from . import graphs, lsi, resuming
 from .checkpoints import Checkpoints
 from .learning import Learning
 from .loop import resolve_precision
-from .prefetch import prefetch
 from .ranks import Ranks
 from .state import TrainState
 from .validation import Validator
@@ -74,7 +73,8 @@ def read_config(reads: tuple[str, ...], system: System, start: System | None = N
 def prepare_device(training: Training, seed: int) -> torch.device:
     """The device to train on, with torch set up and seeded for reproducible results."""
     bound_memory()
-    use_threads(training.threads)
+    if training.threads:  # else torch's default, one per core or `OMP_NUM_THREADS`
+        torch.set_num_threads(training.threads)
     be_deterministic(seed_for(seed, "weights"))
     return prepared()
 
@@ -125,20 +125,6 @@ def open_sampler(config: TrainingConfig, encoded: Encoded, device: torch.device)
     return BatchSampler(encoded, config.training, batches, seed=config.system.seed, bucketed=bucketed)
 
 
-def open_batches(
-    config: TrainingConfig,
-    sampler: BatchSampler,
-    encoded: Encoded,
-    state: TrainState,
-    ranks: Ranks,
-    device: torch.device,
-) -> Iterator[GlobalBatch]:
-    """The batches of all updates that are to come, none if patience has run out."""
-    last_update = state.update if state.is_finished(config.training) else config.training.updates
-    batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
-    return prefetch(batches, pinned=device.type == "cuda")
-
-
 def build_model(config: TrainingConfig, vocabulary: Vocabulary, device: torch.device) -> Any:
     """The network on its device, with the rank's own random weights."""
     net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
@@ -147,50 +133,50 @@ def build_model(config: TrainingConfig, vocabulary: Vocabulary, device: torch.de
     return net
 
 
-def start_weights(net: Any, config: TrainingConfig, encoded: Encoded, ranks: Ranks) -> None:
-    """Give every rank the same weights to start from, in place: those of another system, or random ones."""
-    if config.start:
-        weights.load(
-            config.start.weights, net, f"weights of this network: {config.start.id} has another, so set its keys"
-        )
-    elif config.learning.lsi_pairs and ranks.is_main:
-        most_pairs, seed = config.learning.lsi_pairs, config.system.seed
-        lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=seed)
-    ranks.broadcast_weights(net.state_dict().values())
-
-
-def resume(
-    net: Any, optimizer: torch.optim.Optimizer, config: TrainingConfig, checkpoints: Checkpoints, ranks: Ranks
+def start(
+    net: Any,
+    optimizer: torch.optim.Optimizer,
+    config: TrainingConfig,
+    checkpoints: Checkpoints,
+    encoded: Encoded,
+    ranks: Ranks,
 ) -> TrainState:
-    """The state to go on from, with weights and optimizer set to it; the first one if there is no checkpoint."""
+    """The state to go on from, with weights and optimizer set to it; without a checkpoint the first one.
+
+    Every rank then starts with the same weights: those of another system, or random ones.
+    """
     state, training, schedule = checkpoints.resume(net, optimizer, ranks), config.training, config.learning.schedule
-    is_open, before = schedule.num_open(training.updates), trained_updates(checkpoints.folder)
     if state.update:
         is_finished = state.is_finished(training)
         say(config.system.id, "is trained already" if is_finished else f"goes on from update {state.update}")
-    elif checkpoints.has_others and (is_open or before == training.updates):
+        return state
+    summary = checkpoints.folder / "training.json"  # of the training that finished here
+    before = files.read_json(summary)["params"]["training.updates"] if summary.exists() else 0
+    is_open = schedule.num_open(training.updates)
+    if checkpoints.has_others and (is_open or before == training.updates):
         say(config.system.id, "starts anew: its states are of later updates")
     elif checkpoints.has_others or (before not in (0, training.updates) and not is_open):
         why = f"another `training.updates` changes every learning rate of `{schedule.kind}`"
         say(config.system.id, f"starts anew: {why}; with `wsd`, `constant`, `noam` or `inverse_sqrt` it would go on")
+    if base := config.start:
+        weights.load(base.weights, net, f"weights of this network: {base.id} has another, so set its keys")
+    elif (most_pairs := config.learning.lsi_pairs) and ranks.is_main:
+        lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=config.system.seed)
+    ranks.broadcast_weights(net.state_dict().values())
     return state
-
-
-def trained_updates(folder: Path) -> int:
-    """After how many updates the training that finished in this folder of states was to end; 0 if none has."""
-    summary = folder / "training.json"
-    return int(files.read_json(summary)["params"]["training.updates"]) if summary.exists() else 0
 
 
 def start_run(
     config: TrainingConfig, checkpoints: Checkpoints, sampler: BatchSampler, state: TrainState, ranks: Ranks
 ) -> runs.Run:
     """The tracked run of this training on rank 0; on other ranks a run that records nothing."""
+    run = runs.Run(config.system)
     if not ranks.is_main:
-        return runs.no_run()
+        store.is_lost = True
+        return run
     # MLflow lets no run change its parameters.
     run_file = checkpoints.folder / f"mlflow_run_{resuming.digest(config.params)}.json"
-    run = runs.training_run(config.system, run_file, state.update)
+    run.open_training(run_file, state.update)
     run.params(config.params)
     for row in () if run.sent else (*state.curve, *state.history):  # of a shorter training, whose run has ended
         run.log(int(row["update"]), **{name: value for name, value in row.items() if name != "update"})

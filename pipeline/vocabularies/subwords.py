@@ -14,8 +14,8 @@ from pydantic import Field
 
 from ..common import files, ids
 from ..common.params import Section
+from ..common.seeding import sample
 from ..progress import say, track
-from .sampling import sample
 
 # Unigram sums its estimates over threads, so their rounding, and with it the pieces, depends on the number of threads:
 # it is fixed here, whatever the machine.

@@ -2,9 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal, Protocol, Self
-
-from pydantic import ConfigDict
+from typing import Literal, Self, TypeAlias
 
 from ..common import files, ids
 from ..common.normalisation import normalised
@@ -12,33 +10,13 @@ from ..common.params import Section
 from .subwords import Pieces
 from .words import WordList
 
+Side: TypeAlias = Pieces | WordList  # one language of a vocabulary
+
 
 class Kind(Section):
     """The key of section `vocabularies.<name>` that chooses its class: Subwords or Words."""
 
-    model_config = ConfigDict(extra="ignore")
-
     kind: Literal["unigram", "bpe", "word"]
-
-
-class Side(Protocol):
-    """One language of a vocabulary."""
-
-    size: int
-    whole_words: bool
-
-    @property
-    def characters(self) -> frozenset[str] | None:
-        """The characters that its pieces spell; None if any character has a piece, were it UNK."""
-
-    def encode(self, lines: Sequence[str]) -> list[list[int]]:
-        """The ids of each line."""
-
-    def decode(self, sentence: Sequence[int]) -> str:
-        """The text of one sentence, on one line; special pieces give none."""
-
-    def piece(self, piece: int) -> str:
-        """The piece with this id."""
 
 
 def digest(folder: Path) -> str:

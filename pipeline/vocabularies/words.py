@@ -1,5 +1,6 @@
 """Word vocabularies: each side's most frequent words, all others unknown, as in Bahdanau et al. 2015."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import compress
@@ -10,9 +11,8 @@ from pydantic import Field, ValidationError, field_validator
 
 from ..common import files, ids
 from ..common.params import Section
+from ..common.seeding import sample
 from ..progress import say, track
-from .moses import Moses
-from .sampling import sample
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
 UNKNOWN = "UNK"  # an unknown word of a translation
@@ -43,6 +43,30 @@ class Listed(Section):
         if len(set(words)) < len(words) or any(word.split() != [word] for word in words):
             raise ValueError("must be different words without white space")
         return words
+
+
+class Moses:
+    """Text to words and back by Moses's rules (sacremoses) of one language, or of English if it has none.
+
+    Nothing is lower-cased, escaped or normalised.
+    """
+
+    def __init__(self, language: str) -> None:
+        from sacremoses import MosesDetokenizer, MosesTokenizer  # a third of a second, which pieces need not wait for
+
+        code = re.split("[-_]", language)[0].lower()  # the rules of pt_BR are those of pt
+        self.tokenizer, self.detokenizer = MosesTokenizer(lang=code), MosesDetokenizer(lang=code)
+
+    def split(self, text: str) -> list[str]:
+        """The words of one line, punctuation marks among them; none holds white space."""
+        # `escape` would write &apos; for an apostrophe, which a reference does not have
+        words: list[str] = self.tokenizer.tokenize(text, escape=False)
+        return words
+
+    def join(self, words: Iterable[str]) -> str:
+        """The text of some words, on one line, with spaces if the language has them."""
+        text: str = self.detokenizer.detokenize(list(words), unescape=False)
+        return text
 
 
 class WordList:

@@ -4,6 +4,7 @@ import pytest
 
 from pipeline.common import files
 from pipeline.common.files import DataError
+from pipeline.corpora.sources import Download
 from stages import download
 from tests.server import serving
 

@@ -69,16 +69,6 @@ class Bf16Attention(torch.autograd.Function):
         return crop(grad_query, query), crop(grad_key, key), crop(grad_value, key), None, None, None
 
 
-def plain_attention(
-    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, keep: Tensor | None, upscale: float
-) -> Tensor:
-    """The twin of `Bf16Attention`; it cuts `keep` to the size of the scores."""
-    scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
-    weights = (scores if bias is None else scores + bias).softmax(dim=3)
-    kept = weights if keep is None else weights * crop(keep, query.shape)[..., : key.shape[2]] * upscale
-    return kept @ value
-
-
 def padded_scores(query: Tensor, key: Tensor) -> torch.Size:
     """The shape of the scores in the kernel: (B, H, T, K), (B, H, S, K) -> (B' * H, T', S')."""
     targets, sources = (size + -size % MULTIPLE for size in (query.shape[2], key.shape[2]))

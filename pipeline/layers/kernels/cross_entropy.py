@@ -4,7 +4,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from ...common import ids
 
@@ -15,6 +14,8 @@ class SmoothedCrossEntropy(torch.autograd.Function):
     """Sum of -q log p over the rows; q is `gold` for the target, `padding` for PAD, `other` for every other piece.
 
     The gradient, softmax - q, is saved in the precision of the logits: there is no other copy of them.
+
+    Shapes: logits (N, V), targets (N,) -> scalar, fp32.
     """
 
     @staticmethod
@@ -33,15 +34,6 @@ class SmoothedCrossEntropy(torch.autograd.Function):
         """The saved gradient, scaled in place; safe, as torch refuses a second backward through the same graph."""
         (gradient,) = ctx.saved_tensors
         return gradient.mul_(grads[0]), None, None, None, None
-
-
-def plain_cross_entropy(logits: Tensor, targets: Tensor, gold: float, other: float, padding: float) -> Tensor:
-    """The twin of `SmoothedCrossEntropy`."""
-    log_p = F.log_softmax(logits.float(), dim=1)
-    q = torch.full_like(log_p, other)
-    q[:, ids.PAD] = padding
-    q.scatter_(1, targets[:, None], gold)
-    return -(q * log_p).sum()
 
 
 def block_loss(logits: Tensor, targets: Tensor, q: tuple[float, float, float], gradient: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """Where a layer's arithmetic is chosen: our kernel if it is quicker, torch's own otherwise.
 
-Device and dtype decide, and for attention whether it is a training, with gradients or dropout. All kernels but those of
-the losses are for CPUs. Beside each is its twin in plain torch, `plain_...`, and a test that the two agree in values
-and gradients. Code outside this room imports this module alone.
+Device and dtype decide, and for attention whether it is a training, with gradients or dropout. All these kernels are
+for CPUs; those of the losses, which `training/loss.py` calls, run on every device. Tests compare each with a twin in
+plain torch, in values and gradients.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from .attention import additive_mask, bf16_attention
-from .cross_entropy import SmoothedCrossEntropy
 from .dropout import MaskedDropout, draw_mask
 from .linear import Bf16Linear
 from .prepacked import can_prepack, prepacked_linear
-from .r_drop import RDropLoss
 
 LinearMap = Callable[[Tensor], Tensor]
 
@@ -68,21 +66,3 @@ def scaled_dot_product_attention(
     if is_training and query.device.type == "cpu" and query.dtype == torch.bfloat16:
         return bf16_attention(query, key, value, additive_mask(query, mask, causal=causal), dropout)
     return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
-
-
-def cross_entropy(logits: Tensor, targets: Tensor, gold: float, other: float, padding: float) -> Tensor:
-    """Sum of -q log p over the rows; q is `gold` for the target, `padding` for PAD, `other` for every other piece.
-
-    The kernel runs on every device, because it keeps no second copy of the logits.
-
-    Shapes: logits (N, V), targets (N,) -> scalar, fp32.
-    """
-    return SmoothedCrossEntropy.apply(logits, targets, gold, other, padding)
-
-
-def r_drop(logits: Tensor, targets: Tensor, gold: float, other: float, padding: float, weight: float) -> Tensor:
-    """Cross-entropy of two passes with different dropout, and the divergence between them; see `RDropLoss`.
-
-    Shapes: logits (2, N, V), targets (N,) -> scalar, fp32.
-    """
-    return RDropLoss.apply(logits, targets, gold, other, padding, weight)

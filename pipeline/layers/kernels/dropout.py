@@ -26,11 +26,6 @@ class MaskedDropout(torch.autograd.Function):
         return (grads[0] * keep).mul_(ctx.scale), None, None
 
 
-def plain_dropout(x: Tensor, keep: Tensor, scale: float) -> Tensor:
-    """The twin of `MaskedDropout`."""
-    return x * keep * scale
-
-
 def draw_mask(shape: torch.Size, rate: float, dtype: torch.dtype) -> Tensor:
     """1 with probability 1 - `rate`, else 0, on the CPU; each decision takes 16 random bits.
 

@@ -33,11 +33,6 @@ class Bf16Linear(torch.autograd.Function):
         return grad_x, transposed_mm(grad, rows), grad.sum(dim=0).float() if ctx.has_bias else None
 
 
-def plain_linear(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """The twin of `Bf16Linear`: what autocast makes of `F.linear`."""
-    return F.linear(x.bfloat16(), weight.bfloat16(), None if bias is None else bias.bfloat16())
-
-
 def blockwise_mm(rows: Tensor, matrix: Tensor, bias: Tensor | None = None) -> Tensor:
     """Shapes: rows (N, D), matrix (D, F), bias (F,) -> (N, F)."""
     out, whole = rows.new_empty(len(rows), matrix.shape[1]), len(rows) // BLOCK * BLOCK

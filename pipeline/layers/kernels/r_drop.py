@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from ...common import ids
-from .cross_entropy import plain_cross_entropy
 
 BLOCK_ROWS = 64  # of each pass, computed at a time on a CPU
 
@@ -15,6 +14,8 @@ class RDropLoss(torch.autograd.Function):
     """Half the cross-entropy of both passes, plus weight / 4 times (KL(P1 || P2) + KL(P2 || P1)), summed over the rows.
 
     The gradient is saved in the precision of the logits: there is no other copy of them.
+
+    Shapes: logits (2, N, V), targets (N,) -> scalar, fp32.
     """
 
     @staticmethod
@@ -37,14 +38,6 @@ class RDropLoss(torch.autograd.Function):
         """The saved gradient, scaled in place; safe, as torch refuses a second backward through the same graph."""
         (gradient,) = ctx.saved_tensors
         return gradient.mul_(grads[0]), None, None, None, None, None
-
-
-def plain_r_drop(logits: Tensor, targets: Tensor, gold: float, other: float, padding: float, weight: float) -> Tensor:
-    """The twin of `RDropLoss`."""
-    log_p = logits.float().log_softmax(dim=2)
-    divergence = ((log_p[0].exp() - log_p[1].exp()) * (log_p[0] - log_p[1])).sum()
-    entropies = [plain_cross_entropy(one, targets, gold, other, padding) for one in logits]
-    return (entropies[0] + entropies[1]) / 2 + weight / 4 * divergence
 
 
 def block_loss(

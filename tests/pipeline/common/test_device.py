@@ -86,10 +86,3 @@ def test_pages_that_nothing_uses_go_back():
     device.release_memory()
     assert psutil.Process().memory_info().rss < before
     assert len(small) == 400
-
-
-@pytest.mark.parametrize(("number", "expected"), [(0, 3), (2, 2)])
-def test_threads(set_threads, number, expected):
-    set_threads(3)
-    device.use_threads(number)
-    assert torch.get_num_threads() == expected

@@ -122,19 +122,12 @@ def test_nested_undoes_flatten():
     assert nested(flatten(whole)) == whole
 
 
-@pytest.mark.parametrize(
-    ("path", "what"),
-    [
-        (SYSTEM.weights, "no such file"),
-        (SYSTEM.training_summary, "no such file"),
-        (SYSTEM.vocabulary_folder, "no such folder"),
-    ],
-)
-def test_what_is_missing_is_named(project, path, what):
+@pytest.mark.parametrize("path", [SYSTEM.weights, SYSTEM.training_summary, SYSTEM.vocabulary_folder])
+def test_what_is_missing_is_named(project, path):
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     with pytest.raises(DataError) as caught:
         Translator.built(SYSTEM)
-    assert str(caught.value) == f"{path}: {what}; expected {BUILD}"
+    assert str(caught.value) == f"{path}: no such file; expected {BUILD}"
 
 
 def test_a_vocabulary_of_another_training_is_named(project):

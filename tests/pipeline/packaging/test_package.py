@@ -57,12 +57,6 @@ def test_what_has_no_end_is_not_opened(folder, name, make):
     assert refusal(folder).startswith(f"{folder}/{name}: must be a regular file")
 
 
-def test_a_large_file_is_not_read(folder):
-    with (folder / package.CARD).open("wb") as file:
-        file.truncate(1 << 40)
-    assert refusal(folder).startswith(f"{folder}/README.md: must have at most 1,048,576 bytes, got 1,099,511,627,776;")
-
-
 def test_no_folder(tmp_path):
     assert refusal(tmp_path / "gone") == f"{tmp_path}/gone: no such folder; {EXPECTED}"
     (tmp_path / "file").write_text("")

@@ -82,8 +82,7 @@ def test_a_pair_is_counted_by_the_first_rule_it_breaks_with_the_first_examples()
 
 
 @pytest.mark.parametrize("seed", [1, 2])
-def test_kept_and_dropped_are_read_whatever_comes(seed, monkeypatch):
-    monkeypatch.setattr(cleaning, "BATCH_PAIRS", 64)  # several batches
+def test_kept_and_dropped_are_read_whatever_comes(seed):
     draw = random.Random(seed)
     bits = [b"a", b"b", b" ", b" ", b"\xc3\xa9", b"e\xcc\x81", b"\xff", b"\x00", b"\t", b"word "]
     weights = (9, 9, 9, 9, 9, 9, 0.1, 0.1, 1, 9)

@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from pipeline.preparation.comparison import folded, sentences
+from pipeline.preparation.comparison import digest, folded, sentences
 from tests.pipeline.common.test_normalisation import EVERY, TRICKY
 
 
@@ -65,3 +65,8 @@ def test_what_is_the_same_exactly_is_nearly_the_same():
         letters = "".join(sentences(text))
         assert "".join(sentences(folded(text))) == letters, ascii(text)
         assert folded(folded(text)) == folded(text), ascii(text)
+
+
+def test_a_digest_is_blake2b_of_the_text_whatever_the_machine():
+    assert digest("Le chat dort.").hex() == "f076dd7ecd03ecde"  # printf "Le chat dort." | b2sum -l 64
+    assert digest("Le chat dort.", b"1") != digest("Le chat dort.", b"2")

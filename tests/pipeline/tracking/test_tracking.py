@@ -44,7 +44,8 @@ def new_store(project, monkeypatch) -> store.Store:
 
 def train(state_file: Path, resumed_at: int, updates: range) -> str:
     """Track a training's updates; the id of its run."""
-    with runs.training_run(SYSTEM, state_file, resumed_at) as run:
+    with runs.Run(SYSTEM) as run:
+        run.open_training(state_file, resumed_at)
         run.params({"training": {"updates": 4}})
         for update in updates:
             run.log(update, train_loss=1 / update, broken=float("nan"))
@@ -54,8 +55,9 @@ def train(state_file: Path, resumed_at: int, updates: range) -> str:
 
 def test_a_training_and_its_scores(new_store, project):
     training = train(project / "states/run.json", 0, range(1, 5))
-    with runs.scoring_run(SYSTEM) as run:
-        run.scores(SCORES, SYSTEM)
+    with runs.Run(SYSTEM) as run:
+        run.open_scoring()
+        run.scores(SCORES)
         run.table("test", {"source": ["le chat"], "translation": ["the cat"]})
     first = new_store.client.get_run(training)
     assert first.info.status == "FINISHED"
@@ -135,7 +137,8 @@ def test_the_champion_is_the_best_on_validation(new_store, project, monkeypatch)
 
 def test_a_package_is_registered_once(new_store, project):
     folder = packages.build(project)  # its stage registers it
-    with runs.finished_training(System.parse(systems.SYSTEM)) as run:
+    with runs.Run(System.parse(systems.SYSTEM)) as run:
+        run.open_finished()
         registry.register(run, folder, "other sentences")
     assert not new_store.is_lost
     [version] = new_store.client.search_model_versions("name = 'toy'")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.vocabularies.moses import Moses
+from pipeline.vocabularies.words import Moses
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from itertools import compress
 import pytest
 
 from pipeline.common import files, ids
+from pipeline.common.seeding import sample
 from pipeline.vocabularies import subwords
-from pipeline.vocabularies.sampling import sample
 from pipeline.vocabularies.subwords import Pieces, Subwords
 
 FRENCH = ["le", "la", "chat", "chien", "maison", "arbre", "rouge", "voit", "prend", "jamais", "été", "où", "Anne"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pipeline.common import files, ids
+from pipeline.common.seeding import sample
 from pipeline.vocabularies import words
-from pipeline.vocabularies.sampling import sample
 from pipeline.vocabularies.words import WordList, Words
 
 # l' 3, "," "." Le chat dort été 2, le un 1

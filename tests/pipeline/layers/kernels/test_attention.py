@@ -1,6 +1,7 @@
 """Attention by batched products equals its plain twin, in values and gradients."""
 
 import itertools
+import math
 
 import pytest
 import torch
@@ -13,13 +14,21 @@ from pipeline.layers.kernels.attention import (
     Bf16Attention,
     additive_mask,
     bf16_attention,
+    crop,
     padded_scores,
-    plain_attention,
 )
 from pipeline.layers.kernels.dropout import draw_mask
 
 B, H, T, S, K = 3, 2, 4, 5, 6
 MASK = (torch.arange(S) < torch.tensor([5, 2, 1])[:, None])[:, None, None]
+
+
+def plain_attention(query, key, value, bias, keep, upscale):
+    """The twin of `Bf16Attention`; it cuts `keep` to the size of the scores."""
+    scores = query @ key.transpose(2, 3) / math.sqrt(query.shape[3])
+    weights = (scores if bias is None else scores + bias).softmax(dim=3)
+    kept = weights if keep is None else weights * crop(keep, query.shape)[..., : key.shape[2]] * upscale
+    return kept @ value
 
 
 def drawn(*shape):

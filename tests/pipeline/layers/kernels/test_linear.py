@@ -6,7 +6,7 @@ from torch.nn import functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pipeline.layers.kernels.dispatch import linear
-from pipeline.layers.kernels.linear import Bf16Linear, plain_linear
+from pipeline.layers.kernels.linear import Bf16Linear
 from pipeline.layers.kernels.prepacked import can_prepack, prepacked_linear
 from tests.toys.networks import needs_bf16_products
 
@@ -20,6 +20,11 @@ def given(*shape, bias=True):
     torch.manual_seed(1)
     x, weight = torch.randn(*shape, D), torch.randn(WIDTH, D)
     return [tensor.requires_grad_() for tensor in (x, weight, *([torch.randn(WIDTH)] if bias else []))]
+
+
+def plain_linear(x, weight, bias):
+    """The twin of `Bf16Linear`: what autocast makes of `F.linear`."""
+    return F.linear(x.bfloat16(), weight.bfloat16(), None if bias is None else bias.bfloat16())
 
 
 def results(function, tensors):

@@ -4,13 +4,31 @@ import math
 
 import pytest
 import torch
+from torch.nn import functional as F
 
-from pipeline.layers.kernels import dispatch
-from pipeline.layers.kernels.cross_entropy import plain_cross_entropy
-from pipeline.layers.kernels.r_drop import BLOCK_ROWS, plain_r_drop
+from pipeline.common import ids
+from pipeline.layers.kernels.cross_entropy import SmoothedCrossEntropy
+from pipeline.layers.kernels.r_drop import BLOCK_ROWS, RDropLoss
 from pipeline.training.loss import masses, r_drop_loss
 
 N, V = 2 * BLOCK_ROWS + 9, 23
+
+
+def plain_cross_entropy(logits, targets, gold, other, padding):
+    """The twin of `SmoothedCrossEntropy`."""
+    log_p = F.log_softmax(logits.float(), dim=1)
+    q = torch.full_like(log_p, other)
+    q[:, ids.PAD] = padding
+    q.scatter_(1, targets[:, None], gold)
+    return -(q * log_p).sum()
+
+
+def plain_r_drop(logits, targets, gold, other, padding, weight):
+    """The twin of `RDropLoss`."""
+    log_p = logits.float().log_softmax(dim=2)
+    divergence = ((log_p[0].exp() - log_p[1].exp()) * (log_p[0] - log_p[1])).sum()
+    entropies = [plain_cross_entropy(one, targets, gold, other, padding) for one in logits]
+    return (entropies[0] + entropies[1]) / 2 + weight / 4 * divergence
 
 
 def with_gradient(loss, logits, targets, *rest):
@@ -26,8 +44,8 @@ def with_gradient(loss, logits, targets, *rest):
 @pytest.mark.parametrize(
     ("kernel", "twin", "shape", "weight"),
     [
-        (dispatch.cross_entropy, plain_cross_entropy, (N, V), ()),
-        *((dispatch.r_drop, plain_r_drop, (2, N, V), (weight,)) for weight in (0.0, 5.0)),
+        (SmoothedCrossEntropy.apply, plain_cross_entropy, (N, V), ()),
+        *((RDropLoss.apply, plain_r_drop, (2, N, V), (weight,)) for weight in (0.0, 5.0)),
     ],
 )
 def test_kernel_and_twin_agree(kernel, twin, shape, weight, smoothing, spread, dtype):
