@@ -62,13 +62,9 @@ def track(
                 write(done=done, total=total, unit=unit, about=words, left=left)
                 if not console.is_interactive and now - said >= PLAIN_SECONDS:
                     said = now
-                    print(line(what, done, total, unit, words, left), file=sys.stderr)
-
-
-def line(what: str, done: int, total: int | None, unit: str, about: str, left: float | None) -> str:
-    """A plain line of progress."""
-    count = f"{done:,}{f'/{total:,}' if total else ''} {unit}".rstrip()
-    return f"{what}  {count}  {about}{'' if left is None else f'  {clock(left)} left'}"
+                    count = f"{done:,}{f'/{total:,}' if total else ''} {unit}".rstrip()
+                    rest = "" if left is None else f"  {clock(left)} left"
+                    print(f"{what}  {count}  {words}{rest}", file=sys.stderr)
 
 
 def clock(seconds: float) -> str:

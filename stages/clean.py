@@ -14,7 +14,7 @@ def main(corpus: str) -> None:
     section = cleaning.Cleaning.load(*READS, corpus=corpus)
     raw, tally = Path("data/download", corpus), cleaning.Tally(section)
     about = files.read_json(raw / "download.json")
-    lines, total = cleaning.read_raw(raw, parts.TRAIN), about["parts"][parts.TRAIN]["pairs"]
+    lines, total = files.parallel(*parts.paths(raw, parts.TRAIN), files.raw_lines), about["parts"][parts.TRAIN]["pairs"]
     lines = progress.track(lines, f"clean {corpus}", total=total, unit="pairs")
     with files.new_folder(Path("data/clean", corpus)) as folder:
         pairs = {part: parts.copy(part, raw, folder) for part in about["parts"] if part != parts.TRAIN}

@@ -13,7 +13,7 @@ def main(name: str) -> None:
     corpus, _, vocabulary = name.partition("-")
     split, pieces = split_folder(corpus), vocabulary_folder(corpus, vocabulary)
     with files.new_folder(encoded_folder(corpus, vocabulary)) as folder:
-        counts = {part: encode_part(pieces, [parts.paths(split, part)], folder / part) for part in parts.names(split)}
+        counts = {part: encode_part(pieces, *parts.paths(split, part), folder / part) for part in parts.names(split)}
         files.write_json(folder / "encode.json", counts)
 
 

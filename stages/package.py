@@ -9,6 +9,7 @@ from pipeline.common.system import System
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation import scores
 from pipeline.evaluation.bleu import tokenizer
+from pipeline.layers.transformer import Transformer
 from pipeline.packaging import card, ctranslate2_form, package
 from pipeline.tracking import registry
 from pipeline.tracking.runs import Run
@@ -25,7 +26,7 @@ def main(name: str) -> None:
     config = read_config(system, licence, translator, training)
     with files.new_folder(system.packaged) as folder:
         package.write(folder, config, weights=system.weights, vocabulary=system.vocabulary_folder)
-        can_run = ctranslate2_form.is_supported(translator.model)
+        can_run = isinstance(translator.model, Transformer)  # which alone CTranslate2 runs
         if can_run:
             form = folder / package.CTRANSLATE2
             form.mkdir()

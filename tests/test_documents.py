@@ -75,9 +75,9 @@ def test_targets_of_make_exist(page):
 
 
 def test_excerpts_stand_in_their_files(page):
-    """A fence of Python after the words "from `pipeline/...py`" is a part of that file, whatever its indentation."""
+    """A fence of Python after the words "from `<file>`" is a part of that file, whatever its indentation."""
     for before, after in pairwise(PAGES[page].split("```python\n")):
-        if names := re.findall(r"[Ff]rom\s`(pipeline/[\w/]+\.py)`", before):
+        if names := re.findall(r"[Ff]rom\s`((?:pipeline|tests)/[\w/]+\.py)`", before):
             code = after.partition("```")[0]
             lines, count = (ROOT / names[-1]).read_text(encoding="utf-8").splitlines(keepends=True), code.count("\n")
             found = any(dedent("".join(lines[at : at + count])) == code for at in range(len(lines)))

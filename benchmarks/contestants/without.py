@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.decoding import search
-from pipeline.layers.kernels import dispatch
+from pipeline.layers.kernels import dispatch, losses
 
 
 def attention(
@@ -29,7 +29,7 @@ REPLACED: dict[str, tuple[Any, str, Any]] = {
     "dropout": (dispatch, "dropout", F.dropout),
     "linear": (dispatch, "linear", F.linear),
     "attention": (dispatch, "scaled_dot_product_attention", attention),
-    "cross_entropy": (dispatch, "cross_entropy", cross_entropy),
+    "cross_entropy": (losses, "cross_entropy", cross_entropy),
     "prepack": (dispatch, "can_prepack", lambda weight: False),
     "threads": (search, "MAX_THREADS", 1),
 }

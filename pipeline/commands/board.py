@@ -2,8 +2,7 @@
 
 import threading
 import time
-from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -90,8 +89,15 @@ class Board:
             is_due = not self.console.is_terminal and time.monotonic() - shown >= progress.PLAIN_SECONDS
             shown = time.monotonic() if is_due else shown
             with self.lock:
-                for state in read_progress(self.running):
-                    stage, done, total, left = (state[key] for key in ("stage", "done", "total", "left"))
+                for stage in self.running:
+                    path = progress.FOLDER / f"{stage}.json"
+                    try:
+                        state = files.read_json(path) if path.exists() else None
+                    except (files.DataError, OSError):  # it has just ended
+                        state = None
+                    if not state:
+                        continue
+                    done, total, left = (state[key] for key in ("done", "total", "left"))
                     count = f"{done:,}/{total:,}  " if total else ""
                     rest = f"  {progress.clock(left)} left" if left is not None else ""
                     self.words[stage] = state["about"]
@@ -99,15 +105,3 @@ class Board:
                     self.live.update(self.running[stage][0], completed=done, total=total, words=words)
                     if is_due:
                         self.row(stage, None, words)
-
-
-def read_progress(stages: dict[str, Any]) -> list[dict[str, Any]]:
-    """How far those of these stages are that have said it."""
-    states = []
-    for stage in stages:
-        path = Path("work/progress", f"{stage}.json")
-        try:
-            states += [dict(files.read_json(path))] if path.exists() else []
-        except (files.DataError, OSError):  # it has just ended
-            continue
-    return states

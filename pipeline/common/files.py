@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
+
+T = TypeVar("T")
 
 LINE_BYTES = 1 << 20  # far longer than any sentence: a file without line ends must not fill the memory
 
@@ -128,9 +130,18 @@ def read_lines(path: Path) -> Iterator[str]:
 
     Raises: DataError if the file is missing, or naming file and line if it is not UTF-8 or too long.
     """
+    for number, line in enumerate(raw_lines(path), 1):
+        yield decoded(line, str(path), number)
+
+
+def raw_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a file without their ends, not decoded.
+
+    Raises: DataError if the file is missing, or naming a line that is too long.
+    """
     with opened(path) as file:
-        for number, line in enumerate(bounded_lines(file.readline, str(path)), 1):
-            yield decoded(line.rstrip(b"\n").removesuffix(b"\r"), str(path), number)
+        for line in bounded_lines(file.readline, str(path)):
+            yield line.rstrip(b"\n").removesuffix(b"\r")
 
 
 def bounded_lines(readline: Callable[[int], bytes], name: str) -> Iterator[bytes]:
@@ -173,9 +184,17 @@ def opened(path: Path) -> IO[bytes]:
 def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Line i of `source` with line i of `target`.
 
+    Raises: DataError as `read_lines`, or with both counts if one file is longer.
+    """
+    return parallel(source, target, read_lines)
+
+
+def parallel(source: Path, target: Path, read: Callable[[Path], Iterator[T]]) -> Iterator[tuple[T, T]]:
+    """What `read` gives of two files, side by side.
+
     Raises: DataError with both counts if one file is longer.
     """
-    for left, right in zip_longest(read_lines(source), read_lines(target)):
+    for left, right in zip_longest(read(source), read(target)):
         if left is None or right is None:
             raise not_parallel(source, target)
         yield left, right

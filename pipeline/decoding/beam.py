@@ -1,6 +1,6 @@
 """Beam search: at every step the few likeliest prefixes of each sentence, all sentences of the batch at once.
 
-`plain.py` is the same search for one sentence, in plain Python.
+`tests/toys/plain_search.py` is the same search for one sentence, in plain Python.
 """
 
 import math

@@ -110,16 +110,16 @@ class BatchSampler:
         return {"pairs": len(self.source), "pairs_used": len(self.usable)}
 
     def updates(self, epoch: int) -> list[list[Indices]]:
-        """The epoch's updates in shuffled order, each a list of micro-batches."""
-        if isinstance(self.batches, SentenceBatches):
-            return self.updates_of_sentences(epoch, self.batches)
-        return self.updates_of_tokens(epoch)
+        """The epoch's updates in shuffled order, each a list of micro-batches.
 
-    def updates_of_tokens(self, epoch: int) -> list[list[Indices]]:
-        """The epoch's micro-batches in groups whose target tokens come nearest to `tokens_per_update`.
-
-        A remainder of less than half an update joins the last one.
+        Of sentences, one update holds the remainder. Of tokens, micro-batches are grouped so that an update's target
+        tokens come nearest to `tokens_per_update`; a remainder of less than half an update joins the last one.
         """
+        if isinstance(self.batches, SentenceBatches):
+            random, size = generator(self.seed, "batches", epoch), self.batches.sentences_per_update
+            pools = self.pools(self.batches.pool_pairs, random)
+            each = [self.cut(pool[begin : begin + size]) for pool in pools for begin in range(0, len(pool), size)]
+            return [each[index] for index in random.permutation(len(each))]
         updates: list[list[Indices]] = [[]]
         total = 0
         for batch in self.micro_batches(epoch):
@@ -139,17 +139,6 @@ class BatchSampler:
         random = generator(self.seed, "batches", epoch)
         batches = [batch for pool in self.pools(self.training.pool_pairs, random) for batch in self.cut(pool)]
         return [batches[index] for index in random.permutation(len(batches))]
-
-    def updates_of_sentences(self, epoch: int, batches: SentenceBatches) -> list[list[Indices]]:
-        """The epoch's updates of `sentences_per_update` pairs of similar length; one holds the remainder."""
-        random = generator(self.seed, "batches", epoch)
-        size = batches.sentences_per_update
-        updates = [
-            self.cut(pool[begin : begin + size])
-            for pool in self.pools(batches.pool_pairs, random)
-            for begin in range(0, len(pool), size)
-        ]
-        return [updates[index] for index in random.permutation(len(updates))]
 
     def pools(self, size: int, random: np.random.Generator) -> Iterator[Indices]:
         """The usable pairs in shuffled pools of `size`, each sorted by length."""

@@ -2,10 +2,10 @@
 
 import multiprocessing
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from functools import cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TypeAlias
 
@@ -24,16 +24,13 @@ BLOCK_PAIRS = 5_000
 POOL_PAIRS = 200_000  # with fewer, starting processes costs more time than it saves
 
 
-def encode_part(vocabulary: Path, texts: Sequence[tuple[Path, Path]], folder: Path) -> dict[str, int]:
-    """Write the ids of parallel files into the new `folder`, and count pairs, tokens and unknown pieces.
-
-    `texts`: source and target files, whose pairs follow one another.
+def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> dict[str, int]:
+    """Write the ids of two parallel files into the new `folder`, and count pairs, tokens and unknown pieces.
 
     Raises: DataError if the files are not parallel or not UTF-8.
     """
-    num_pairs = sum(files.count_lines(source) for source, _ in texts)
-    read = chain.from_iterable(files.read_pairs(*paths) for paths in texts)
-    pairs = track(read, f"encode {folder.name}", total=num_pairs, unit="pairs")
+    num_pairs = files.count_lines(source)
+    pairs = track(files.read_pairs(source, target), f"encode {folder.name}", total=num_pairs, unit="pairs")
     num_processes = cores.count() if num_pairs >= POOL_PAIRS else 1
     folder.mkdir(parents=True)
     counts = dict.fromkeys(("pairs", "source_tokens", "target_tokens", "source_unknown", "target_unknown"), 0)

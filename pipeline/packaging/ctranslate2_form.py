@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -26,11 +26,6 @@ class ExportError(ValueError):
     """A model cannot be written for CTranslate2."""
 
 
-def is_supported(model: nn.Module) -> TypeGuard[Transformer]:
-    """Whether CTranslate2 can run a model: it has no recurrent decoder."""
-    return isinstance(model, Transformer)
-
-
 def save(
     model: nn.Module,
     vocabulary: Vocabulary,
@@ -49,7 +44,7 @@ def save(
     """
     from ctranslate2.specs.model_spec import ACCEPTED_MODEL_TYPES as known  # a second, which only an export takes
 
-    if not is_supported(model):
+    if not isinstance(model, Transformer):
         name = type(model).__module__.rpartition(".")[2]
         raise ExportError(f"ctranslate2: runs Transformers only, got {name}; expected a Transformer")
     if quantization not in known:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import zip_longest
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +11,7 @@ from .. import progress
 from ..common import files
 from ..common.normalisation import normalised, num_words
 from ..common.params import Section
-from ..common.parts import Pair, paths
+from ..common.parts import Pair
 from .comparison import digest
 
 RawPair = tuple[bytes, bytes]
@@ -133,20 +132,6 @@ def filter_pairs(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> It
                 break
         else:
             yield source, target
-
-
-def read_raw(folder: Path, part: str) -> Iterator[RawPair]:
-    """The lines of a part without their ends, not decoded.
-
-    Raises: DataError with both counts if one file is longer, or for a line that has no end for too long.
-    """
-    source, target = paths(folder, part)
-    with files.opened(source) as left, files.opened(target) as right:
-        lines = (files.bounded_lines(file.readline, str(path)) for file, path in ((left, source), (right, target)))
-        for a, b in zip_longest(*lines):
-            if a is None or b is None:
-                raise files.not_parallel(source, target)
-            yield a.rstrip(b"\n").removesuffix(b"\r"), b.rstrip(b"\n").removesuffix(b"\r")
 
 
 def check_kept(tally: Tally, where: Path) -> None:

@@ -1,7 +1,6 @@
 """Leaks: sentences that two parts of a corpus share. They are counted, and dropped from the training side."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypedDict
 
 from ..common import files
 from ..common.parts import Pair
@@ -11,21 +10,9 @@ from .splits import Splitting
 LEVELS = ("exact", "near")
 
 
-class Overlap(TypedDict):
-    """Pairs of one part that share their source or target with a held-out part, exactly or only nearly; and dropped."""
-
-    exact_source: int
-    exact_target: int
-    near_source: int
-    near_target: int
-    dropped: int
-
-
-class Matches(NamedTuple):
-    """The held-out parts that have a text."""
-
-    exact: frozenset[str]
-    near: frozenset[str]  # but not exactly
+# Of two parts: pairs that share their source or target, exactly or only nearly, and those that are dropped.
+COUNTS = (*(f"{level}_{side}" for level in LEVELS for side in ("source", "target")), "dropped")
+Matches = dict[str, frozenset[str]]  # level -> the held-out parts that have a text; `near` without those of `exact`
 
 
 class Leakage:
@@ -40,7 +27,7 @@ class Leakage:
 
     def __init__(self, splitting: Splitting) -> None:
         self.policies = {"exact": splitting.leakage, "near": splitting.near_leakage}
-        self.overlaps: dict[str, Overlap] = {}
+        self.overlaps: dict[str, dict[str, int]] = {}
         self.dropped: dict[str, dict[str, int]] = {}  # part -> level -> pairs
 
     def decontaminate(self, part: str, pairs: Iterable[Pair], held_out: Mapping[str, Sequence[Pair]]) -> Iterator[Pair]:
@@ -50,9 +37,7 @@ class Leakage:
         `dropped`: as `exact` if any leak is exact.
         """
         sources, targets = HeldOutIndex(held_out, side=0), HeldOutIndex(held_out, side=1)
-        overlaps = {
-            name: Overlap(exact_source=0, exact_target=0, near_source=0, near_target=0, dropped=0) for name in held_out
-        }
+        overlaps = {name: dict.fromkeys(COUNTS, 0) for name in held_out}
         self.overlaps |= {f"{part}/{name}": overlap for name, overlap in overlaps.items()}
         dropped = self.dropped[part] = dict.fromkeys(LEVELS, 0)
         for pair in pairs:
@@ -60,14 +45,13 @@ class Leakage:
             if source is NO_MATCH and target is NO_MATCH:
                 yield pair
                 continue
-            leaks = {"exact": source.exact | target.exact, "near": source.near | target.near}
+            leaks = {level: source[level] | target[level] for level in LEVELS}
             drops = [level for level in LEVELS if leaks[level] and self.policies[level] == "drop"]
             for name in leaks["exact"] | leaks["near"]:
                 overlap = overlaps[name]
-                overlap["exact_source"] += name in source.exact
-                overlap["exact_target"] += name in target.exact
-                overlap["near_source"] += name in source.near
-                overlap["near_target"] += name in target.near
+                for level in LEVELS:
+                    overlap[f"{level}_source"] += name in source[level]
+                    overlap[f"{level}_target"] += name in target[level]
                 overlap["dropped"] += any(name in leaks[level] for level in drops)
             if drops:
                 dropped[drops[0]] += 1
@@ -86,13 +70,10 @@ class Leakage:
                     "expected at least one"
                 )
         leaks = [
-            f"{parts} {source} sources and {target} targets ({level})"
+            f"{parts} {overlap[f'{level}_source']} sources and {overlap[f'{level}_target']} targets ({level})"
             for parts, overlap in self.overlaps.items()
-            for level, source, target in (
-                ("exact", overlap["exact_source"], overlap["exact_target"]),
-                ("near", overlap["near_source"], overlap["near_target"]),
-            )
-            if (source or target) and self.policies[level] == "fail"
+            for level in LEVELS
+            if (overlap[f"{level}_source"] or overlap[f"{level}_target"]) and self.policies[level] == "fail"
         ]
         if leaks:
             raise files.DataError(f"{where}: parts share sentences, got {', '.join(leaks)}; expected none")
@@ -121,7 +102,7 @@ class HeldOutIndex:
         exact = self.exact.get(folded(text), NO_PART) if near or not compared else NO_PART
         if len(compared) > 1:
             near = near.union(*self.parts_with_some_of(compared))
-        return Matches(exact, near - exact) if exact or near else NO_MATCH
+        return {"exact": exact, "near": near - exact} if exact or near else NO_MATCH
 
     def parts_with_some_of(self, compared: Sequence[str]) -> Iterator[frozenset[str]]:
         """The parts that have one of these sentences, or several in a row, as a text."""
@@ -136,4 +117,4 @@ class HeldOutIndex:
 
 
 NO_PART: frozenset[str] = frozenset()
-NO_MATCH = Matches(NO_PART, NO_PART)
+NO_MATCH = dict.fromkeys(LEVELS, NO_PART)

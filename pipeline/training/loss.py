@@ -4,8 +4,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from ..layers.kernels.cross_entropy import SmoothedCrossEntropy
-from ..layers.kernels.r_drop import RDropLoss
+from ..layers.kernels import losses
 
 Spread = Literal["all", "others"]
 
@@ -22,7 +21,7 @@ def smoothed_cross_entropy(logits: Tensor, targets: Tensor, *, smoothing: float,
     """
     if not 0 <= smoothing < 1:
         raise ValueError(f"label smoothing: must be in [0, 1), got {smoothing}")
-    return SmoothedCrossEntropy.apply(logits, targets, *masses(logits.shape[1], smoothing, spread))
+    return losses.cross_entropy(logits, targets, *masses(logits.shape[1], smoothing, spread))
 
 
 def r_drop_loss(logits: Tensor, targets: Tensor, *, smoothing: float, spread: Spread, weight: float) -> Tensor:
@@ -33,7 +32,7 @@ def r_drop_loss(logits: Tensor, targets: Tensor, *, smoothing: float, spread: Sp
     Source: Liang, Wu et al. 2021, `R-Drop`, equation 4, halved, so that it compares with `smoothed_cross_entropy`;
         `weight` is their alpha, 5 in their translation experiments.
     """
-    return RDropLoss.apply(logits, targets, *masses(logits.shape[2], smoothing, spread), weight)
+    return losses.r_drop(logits, targets, *masses(logits.shape[2], smoothing, spread), weight)
 
 
 def masses(vocab_size: int, smoothing: float, spread: Spread) -> tuple[float, float, float]:

@@ -66,7 +66,7 @@ def write_inputs(root: Path) -> None:
     subword_training.train(subwords, split / "train.source.txt", split / "train.target.txt", pieces, where="toy")
     for part in PARTS:
         paths = [split / f"{part}.{side}.txt" for side in ("source", "target")]
-        encode_part(pieces, [paths], root / "data/encode/toy-joint" / part)
+        encode_part(pieces, *paths, root / "data/encode/toy-joint" / part)
 
 
 def edit(root: Path, old: str, new: str, file: str = "params.yaml") -> None:

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from pipeline.common import ids
-from pipeline.decoding import beam, greedy, plain
+from pipeline.decoding import beam, greedy
 from pipeline.decoding.scores import mask_pieces
-from tests.toys import networks
+from tests.toys import networks, plain_search
 
 SOURCES = [[5, 4, 6], [4], [], [6, 6, 5, 4, 7], [7, 5]]
 
@@ -59,7 +59,7 @@ def test_a_batch_finds_what_plain_python_finds(drawn, padded, beam_size, alpha, 
         model = drawn(9, seed=seed, spread=2.0)
         found = beam.decode(model, padded(SOURCES), limits, **settings)
         for source, limit, hypotheses in zip(SOURCES, limits, found, strict=True):
-            expected = plain.decode(model, padded([source]), limit, **settings)
+            expected = plain_search.decode(model, padded([source]), limit, **settings)
             assert [one.ids for one in hypotheses] == [one.ids for one in expected]
             assert [one.score for one in hypotheses] == pytest.approx([one.score for one in expected], abs=1e-5)
 
@@ -71,7 +71,7 @@ def test_every_model_keeps_the_right_state_of_each_prefix(name):
     found = beam.decode(model, networks.SOURCE, limits, beam_size=4, alpha=0.6)
     for row, limit, hypotheses in zip(networks.SOURCE, limits, found, strict=True):
         source = row[row != ids.PAD][None]
-        expected = plain.decode(model, source, limit, beam_size=4, alpha=0.6, max_finished=math.inf)
+        expected = plain_search.decode(model, source, limit, beam_size=4, alpha=0.6, max_finished=math.inf)
         assert hypotheses[0].ids == expected[0].ids
         for pieces, score in hypotheses:
             output = torch.tensor([[*pieces, ids.EOS]])[:, :limit]

@@ -57,7 +57,7 @@ def trained(tmp_path) -> Path:
 
 def encode(trained: Path, split: Path, folder: Path) -> dict[str, int]:
     """The counts of the train part, encoded into `folder`."""
-    return text_to_ids.encode_part(trained, [(split / "train.source.txt", split / "train.target.txt")], folder)
+    return text_to_ids.encode_part(trained, split / "train.source.txt", split / "train.target.txt", folder)
 
 
 def test_rows_are_the_vocabularys_ids_and_are_counted(trained, split, tmp_path):

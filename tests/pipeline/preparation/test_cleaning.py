@@ -5,7 +5,8 @@ import unicodedata
 
 import pytest
 
-from pipeline.common.files import DataError
+from pipeline.common import parts
+from pipeline.common.files import DataError, parallel, raw_lines
 from pipeline.preparation import cleaning
 from pipeline.preparation.cleaning import Cleaning, Tally, clean
 
@@ -99,7 +100,7 @@ def test_raw_lines_end_at_a_newline_only_and_are_parallel(tmp_path):
     (tmp_path / "train.source.txt").write_bytes(b"un\xe2\x80\xa8deux\r\n\x85\xff")
     (tmp_path / "train.target.txt").write_bytes(b"one\x0btwo\nlast\n")
     expected = [(b"un\xe2\x80\xa8deux", b"one\x0btwo"), (b"\x85\xff", b"last")]
-    assert list(cleaning.read_raw(tmp_path, "train")) == expected
+    assert list(parallel(*parts.paths(tmp_path, "train"), raw_lines)) == expected
     (tmp_path / "train.target.txt").write_bytes(b"one\n")
     with pytest.raises(DataError, match=r"train\.source\.txt has 2 lines, train\.target\.txt 1: the two files must be"):
-        list(cleaning.read_raw(tmp_path, "train"))
+        list(parallel(*parts.paths(tmp_path, "train"), raw_lines))

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from pipeline.preparation.comparison import folded, sentences
-from pipeline.preparation.contamination import Leakage, Overlap
+from pipeline.preparation.contamination import COUNTS, Leakage
 from pipeline.preparation.splits import Splitting
 
 TEST = [("Le chat dort.", "The cat sleeps."), ("Oui.", "Yes.")]
@@ -28,7 +28,7 @@ def leakage(policy="drop", near="drop"):
 
 def overlap(exact_source, exact_target, near_source, near_target, dropped):
     counts = (exact_source, exact_target, near_source, near_target, dropped)
-    return dict(zip(Overlap.__annotations__, counts, strict=True))
+    return dict(zip(COUNTS, counts, strict=True))
 
 
 def test_pairs_that_share_a_side_are_dropped_and_counted():

@@ -7,15 +7,14 @@ import torch
 from torch.nn import functional as F
 
 from pipeline.common import ids
-from pipeline.layers.kernels.cross_entropy import SmoothedCrossEntropy
-from pipeline.layers.kernels.r_drop import BLOCK_ROWS, RDropLoss
+from pipeline.layers.kernels import losses
 from pipeline.training.loss import masses, r_drop_loss
 
-N, V = 2 * BLOCK_ROWS + 9, 23
+N, V = 2 * losses.PAIRS_OF_ROWS + 9, 23
 
 
 def plain_cross_entropy(logits, targets, gold, other, padding):
-    """The twin of `SmoothedCrossEntropy`."""
+    """The twin of `losses.cross_entropy`."""
     log_p = F.log_softmax(logits.float(), dim=1)
     q = torch.full_like(log_p, other)
     q[:, ids.PAD] = padding
@@ -24,7 +23,7 @@ def plain_cross_entropy(logits, targets, gold, other, padding):
 
 
 def plain_r_drop(logits, targets, gold, other, padding, weight):
-    """The twin of `RDropLoss`."""
+    """The twin of `losses.r_drop`."""
     log_p = logits.float().log_softmax(dim=2)
     divergence = ((log_p[0].exp() - log_p[1].exp()) * (log_p[0] - log_p[1])).sum()
     entropies = [plain_cross_entropy(one, targets, gold, other, padding) for one in logits]
@@ -44,8 +43,8 @@ def with_gradient(loss, logits, targets, *rest):
 @pytest.mark.parametrize(
     ("kernel", "twin", "shape", "weight"),
     [
-        (SmoothedCrossEntropy.apply, plain_cross_entropy, (N, V), ()),
-        *((RDropLoss.apply, plain_r_drop, (2, N, V), (weight,)) for weight in (0.0, 5.0)),
+        (losses.cross_entropy, plain_cross_entropy, (N, V), ()),
+        *((losses.r_drop, plain_r_drop, (2, N, V), (weight,)) for weight in (0.0, 5.0)),
     ],
 )
 def test_kernel_and_twin_agree(kernel, twin, shape, weight, smoothing, spread, dtype):

@@ -1,13 +1,13 @@
-"""Beam search for one sentence in plain Python: what `beam.py` does for a whole batch, to be read and compared with."""
+"""Beam search for one sentence in plain Python, to be read and compared with `pipeline/decoding/beam.py`."""
 
 import math
 
 import torch
 from torch import Tensor
 
-from ..common import ids
-from ..models import interface
-from .scores import Hypothesis, mask_pieces
+from pipeline.common import ids
+from pipeline.decoding.scores import Hypothesis, mask_pieces
+from pipeline.models import interface
 
 
 @torch.inference_mode()
