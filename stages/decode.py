@@ -1,5 +1,6 @@
 """Translate the test parts with one system: runs/<system>/average/ -> data/decode/<system>/."""
 
+from dataclasses import replace
 from itertools import compress
 
 from pipeline import cli
@@ -33,7 +34,8 @@ def main(name: str) -> None:
             say(f"diagnosis of {part}", *findings[part])
             if pieces.whole_words:
                 known = list(compress(lines, pieces.known(lines, references)))
-                translations = translator.translate(known, decoding, unknown=False, what=f"decode {part}, known words")
+                into_known = replace(translator, writes_unknown=False)
+                translations = into_known.translate(known, decoding, what=f"decode {part}, known words")
                 files.write_lines(folder / "without_unknown" / f"{part}.txt", translations)
         files.write_json(folder / "decode.json", decoding.model_dump())
         files.write_json(folder / "diagnosis.json", findings)

@@ -41,6 +41,7 @@ class Translator:
     vocabulary: Vocabulary
     seen_words: SeenWords
     max_pieces: int  # the longest source of its training, without EOS
+    writes_unknown: bool  # whether a translation may hold unknown words, as with a vocabulary of whole words
     where: torch.device
     precision: package.Precision = "fp32"  # of its products
     vocabulary_digest: str = ""
@@ -126,7 +127,7 @@ class Translator:
         if precision == "bf16":
             interface.prepack_in_bf16(net)
         net, words = net.to(where).eval(), SeenWords.load(vocabulary)
-        return cls(net, sizes, pieces, words, max_pieces, where, precision, digest(vocabulary))
+        return cls(net, sizes, pieces, words, max_pieces, pieces.whole_words, where, precision, digest(vocabulary))
 
     @classmethod
     def ensemble(cls, members: Sequence[Self]) -> Self:
@@ -157,22 +158,14 @@ class Translator:
         return pieces[: self.max_pieces]
 
     def search(
-        self,
-        sources: Sequence[Sequence[int]],
-        decoding: Decoding,
-        number: int = 1,
-        *,
-        unknown: bool | None = None,
-        what: str = "",
+        self, sources: Sequence[Sequence[int]], decoding: Decoding, number: int = 1, *, what: str = ""
     ) -> list[list[Hypothesis]]:
         """The `number` best translations of each source, the best first; of an empty source an empty one.
 
-        They may hold unknown words with a vocabulary of whole words, unless `unknown` says otherwise. `what` is the
-        label of a progress bar.
+        `what` is the label of a progress bar.
         """
-        unknown = self.vocabulary.whole_words if unknown is None else unknown
         results = [[Hypothesis([], 0.0)] for _ in sources]
-        found = search(self.model, sources, decoding, self.where, number, unknown=unknown)
+        found = search(self.model, sources, decoding, self.where, number, unknown=self.writes_unknown)
         if what:
             found = progress.track(found, what, total=sum(map(bool, sources)), unit="sentences")
         for index, hypotheses in found:
@@ -180,13 +173,7 @@ class Translator:
         return results
 
     def ranked(
-        self,
-        lines: Sequence[str],
-        decoding: Decoding,
-        number: int = 1,
-        *,
-        unknown: bool | None = None,
-        what: str = "",
+        self, lines: Sequence[str], decoding: Decoding, number: int = 1, *, what: str = ""
     ) -> list[list[Translation]]:
         """The `number` best translations of each line, the best first; one at least.
 
@@ -195,7 +182,7 @@ class Translator:
         """
         split = [texts.split([line], self.vocabulary, self.max_pieces) for line in lines]
         sources = self.vocabulary.encode_source([part for text in split for part in text.parts])
-        found = iter(self.search(sources, decoding, number, unknown=unknown, what=what))
+        found = iter(self.search(sources, decoding, number, what=what))
         results = []
         for text in split:
             answers = [next(found) for _ in text.parts]
@@ -205,11 +192,9 @@ class Translator:
             results.append([Translation(*pair) for pair in zip(translated, scores, strict=True)])
         return results
 
-    def translate(
-        self, lines: Sequence[str], decoding: Decoding | None = None, *, unknown: bool | None = None, what: str = ""
-    ) -> list[str]:
+    def translate(self, lines: Sequence[str], decoding: Decoding | None = None, *, what: str = "") -> list[str]:
         """The best translation of each line, as `nmt translate` writes it; by default with its own settings."""
-        found = self.ranked(lines, decoding or self.decoding, unknown=unknown, what=what)
+        found = self.ranked(lines, decoding or self.decoding, what=what)
         return [best.text for best, *_ in found]
 
     def attention(self, line: int, source: Sequence[int], output: Sequence[int]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ until the last one is there, so that a killed stage goes on where it was.
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
 
@@ -70,14 +71,14 @@ def taught_pairs(split: Path, packaged: Path, keep_references: bool) -> Iterator
 
 def translations(source: Path, packaged: Path) -> Iterator[str]:
     """The teacher's translation of every line, block after block, by its packaged settings."""
-    translator = Translator.load(packaged)
+    translator = replace(Translator.load(packaged), writes_unknown=False)
     blocks = Path("work/distill", files.sha256(source, packaged / package.CHECKSUMS)[:16])
     num_lines, lines = files.count_lines(source), files.read_lines(source)
     for begin in range(0, num_lines, BLOCK):
         block, path = list(islice(lines, BLOCK)), blocks / f"{begin + 1}.txt"
         if not path.exists():
             what = f"distill {begin + 1:,} to {begin + len(block):,} of {num_lines:,}"
-            files.write_lines(path, translator.translate(block, unknown=False, what=what))
+            files.write_lines(path, translator.translate(block, what=what))
         yield from files.read_lines(path)
 
 

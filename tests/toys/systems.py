@@ -57,7 +57,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
         pieces.mkdir(parents=True)
         subwords.train(subwords.Subwords.model_validate(SUBWORDS), source, source, pieces, "vocabularies.bpe_toy")
         seen_words.write(PARTS["train"], pieces)
-        encode_part(pieces, [(source, split / "train.target.txt")], root / "data/encode/toy-bpe_toy/train")
+        encode_part(pieces, source, split / "train.target.txt", root / "data/encode/toy-bpe_toy/train")
     found = interface.find(model)
     arch = found.Arch.model_validate(networks.arch(model))
     torch.manual_seed(1)
