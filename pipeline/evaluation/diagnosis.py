@@ -71,7 +71,7 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
     cure = "look for pairs in the training text whose sides are the same language"
     yield share(copied, COPIES, "copies: {} of the translations are their source", cure)
     empty = [bool(source.strip() and not text.strip()) for source, _, text in rows]
-    yield share(empty, EMPTY, "empty: {} of the translations", "raise `length_penalty`, and look for empty targets")
+    yield share(empty, EMPTY, "empty: {} of translations", "more updates or `length_penalty`, look for empty targets")
     ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
     if len(rows) >= ENOUGH and not SHORT <= ratio <= LONG:
         cure = f"{'raise' if ratio < SHORT else 'lower'} `length_penalty`, more text or updates"
