@@ -7,20 +7,17 @@ import typer
 
 from ..common import files
 from ..decoding.attending import written
-from ..decoding.settings import MOST_BEAM
 from ..progress import console
 from ..terminal import printable
 from . import project, sentences
-from .translate import overridden
+from .translate import Beam, overridden
 
 
 def attention(
     system: Annotated[str, typer.Option(help="Built system: its id, or a part of it that no other one has.")],
     sentence: Annotated[str, typer.Argument(help="The sentence.")],
     out: Annotated[Path | None, typer.Option(help="The page; work/attention/<system>.html without it.")] = None,
-    beam: Annotated[
-        int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")
-    ] = None,
+    beam: Beam = None,
 ) -> None:
     """Translate a sentence, and draw the attention weights as an HTML page that needs no network."""
     from ..report import page  # needs jinja2, which a package alone does not

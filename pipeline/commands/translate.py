@@ -15,6 +15,7 @@ from ..decoding.translator import Translator
 from ..terminal import printable
 from . import sentences
 
+Beam = Annotated[int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")]
 TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
 
 
@@ -33,9 +34,7 @@ def translate(
         ),
     ] = None,
     file: Annotated[Path | None, typer.Option(help="One sentence a line.")] = None,
-    beam: Annotated[
-        int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")
-    ] = None,
+    beam: Beam = None,
     n_best: Annotated[
         int | None,
         typer.Option(
