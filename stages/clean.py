@@ -21,7 +21,8 @@ def main(corpus: str) -> None:
         pairs[parts.TRAIN] = parts.write(folder, parts.TRAIN, cleaning.clean(lines, section, tally))
         cleaning.check_kept(tally, parts.paths(raw, parts.TRAIN)[0])
         languages = {side: about[side] for side in ("source_language", "target_language")}
-        files.write_json(folder / "clean.json", {**languages, "pairs": pairs, **tally.counts()})
+        read = {part: record["files"] for part, record in about["parts"].items()}
+        files.write_json(folder / "clean.json", {**languages, "files": read, "pairs": pairs, **tally.counts()})
 
 
 if __name__ == "__main__":

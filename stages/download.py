@@ -7,7 +7,7 @@ first. A user's own files (`kind: local`) lie in my/, which DVC watches.
 import os
 from pathlib import Path
 
-from pipeline import cli
+from pipeline import cli, progress
 from pipeline.common import files
 from pipeline.corpora import downloading
 from pipeline.corpora.fetching import Store
@@ -28,6 +28,10 @@ def main(corpus: str) -> None:
         parts = {name: downloading.write_part(name, download, store, out) for name in download.parts}
         languages = {"source_language": download.source_language, "target_language": download.target_language}
         files.write_json(out / "download.json", {**languages, "parts": parts})
+    last = Path("work/sources", f"{corpus}.json")
+    before = files.read_json(last) if last.exists() else {}
+    progress.say(corpus, *dict.fromkeys(downloading.remarks(download, parts, before)))
+    files.write_json(last, parts)
 
 
 if __name__ == "__main__":

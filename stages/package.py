@@ -31,8 +31,10 @@ def main(name: str) -> None:
             form = folder / package.CTRANSLATE2
             form.mkdir()
             ctranslate2_form.save(translator.model, translator.vocabulary, form)
+        data = files.read_json(system.split_summary)
         facts = card.Facts(
-            pairs=files.read_json(system.split_summary)["pairs"],
+            pairs=data["pairs"],
+            files=data["files"],
             updates=training["updates"],
             precision=training["precision"],
             base=training.get("base", ""),

@@ -25,7 +25,7 @@ def main(corpus: str) -> None:
     with files.new_folder(Path("data/split", corpus)) as folder:
         counts = split(clean, folder, splitting, about["pairs"], corpus)
         files.write_json(folder / "languages.json", {key: about[key] for key in ("source_language", "target_language")})
-    files.write_json(Path("data/split", f"{corpus}.json"), counts)
+    files.write_json(Path("data/split", f"{corpus}.json"), {"files": about["files"], **counts})
     files.write_json(Path("metrics", f"{corpus}.json"), headline(counts))
 
 

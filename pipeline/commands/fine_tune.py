@@ -34,9 +34,13 @@ GENERAL_TIMES = 4  # as many pairs of general text as new ones are kept, so that
 
 def fine_tune(
     model: Annotated[str, typer.Argument(help="A packaged folder, or a built system: its id or a part of it.")],
-    source: Annotated[Path | None, typer.Option(help="Training sentences, one a line; plain or .gz.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
-    table: Annotated[Path | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")] = None,
+    source: Annotated[
+        list[Path] | None, typer.Option(help="Training sentences, one a line; plain or .gz. May be repeated.")
+    ] = None,
+    target: Annotated[list[Path] | None, typer.Option(help="Their translations, line by line.")] = None,
+    table: Annotated[
+        list[Path] | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")
+    ] = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table: a number, 1, or a name.")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table: a number, 2, or a name.")] = None,
     quoting: Annotated[str | None, typer.Option(help="Of a table's quotes: raw (text) or quoted.")] = None,
@@ -90,7 +94,7 @@ def copy_template(recipe: Path) -> None:
 def copy_text(
     recipe: Path,
     config: package.Config,
-    given: dict[str, Path | None],
+    given: dict[str, list[Path] | None],
     how: dict[str, str | None],
     tests: dict[str, Path | None],
     general: Path,
@@ -100,7 +104,7 @@ def copy_text(
     Raises: DataError if files are missing or are no parallel text.
     """
     absolute, page, codes = general.absolute(), PATH.absolute(), (config.source_language, config.target_language)
-    here = {key: path.absolute() for key, path in given.items() if path}
+    here = {key: [path.absolute() for path in paths] for key, paths in given.items() if paths}
     tests_here = {key: path.absolute() for key, path in tests.items() if path}
     if not here:
         raise DataError("--source, --target or --table: is missing; expected the text to train on")

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -30,9 +30,13 @@ NO_LANGUAGES = frozenset(  # endings of tools and formats
 
 def new_corpus(
     name: Annotated[str, typer.Argument(help="What to call it: letters, digits and underscores.")],
-    source: Annotated[Path | None, typer.Option(help="Training sentences, one a line; plain or .gz.")] = None,
-    target: Annotated[Path | None, typer.Option(help="Their translations, line by line.")] = None,
-    table: Annotated[Path | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")] = None,
+    source: Annotated[
+        list[Path] | None, typer.Option(help="Training sentences, one a line; plain or .gz. May be repeated.")
+    ] = None,
+    target: Annotated[list[Path] | None, typer.Option(help="Their translations, line by line.")] = None,
+    table: Annotated[
+        list[Path] | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")
+    ] = None,
     hub: Annotated[str | None, typer.Option(help="Or the id of a data set of the Hugging Face hub.")] = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table (a number, 1) or --hub (a name).")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table (a number, 2) or --hub (a name).")] = None,
@@ -102,12 +106,12 @@ def check_name(name: str) -> None:
         raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one")
 
 
-def language(option: str, text: str | None, path: Path | None) -> str:
-    """The language of one side: the option, or the ending of its file.
+def language(option: str, text: str | None, paths: Sequence[Path] | None) -> str:
+    """The language of one side: the option, or the ending of its first file.
 
     Raises: DataError if neither gives one.
     """
-    endings = [ending.removeprefix(".") for ending in (path.suffixes if path else [])]
+    endings = [ending.removeprefix(".") for ending in (paths[0].suffixes if paths else [])]
     codes = [one for one in endings if re.fullmatch(r"[A-Za-z]{2,3}", one) and one.lower() not in NO_LANGUAGES]
     if not text and not codes:
         raise DataError(f"{option}: is missing, and no name of a file ends in a language; expected one, such as de")
@@ -122,11 +126,17 @@ class Copies:
         endings = ("source", "target") if codes[0] == codes[1] else codes
         self.endings = {"source": endings[0], "target": endings[1], "table": "tsv"}
 
-    def part(self, part: str, **given: Path | None) -> dict[str, Any]:
-        """The keys of a part whose files are copied, or stand in my/ already."""
-        return {
-            key: self.copied(path, f"{self.name}.{part}.{self.endings[key]}") for key, path in given.items() if path
-        }
+    def part(self, part: str, **given: Sequence[Path] | Path | None) -> dict[str, Any]:
+        """The keys of a part whose files are copied, or stand in my/ already; several files of a key are a list."""
+        keys: dict[str, Any] = {}
+        for key, value in given.items():
+            paths = [value] if isinstance(value, Path) else value or []
+            copies = [
+                self.copied(path, f"{self.name}.{part}{number if number > 1 else ''}.{self.endings[key]}")
+                for number, path in enumerate(paths, 1)
+            ]
+            keys |= {key: copies if len(copies) > 1 else copies[0]} if copies else {}
+        return keys
 
     def copied(self, path: Path, name: str) -> str:
         """The path below my/ of a file.

@@ -54,7 +54,7 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
 def read(part: str, download: Download) -> Iterator[readers.Pair]:
     """The pairs of a part."""
     store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
-    return downloading.read(part, download, downloading.stored(download.parts[part], download, store), store)
+    return downloading.read(part, download, store, {})
 
 
 def training_size(download: Download, corpus: Path, page: Path) -> Size:

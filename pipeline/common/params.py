@@ -25,6 +25,7 @@ PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
 LARGEST = 2**31 - 1  # whole number: a larger one was mistyped, and many libraries fail on it
+TAGS = ("[key]", "[one]", "[list]")  # of pydantic and of `sources.Several`, in the location of a fault
 SHOWN = 200  # characters of a wrong value in a message
 
 Width = Annotated[int, Field(gt=0, le=2**16)]  # of a layer
@@ -262,13 +263,13 @@ def first_fault(error: ValidationError, name: str) -> str:
 def follow(value: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any, Any]:
     """The keys of a value along pydantic's `location`, the mapping or list that has the last one, and what is there.
 
-    The location also has the `kind` of each union member, and `[key]` after a bad key.
+    The location also has the `kind` or `[tag]` of each union member, and `[key]` after a bad key.
     """
     path: list[str] = []
     holder, node, may_be_kind = None, value, False
     for key in location:
         is_kind = may_be_kind and isinstance(node, Mapping) and key == node.get("kind")
-        if key != "[key]" and not is_kind and isinstance(node, Mapping | list):
+        if key not in TAGS and not is_kind and isinstance(node, Mapping | list):
             path.append(str(key))
             holder, node = node, node.get(key) if isinstance(node, Mapping) else node[int(key)]
         may_be_kind = not is_kind

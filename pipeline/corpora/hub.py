@@ -3,6 +3,7 @@
 import errno
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,19 +17,24 @@ FORMATS = (".parquet", ".json", ".jsonl", ".csv", ".tsv")
 
 
 def split_name(source: Hub) -> str:
-    """What messages and download.json call a split."""
+    """What messages call a split."""
     config = "" if source.config is None else f" {source.config}"
-    return f"{HOST}/datasets/{source.dataset}@{source.revision}{config} {source.split}"
+    return f"{address(source)}{config} {source.split}"
 
 
-def pairs(source: Hub, languages: tuple[str, str], store: fetching.Store) -> Iterator[readers.Pair]:
-    """The pairs of one split, in constant memory. A missing sentence becomes an empty one.
+def address(source: Hub) -> str:
+    """A data set, as messages and download.json call it."""
+    return f"{HOST}/datasets/{source.dataset}@{source.revision}"
 
-    Raises: DataError if there is no such data set, split or column, or it holds no text.
+
+@contextmanager
+def named(source: Hub) -> Iterator[None]:
+    """A block that reads a split, and names it where it fails.
+
+    Raises: DataError.
     """
     try:
-        for path in split_files(source, store):
-            yield from file_pairs(path, source, languages)
+        yield
     except files.DataError:
         raise
     except Exception as error:  # of three libraries and what they read with: no class is common to them
@@ -41,33 +47,38 @@ def pairs(source: Hub, languages: tuple[str, str], store: fetching.Store) -> Ite
         ) from None
 
 
-def split_files(source: Hub, store: fetching.Store) -> Iterator[Path]:
-    """The files of a split on disk: those of the mirror's folder, else fetched from the hub once.
+def texts(source: Hub, store: fetching.Store) -> Iterator[readers.Text]:
+    """The files of a split on disk: those of the mirror's folder, else fetched from the hub once, when they are needed.
 
-    Raises: DataError if the data set does not consist of tables of its own.
+    Raises: DataError if there is no such data set or split, or it does not consist of tables of its own.
     """
     import datasets  # three seconds to import, and only here in need
     import huggingface_hub
 
-    folder = mirrored(source, store)
-    # `hf://` keeps the library from taking the id for a path in the working directory.
-    root = f"hf://datasets/{source.dataset}" if folder is None else str(folder)
-    revision = source.revision if folder is None else None
-    builder = datasets.load_dataset_builder(root, name=source.config, revision=revision)
-    splits = builder.config.data_files
-    if source.split not in splits:
-        raise files.DataError(f"{split_name(source)}: no such split{params.nearest(source.split, map(str, splits))}")
-    for address in map(str, splits[source.split]):
-        inside = address.startswith((f"{root}@", f"{root}/")) and ".." not in address.split("/")
-        if not inside or suffix(address) not in FORMATS:
-            expected = f"files of its own, of {', '.join(FORMATS)}"
-            raise files.DataError(f"{split_name(source)}: has data in {address}; expected {expected}")
-        if folder is not None:
-            yield Path(address)
-        else:
-            commit, _, path = address.removeprefix(f"{root}@").partition("/")
-            where: dict[str, Any] = {"repo_type": "dataset", "revision": commit, "cache_dir": store.folder / HOST}
-            yield Path(huggingface_hub.hf_hub_download(source.dataset, path, **where))
+    with named(source):
+        folder = mirrored(source, store)
+        # `hf://` keeps the library from taking the id for a path in the working directory.
+        root = f"hf://datasets/{source.dataset}" if folder is None else str(folder)
+        revision = source.revision if folder is None else None
+        builder = datasets.load_dataset_builder(root, name=source.config, revision=revision)
+        splits = builder.config.data_files
+        if source.split not in splits:
+            raise files.DataError(
+                f"{split_name(source)}: no such split{params.nearest(source.split, map(str, splits))}"
+            )
+        for place in map(str, splits[source.split]):
+            inside = place.startswith((f"{root}@", f"{root}/")) and ".." not in place.split("/")
+            if not inside or suffix(place) not in FORMATS:
+                expected = f"files of its own, of {', '.join(FORMATS)}"
+                raise files.DataError(f"{split_name(source)}: has data in {place}; expected {expected}")
+            if folder is not None:
+                name = Path(place).relative_to(folder).as_posix()
+                yield readers.Text(f"{address(source)}/{name}", Path(place))
+            else:
+                commit, _, name = place.removeprefix(f"{root}@").partition("/")
+                where: dict[str, Any] = {"repo_type": "dataset", "revision": commit, "cache_dir": store.folder / HOST}
+                path = Path(huggingface_hub.hf_hub_download(source.dataset, name, **where))
+                yield readers.Text(f"{address(source)}/{name}", path, commit=commit)
 
 
 def mirrored(source: Hub, store: fetching.Store) -> Path | None:
@@ -82,18 +93,19 @@ def mirrored(source: Hub, store: fetching.Store) -> Path | None:
     return folder if folder.is_dir() else None
 
 
-def file_pairs(path: Path, source: Hub, languages: tuple[str, str]) -> Iterator[readers.Pair]:
-    """The pairs of one file of a data set.
+def pairs(path: Path, source: Hub, languages: tuple[str, str]) -> Iterator[readers.Pair]:
+    """The pairs of one file of a data set, in constant memory. A missing sentence becomes an empty one.
 
-    Raises: DataError for a column that it lacks; ValueError for a language that it lacks, or what is no text.
+    Raises: DataError for a column or language that it lacks, or what is no text.
     """
     kind = suffix(path.name)
-    if kind in (".csv", ".tsv"):
-        yield from tables.columns(readers.Text(path.name, path), *source.columns, quoting=source.quoting)
-        return
-    for cells in (parquet_cells if kind == ".parquet" else json_cells)(path, source.columns):
-        left, right = (in_language(cells[0], code) for code in languages) if len(cells) == 1 else cells
-        yield sentence(left), sentence(right)
+    with named(source):
+        if kind in (".csv", ".tsv"):
+            yield from tables.columns(readers.Text(path.name, path), *source.columns, quoting=source.quoting)
+            return
+        for cells in (parquet_cells if kind == ".parquet" else json_cells)(path, source.columns):
+            left, right = (in_language(cells[0], code) for code in languages) if len(cells) == 1 else cells
+            yield sentence(left), sentence(right)
 
 
 def suffix(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from ..common import files
@@ -11,14 +12,13 @@ FOLDER = Path("my")
 
 
 def faults(download: Download) -> Iterator[str]:
-    """A line for each of the user's own files that DVC does not watch, with its key in the corpus's file."""
+    """A line for each of the user's own files that DVC does not watch, with its part."""
     for name, part in download.parts.items():
-        for key in ("source", "target", "table"):
-            path = getattr(part, key) if isinstance(part, Local) else None
-            if path and Path(os.path.normpath(path)).parts[:1] != FOLDER.parts:
+        for path in chain(*part.groups) if isinstance(part, Local) else ():
+            if Path(os.path.normpath(path)).parts[:1] != FOLDER.parts:
                 link = FOLDER / Path(path).name
                 yield (
-                    f"parts.{name}.{key}: must be in {FOLDER}/, which DVC watches, got {path!r}; "
+                    f"parts.{name}: must be in {FOLDER}/, which DVC watches, got {path!r}; "
                     f"expected {link}, or a link there"
                 )
 

@@ -30,6 +30,7 @@ class Text:
     address: str
     path: Path
     member: str | None = None
+    commit: str | None = None  # of the hub's data set
 
     @property
     def name(self) -> str:

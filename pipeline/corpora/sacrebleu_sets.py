@@ -24,10 +24,10 @@ def find(name: str, source_language: str, target_language: str) -> tuple[str, bo
     )
 
 
-def texts(name: str, pair: str) -> tuple[Path, Path]:
-    """The source file of a test set and its reference, the first if there are several; downloaded if need be.
+def texts(name: str, pair: str, number: int) -> tuple[Path, Path]:
+    """The source file of a test set and one of its references, counted from 1; downloaded if need be.
 
-    Raises: DataError if sacrebleu cannot download them, or some lines have another reference than others.
+    Raises: DataError if sacrebleu cannot download them, there are fewer, or some lines have another reference.
     """
     try:
         source, references = sacrebleu.get_source_file(name, pair), sacrebleu.get_reference_files(name, pair)
@@ -36,7 +36,9 @@ def texts(name: str, pair: str) -> tuple[Path, Path]:
             f"sacrebleu {name} {pair}: cannot be fetched, got {error}; expected a connection, or "
             f"`sacrebleu --download {name} --language-pair {pair}` run before"
         ) from None
-    reference = Path(references[0])
+    if number > len(references):
+        raise files.DataError(f"sacrebleu {name} {pair}: reference: must be at most {len(references)}, got {number}")
+    reference = Path(references[number - 1])
     if len(references) > 1 and not all(files.read_lines(reference)):
         raise files.DataError(
             f"{reference}: has empty lines, whose references are in other files; expected a whole one"

@@ -1,9 +1,10 @@
 """Where a corpus comes from: the classes of `corpora/<corpus>.yaml`."""
 
+from itertools import chain
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Discriminator, Field, PositiveInt, StringConstraints, Tag, model_validator
 
 from ..common import parts
 from ..common.params import NAME, Section
@@ -17,6 +18,13 @@ Column = Annotated[int, Field(ge=1, le=1000)]  # counted from 1
 # Of the hub, and paths of a mirror's folder: no part of one may be `..`.
 DatasetId = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]{0,95}(/\w[\w.-]{0,95})?$")]
 Revision = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]
+
+T = TypeVar("T")
+# One, or a list of those that are read one after the other.
+Several = Annotated[
+    Annotated[T, Tag("[one]")] | Annotated[list[T], Tag("[list]"), Field(min_length=1)],
+    Discriminator(lambda value: "[list]" if isinstance(value, list) else "[one]"),
+]
 
 
 class Phrasebook(Section):
@@ -48,7 +56,7 @@ class Address(Section):
 
 
 class Parallel(Section):
-    """Two parallel files, or two columns of a table."""
+    """Two parallel files, or two columns of a table; or several of them."""
 
     source_column: Column | None = None
     target_column: Column | None = None
@@ -56,11 +64,25 @@ class Parallel(Section):
 
     @model_validator(mode="after")
     def check_choice(self) -> Self:
-        """Either two files or a table."""
+        """Either files of two sides, as many of one as of the other, or tables."""
         check_either(self, ("source", "target"), ("table", "source_column", "target_column"))
+        source, target = len(self.files("source")), len(self.files("target"))
+        if source != target:
+            raise ValueError(f"must have as many files of source as of target, got {source} and {target}")
         if self.quoting and not getattr(self, "table", None):
             raise ValueError(f"quoting: must be that of a table, got {self.quoting!r} and no table")
         return self
+
+    def files(self, key: str) -> list[Any]:
+        """What stands at `source`, `target` or `table`."""
+        value = getattr(self, key)
+        return value if isinstance(value, list) else [] if value is None else [value]
+
+    @property
+    def groups(self) -> list[tuple[Any, ...]]:
+        """What is read together, a source and a target or a table, in order."""
+        pairs = zip(self.files("source"), self.files("target"), strict=True)
+        return [*pairs, *((table,) for table in self.files("table"))]
 
     @property
     def columns(self) -> tuple[int, int]:
@@ -88,24 +110,24 @@ class Files(Parallel):
     """Public files by address."""
 
     kind: Literal["files"]
-    source: Address | None = None
-    target: Address | None = None
-    table: Address | None = None
+    source: Several[Address] | None = None
+    target: Several[Address] | None = None
+    table: Several[Address] | None = None
 
 
 class Local(Parallel):
     """The user's own files, plain or .gz, by path from the project's root; in `my/`."""
 
     kind: Literal["local"]
-    source: Text | None = None
-    target: Text | None = None
-    table: Text | None = None
+    source: Several[Text] | None = None
+    target: Several[Text] | None = None
+    table: Several[Text] | None = None
 
     @model_validator(mode="after")
     def check_packing(self) -> Self:
         """No archives with members: a user can unpack them."""
-        for path in (self.source, self.target, self.table):
-            if path and archives.archive_kind(path) not in ("plain", "gz"):
+        for path in chain(*self.groups):
+            if archives.archive_kind(path) not in ("plain", "gz"):
                 raise ValueError(f"must be plain or .gz files, got {path!r}; unpack {PurePosixPath(path).name} first")
         return self
 
@@ -140,6 +162,7 @@ class Sacrebleu(Section):
 
     kind: Literal["sacrebleu"]
     name: Text
+    reference: PositiveInt | None = None  # of several, counted from 1; without it the first
 
 
 Source = Annotated[Phrasebook | Files | Local | Hub | Sacrebleu, Field(discriminator="kind")]

@@ -18,6 +18,7 @@ class Facts(NamedTuple):
     """What a card tells beside config.json."""
 
     pairs: Mapping[str, int]  # of each part
+    files: Mapping[str, list[Mapping[str, Any]]]  # that each part was read from: address, sha256, bytes
     updates: int
     precision: str
     base: str  # the system that the training started from; "" of random weights

@@ -1,5 +1,8 @@
 """Stage download: public files from a server on loopback, a user's own, and an old result that survives a fault."""
 
+import re
+import shutil
+
 import pytest
 
 from pipeline.common import files
@@ -49,6 +52,22 @@ def test_every_part_is_written_and_nothing_asked_for_again(written, server, proj
     assert len(server.asked) == 2
     about = files.read_json(project.root / "data/download/toy/download.json")["parts"]
     assert {name: part["pairs"] for name, part in about.items()} == {"train": 2, "test": 1, "news_2014": 1}
+
+
+def test_an_address_without_a_checksum_is_named_and_what_changed_there(written, server, project, capsys):
+    download.main("toy")
+    old = files.sha256(project.root / "data/download/toy/train.source.txt")
+    assert f"toy  {server.address}/source: may change; `sha256: {old}` in the corpus's file pins it\n" in (
+        capsys.readouterr().err
+    )
+    shutil.rmtree(project.root / "work/downloads")
+    server.files["/source"] = b"Satz 1.\nSatz 3.\n"
+    download.main("toy")
+    assert re.search(rf"{server.address}/source: is not as it was read before, .*; was {old}", capsys.readouterr().err)
+    project.edit("corpora/toy.yaml:parts.train.source.sha256", old)
+    shutil.rmtree(project.root / "work/downloads")
+    with pytest.raises(DataError, match=rf"/source: the checksum differs, got sha256 .*; expected {old}$"):
+        download.main("toy")
 
 
 def test_the_mirror_is_asked_first(written, server, project, monkeypatch):

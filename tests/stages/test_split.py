@@ -60,6 +60,7 @@ def test_brought_parts_by_hand(run, project):
     written, counts = run({"train": PAIRS, **BROUGHT}, **NONE_CARVED)
     lost = [pair for pair in PAIRS if pair[0] == "Le chat dort."] + [("La fille rit.", "The girl laughs.")]
     assert counts == {
+        "files": {part: [] for part in ("train", "validation", "test", "compositional")},  # of the phrasebook
         "pairs": {"test": 2, "news": 2, "validation": 1, "train": len(PAIRS) - 3},
         "dropped": {"validation": {"exact": 1, "near": 0}, "train": {"exact": 3, "near": 0}},
         "leakage": {

@@ -26,6 +26,7 @@ TRANSLATIONS = {
 }
 WEIGHTS = {"encoder 1": [[[0.5, 0.5], [0.25, 0.75]]] * 2, "cross 1": [[[1.0, 0.0]]], "cross 2": [[[0.2, 0.8]]]}
 ATTENDED = {"source": ["▁Oui", "</s>"], "target": ["</s>"], "text": "Yes !"}
+FILES = {"train": [{"address": "my/x.fr", "sha256": "f00d", "bytes": 12}], "test": []}
 DROPPED = {"empty": 3, "too_long": 0, "duplicate": 7}
 LEAKS = {"exact_source": 1, "exact_target": 2, "near_source": 0, "near_target": 0, "dropped": 2}
 
@@ -38,7 +39,7 @@ def write_project(root: Path, scores: dict[str, list[float]]) -> Path:
     tokens = {"source_tokens": 500, "target_tokens": 450, "source_unknown": 1, "target_unknown": 0}
     cleaning = {"source_language": "fr", "target_language": "en", "read": 100, "kept": 90, "dropped": DROPPED}
     files.write_json(root / "data/clean/toy/clean.json", cleaning)
-    files.write_json(root / "data/split/toy.json", {"pairs": counts, "leakage": {"train/test": LEAKS}})
+    files.write_json(root / "data/split/toy.json", {"files": FILES, "pairs": counts, "leakage": {"train/test": LEAKS}})
     files.write_json(
         root / "data/encode/toy-bpe/encode.json", {part: {"pairs": n, **tokens} for part, n in counts.items()}
     )

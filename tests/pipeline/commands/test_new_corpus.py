@@ -83,6 +83,20 @@ def test_a_test_part_is_not_carved(folder, run):
     assert corpus["split"] == {"validation_share": 0.1, "test_share": 0.0}
 
 
+def test_several_files_become_one_part(folder, run, fails):
+    write("more.de", ["Ein Satz mehr.", "Noch einer."])
+    write("more.en", ["One more sentence.", "Another one."])
+    files = (*SIDES, "--source", "more.de", "--target", "more.en")
+    assert run("new-corpus", "mine", *files).out.startswith("corpora/mine.yaml: 502 pairs; ")
+    assert read_yaml(Path("corpora/mine.yaml"))["parts"]["train"] == {
+        "kind": "local",
+        "source": ["my/mine.train.de", "my/mine.train2.de"],
+        "target": ["my/mine.train.en", "my/mine.train2.en"],
+    }
+    wrong = "parts.train: must have as many files of source as of target, got 1 and 2"
+    assert wrong in fails("new-corpus", "other", *SIDES, "--target", "more.en")
+
+
 def test_what_is_odd_is_said(folder, run):
     write("mine.en", [f"Sentence number {number} of the book is for you." for number in range(PAIRS - 50)] + [""] * 50)
     write("test.de", GERMAN[:3])
@@ -202,7 +216,7 @@ def test_an_interruption_changes_nothing(folder, monkeypatch, run):
 
 @pytest.mark.parametrize("ending", ["de.tok", "tok.de", "de.csv", "de.bpe.GZ", "raw.de.TXT"])
 def test_the_ending_of_a_tool_is_no_language(ending):
-    assert new_corpus.language("--source-language", None, Path(f"train.{ending}")) == "de"
+    assert new_corpus.language("--source-language", None, [Path(f"train.{ending}")]) == "de"
 
 
 def test_what_was_written_has_no_faults(folder, run):

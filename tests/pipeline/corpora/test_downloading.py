@@ -58,6 +58,17 @@ def test_files_of_ones_own(project):
     assert write(local(FRENCH, ENGLISH.rstrip())) == ({"pairs": 2, "files": records}, FRENCH, ENGLISH)
 
 
+def test_several_files_are_read_in_order_and_counted(project, capsys):
+    mine = local()
+    Path("my/y.fr").write_bytes(b"trois")
+    Path("my/y.en").write_bytes(b"three")
+    about, *texts = write(mine | {"source": ["my/x.fr", "my/y.fr"], "target": ["my/x.en", "my/y.en"]})
+    assert texts == [FRENCH + b"trois\n", ENGLISH + b"three\n"]
+    assert [file["address"] for file in about["files"]] == ["my/x.fr", "my/x.en", "my/y.fr", "my/y.en"]
+    said = "train  2 pairs of my/x.fr and my/x.en\ntrain  1 pairs of my/y.fr and my/y.en\n"
+    assert (about["pairs"], capsys.readouterr().err) == (3, said)
+
+
 def test_the_phrasebook(project):
     about, source, target = write({"kind": "phrasebook", "part": "test", "num_pairs": 3}, "test")
     assert about == {"pairs": 3, "files": []}
@@ -67,7 +78,7 @@ def test_the_phrasebook(project):
 def test_a_test_set_in_either_direction(project, monkeypatch):
     (project / "x.src").write_bytes(ENGLISH)
     (project / "x.ref").write_bytes(FRENCH)
-    monkeypatch.setattr(sacrebleu_sets, "texts", lambda name, pair: (Path("x.src"), Path("x.ref")))
+    monkeypatch.setattr(sacrebleu_sets, "texts", lambda name, pair, number: (Path("x.src"), Path("x.ref")))
     about, source, target = write({"kind": "sacrebleu", "name": "multi30k/2016"}, "test")
     assert (source, target) == (FRENCH, ENGLISH)
     assert [file["address"] for file in about["files"]] == [
@@ -76,12 +87,12 @@ def test_a_test_set_in_either_direction(project, monkeypatch):
     ]
 
 
-def test_a_data_set_of_the_hub_is_recorded_as_it_was_written(project):
+def test_a_data_set_of_the_hub(project):
     (folder := project / "mirror/huggingface.co/datasets/toy/pairs").mkdir(parents=True)
-    (folder / "train.csv").write_text("fr,en\nun,one\ndeux,two\n")
+    (folder / "train.csv").write_bytes(table := b"fr,en\nun,one\ndeux,two\n")
     source = {"kind": "hub", "dataset": "toy/pairs", "revision": "main", "split": "train"}
     written = write(source | {"source_column": "fr", "target_column": "en"}, mirror="mirror")
-    records = [record("huggingface.co/datasets/toy/pairs@main train", FRENCH + ENGLISH)]
+    records = [record("huggingface.co/datasets/toy/pairs@main/train.csv", table)]
     assert written == ({"pairs": 2, "files": records}, FRENCH, ENGLISH)
 
 

@@ -36,7 +36,11 @@ def source(**keys):
 
 def pairs(folder, languages=("fr", "en"), **keys):
     mirror = folder.parents[3]
-    return list(hub.pairs(source(**keys), languages, Store(mirror.parent / "downloads", str(mirror))))
+    return read(source(**keys), languages, Store(mirror.parent / "downloads", str(mirror)))
+
+
+def read(source, languages, store):
+    return [pair for text in hub.texts(source, store) for pair in hub.pairs(text.path, source, languages)]
 
 
 def test_columns_or_a_field_of_languages_from_every_format(folder):
@@ -116,5 +120,5 @@ def test_files_of_the_hub_are_kept_in_the_store_by_their_commit(tmp_path, monkey
 
     monkeypatch.setattr("datasets.load_dataset_builder", lambda address, name, revision: builder)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", fetch)
-    assert list(hub.pairs(source(), ("fr", "en"), Store(tmp_path))) == PAIRS
+    assert read(source(), ("fr", "en"), Store(tmp_path)) == PAIRS
     assert asked == [("toy/pairs", "data/a.jsonl", "c0ffee", tmp_path / "huggingface.co")]

@@ -30,7 +30,9 @@ def faults(languages=("fr", "en"), **parts):
         {"kind": "files", "source": GZ, "target": {**ZIP, "sha256": "0" * 64}},
         {"kind": "files", "table": ZIP, "source_column": 2, "target_column": 1},
         MINE,
-        {"kind": "local", "table": "my/x.tsv", "source_column": 1, "target_column": 2},
+        {"kind": "local", "table": ["my/x.tsv", "my/y.tsv"], "source_column": 1, "target_column": 2},
+        {"kind": "files", "source": [GZ, ZIP], "target": [ZIP, GZ]},
+        {"kind": "sacrebleu", "name": "wmt14/full", "reference": 2},
         {**HUB, **COLUMNS, "revision": "refs/pr/1"},
         {**HUB, "config": "fr-en", "translation_field": "translation"},
         {"kind": "sacrebleu", "name": "wmt14/full"},
@@ -84,6 +86,12 @@ def test_a_test_set_is_known_to_sacrebleu_in_either_direction():
         ),
         ({"kind": "files", "source": GZ}, f": {ONE_OF} source"),
         ({**MINE, "target": "my/x.zip"}, ": must be plain or .gz files, got 'my/x.zip'; unpack x.zip first"),
+        ({**MINE, "source": ["my/x.fr", "my/y.fr"]}, ": must have as many files of source as of target, got 2 and 1"),
+        ({**MINE, "source": []}, ".source: should have at least 1 of them, got []"),
+        (
+            {"kind": "files", "source": [GZ, {**GZ, "membr": "x"}], "target": [GZ, GZ]},
+            ".source.1.membr: unknown key; nearest is 'member'",
+        ),
         ({**HUB, "source_column": "fr"}, f": {HUB_ONE_OF} source_column"),
         (
             {"kind": "local", "table": "my/x.tsv", "source_column": 2, "target_column": 2},
@@ -106,8 +114,8 @@ def test_own_files_must_be_in_the_folder_that_dvc_watches():
     download = Download.model_validate({"source_language": "fr", "target_language": "en", "parts": parts})
     where = "must be in my/, which DVC watches, got"
     assert list(local.faults(download)) == [
-        f"parts.train.source: {where} '/data/x.fr'; expected my/x.fr, or a link there",
-        f"parts.test.target: {where} 'my/../x.en'; expected my/x.en, or a link there",
+        f"parts.train: {where} '/data/x.fr'; expected my/x.fr, or a link there",
+        f"parts.test: {where} 'my/../x.en'; expected my/x.en, or a link there",
     ]
 
 
