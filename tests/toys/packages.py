@@ -24,7 +24,8 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     more = {"best": best, "updates": 5, "num_parameters": 1234}
     files.write_json(training, files.read_json(training) | more)
     files.write_json(root / "data/split/toy/languages.json", {"source_language": "fr", "target_language": "en"})
-    read = {"train": [{"address": "hub/x@main", "commit": "c0ffee", "sha256": "f00d", "bytes": 1234}], "test": []}
+    read = {"train": [{"address": "hub/x@main", "commit": "c0ffee", "sha256": "f00d", "bytes": 1234}]}
+    read["test"] = [{"address": "my/x.fr", "sha256": "beef", "bytes": 5}]
     files.write_json(root / "data/split/toy.json", {"files": read, "pairs": {"train": 12, "test": 8}, "leakage": {}})
     files.write_json(root / "data/decode" / system / "decode.json", DECODING)
     bleu = {"score": 41.26, "signature": SIGNATURE, "interval": [40.0, 42.5]}

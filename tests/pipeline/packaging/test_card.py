@@ -33,6 +33,7 @@ def test_the_hub_reads_its_metadata(packaged):
         "- Data: `toy`. Licence: CC0, mine. The model may be bound by it.",
         "- Pairs: 12 in `train`, 8 in `test`",
         "- Read for `train`: `hub/x@main`, commit c0ffee, 1,234 bytes, sha256 f00d",
+        "- Read for `test`: `my/x.fr`, 5 bytes, sha256 beef",
         "- Updates: 5, in fp32",
         "- Best validation: loss 0.5, BLEU 81.5",
         "| `decode.beam_size` | 3 |",
