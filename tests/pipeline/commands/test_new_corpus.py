@@ -118,7 +118,7 @@ def test_of_few_pairs_each_part_gets_some(folder, run, pairs):
     write("mine.de", GERMAN[:pairs])
     write("mine.en", ENGLISH[:pairs])
     assert run("new-corpus", "mine", *SIDES).status == 0
-    splitting = splits.Splitting.load_all("split", "corpora/mine.yaml:split")
+    splitting = splits.Splitting.load("split", "corpora/mine.yaml:split")
     carved = splits.carve(zip(GERMAN[:pairs], ENGLISH[:pairs], strict=True), splitting)
     assert {part for part, _ in carved} == {"train", "validation", "test"}
 
