@@ -27,7 +27,8 @@ TEMPLATE = Path("recipes/fine_tune")
 COPIED = {"graph.yaml": "dvc.yaml", **{name: name for name in (".gitignore", ".dvc/config", ".dvc/.gitignore")}}
 RATE_SHARE = 0.2  # of the peak rate with which a system of this size starts
 MANY = 1_000_000  # updates, with which a rate is highest at the end of warm-up
-PATIENCE = 5  # validations
+PASSES = 15  # over the text, at most
+PATIENCE = 8  # validations, of which there are about three a pass
 GENERAL, GENERAL_TEST = "general", "general_test"  # files in my/: text to mix in, and to test what is forgotten
 GENERAL_TIMES = 4  # as many pairs of general text as new ones are kept, so that the share may be raised
 
@@ -134,7 +135,9 @@ def copy_general(folder: Path, size: Size) -> int:
 def plan(config: package.Config, size: Size, share: float) -> dict[str, Any]:
     """Section `training` for text of this size."""
     mixed = Size(round(size.pairs / (1 - share)), round(size.words / (1 - share)))
-    return training_length.suggest(mixed) | {
+    training = training_length.suggest(mixed, PASSES)
+    return training | {
+        "validation_interval": training["checkpoint_interval"],
         "max_length": config.max_source_pieces + 1,
         "patience": PATIENCE,
         "best_checkpoints": 1,

@@ -48,8 +48,8 @@ def new_corpus(
     test_source: Annotated[Path | None, typer.Option(help="Test sentences; by default some of the others.")] = None,
     test_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
     licence: Annotated[str, typer.Option(help="Under which the corpus may be used.")] = "unknown",
-    models: Annotated[str, typer.Option(help="To build: names with commas between.")] = "transformer_prenorm",
-    sizes: Annotated[str | None, typer.Option(help="Of the models; by default tiny or small, by the text.")] = None,
+    models: Annotated[str, typer.Option(help="To build: names with commas between.")] = training_length.MODEL,
+    sizes: Annotated[str | None, typer.Option(help="Of the models; by default what suits the text.")] = None,
     add: Annotated[bool, typer.Option("--add", help="Build it beside what `build` has, with its models.")] = False,
 ) -> None:
     """Add a corpus: write corpora/NAME.yaml, with a training that suits its size, and `build` of params.yaml.
@@ -73,10 +73,12 @@ def new_corpus(
             about[parts.TEST] = local_part(copies.part(parts.TEST, source=test_source, target=test_target))
         corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
         size = survey(corpus, corpus_file(name))
+        band = training_length.band(size)
+        usual = band.size if models == training_length.MODEL else band.other_size
         chosen = {
             "vocabularies": [training_length.vocabulary(size)],
             "models": models.split(","),
-            "sizes": sizes.split(",") if sizes else [training_length.model_size(size)],
+            "sizes": (sizes or usual).split(","),
         }
         write(name, {"licence": licence, **corpus}, size, {} if add else chosen)
     print(summary(name, size))
@@ -234,5 +236,5 @@ def summary(name: str, size: Size | None) -> str:
     systems = [system for system in build.systems() if system.corpus == name]
     minutes = training_length.minutes([system.size for system in systems], size)
     estimate = f", about {minutes} min of training here" if minutes else ""
-    models = ", ".join(f"{system.model} {system.size}" for system in systems)
+    models = ", ".join(f"{system.model} {system.size} with {system.vocabulary}" for system in systems)
     return f"{corpus_file(name)}: {pairs}; `nmt repro` builds {models}{estimate}"

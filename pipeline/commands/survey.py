@@ -17,8 +17,9 @@ from ..corpora.fetching import Store
 from ..corpora.sources import Download
 from ..preparation import cleaning, splits
 from .language_check import mismatch
-from .training_length import SMALL_PAIRS, Size, held_out_share
+from .training_length import Size, held_out_share
 
+SAMPLE = 10_000  # pairs of a data set of the hub that are read, and of any that are looked at
 SHARES = (0.15, 0.2, 0.3, 0.4)  # to hold out, where the usual one takes no pair
 
 
@@ -42,11 +43,11 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
                 warn(f"{corpus}: parts.{part}: {blank[True]} of {blank.total()} pairs are blank on one side or both")
     if TRAIN not in own:
         try:
-            num_pairs = sum(1 for _ in islice(read(TRAIN, download), SMALL_PAIRS))
+            num_pairs = sum(1 for _ in islice(read(TRAIN, download), SAMPLE))
         except DataError as error:
             warn(f"{corpus}: parts.{TRAIN}: its size stays unknown, got {error}")
             return None
-        if num_pairs == SMALL_PAIRS:
+        if num_pairs == SAMPLE:
             return None
     return training_size(download, corpus, page)
 
@@ -67,7 +68,7 @@ def training_size(download: Download, corpus: Path, page: Path) -> Size:
     for pair in cleaning.clean(read(TRAIN, download), section, tally):
         words += num_words(pair[1])
         characters.update(*pair)
-        if len(sample) < SMALL_PAIRS:
+        if len(sample) < SAMPLE:
             sample.append(pair)
     cleaning.check_kept(tally, corpus)
     for side, texts in zip(("source", "target"), zip(*sample, strict=True), strict=True):

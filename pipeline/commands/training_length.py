@@ -1,13 +1,15 @@
-"""A training, a share to hold out, a vocabulary and a size of model for a new corpus: a start, not tuned values."""
+"""What suits a new corpus by the number of its pairs: a model, a vocabulary, a training and a share to hold out.
+
+The choices are those of `benchmarks/data_size.py`, whose table is in docs/results.md.
+"""
 
 from typing import NamedTuple
 
 from ..common import cores, device
 
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
-LARGE_PAIRS = 100_000  # from here on a training takes all cores
-SMALL_PAIRS = 10_000  # from here on the model is `small`, below it `tiny`
-SPEEDS = {"tiny": 6500, "small": 1600}  # target tokens that a core trains on in a second, about
+SPEEDS = {"few": 6000, "quick": 2500, "tiny": 6500, "small": 1600}  # target tokens of a core in a second, about
+MODEL = "transformer_modern"
 
 
 class Size(NamedTuple):
@@ -20,38 +22,51 @@ class Size(NamedTuple):
 
 
 class Band(NamedTuple):
-    """The batch size and number of epochs for corpora with fewer than `below` pairs."""
+    """The choices for corpora with fewer than `below` pairs."""
 
     below: float
+    size: str  # of MODEL
+    other_size: str  # of another model
+    vocabulary: str
     tokens_per_update: int
-    epochs: int
+    threads: int
 
 
-# Multi30k (29,000 pairs) learns best in 14 epochs, the bundled corpus (14,000) in 7; smaller ones need more.
 BANDS = (
-    Band(SMALL_PAIRS, 1500, 30),
-    Band(LARGE_PAIRS, 1500, 14),
-    Band(1_000_000, 4000, 10),
-    Band(float("inf"), 25_000, 5),
+    Band(5_000, "few", "tiny", "bpe_2k", 800, 1),
+    Band(20_000, "few", "small", "bpe_2k", 800, 1),
+    Band(1_000_000, "quick", "small", "bpe_8k", 800, 0),
+    Band(float("inf"), "base", "small", "bpe_32k", 25_000, 0),
 )
+UPDATES = 2_500  # of a training, unless they were too many or too few passes over the text
+FEWEST_PASSES, MOST_PASSES = 4, 120
+VOCABULARIES = ("bpe_2k", "bpe_8k", "bpe_32k")
+SCRIPTS = ((1000, "bpe_8k"), (4000, "bpe_32k"))  # with more different characters, a vocabulary at least as large
 CHECKPOINTS = 50  # number that a training writes
 LONGEST = 100_000  # updates, at most
 
 
-def suggest(size: Size) -> dict[str, int]:
-    """Keys of section `training` for a corpus."""
-    band = next(band for band in BANDS if size.pairs < band.below)
-    updates = min(band.epochs * size.words * TOKENS_PER_WORD / band.tokens_per_update, LONGEST)
+def band(size: Size | None) -> Band:
+    """The choices for a corpus; one of unknown size is large."""
+    return next(band for band in BANDS if size.pairs < band.below) if size else BANDS[-2]
+
+
+def suggest(size: Size, passes: float | None = None) -> dict[str, int]:
+    """Keys of section `training` for a corpus, for a number of passes over its pairs or for a good one."""
+    chosen = band(size)
+    updates_per_pass = size.words * TOKENS_PER_WORD / chosen.tokens_per_update
+    passes = passes or min(max(UPDATES / updates_per_pass, FEWEST_PASSES), MOST_PASSES)
+    updates = min(passes * updates_per_pass, LONGEST)
     checkpoint_interval = max(2, round(updates / CHECKPOINTS))
     validation_interval = 5 * checkpoint_interval
     return {
         "updates": max(1, round(updates / validation_interval)) * validation_interval,
-        "tokens_per_update": band.tokens_per_update,
-        "tokens_per_batch": min(band.tokens_per_update * 4 // 3, 12_500),
+        "tokens_per_update": chosen.tokens_per_update,
+        "tokens_per_batch": min(chosen.tokens_per_update * 9 // 8, 12_500),
         "max_length": 100,
         "validation_interval": validation_interval,
         "checkpoint_interval": checkpoint_interval,
-        "threads": 1 if size.pairs < LARGE_PAIRS else 0,
+        "threads": chosen.threads,
     }
 
 
@@ -60,16 +75,12 @@ def held_out_share(size: Size | None) -> float:
     return max(float(f"{min(0.1, 1000 / size.pairs):.2g}"), size.share) if size else 0.001
 
 
-def model_size(size: Size | None) -> str:
-    """The size of a model."""
-    return "tiny" if size and size.pairs < SMALL_PAIRS else "small"
-
-
 def vocabulary(size: Size | None) -> str:
-    """The vocabulary, one of the page's: larger for more text, and with twice as many pieces as characters."""
-    if size and size.pairs < SMALL_PAIRS and size.characters <= 1000:
-        return "bpe_2k"
-    return "bpe_8k" if size and size.pairs < 1_000_000 and size.characters <= 4000 else "bpe_32k"
+    """The vocabulary, one of the page's; it has at least twice as many pieces as the text has characters."""
+    characters = size.characters if size else 0
+    return max(
+        [band(size).vocabulary, *(name for least, name in SCRIPTS if characters > least)], key=VOCABULARIES.index
+    )
 
 
 def minutes(sizes: list[str], size: Size | None) -> int:

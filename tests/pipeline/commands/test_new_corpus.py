@@ -45,18 +45,20 @@ def build() -> dict[str, list[str]]:
 
 def test_two_files_become_a_corpus_with_one_transformer(folder, run):
     said = run("new-corpus", "mine", *SIDES)
-    assert said.out.startswith("corpora/mine.yaml: 500 pairs; `nmt repro` builds transformer_prenorm tiny, about ")
+    assert said.out.startswith(
+        "corpora/mine.yaml: 500 pairs; `nmt repro` builds transformer_modern few with bpe_2k, about "
+    )
     corpus = read_yaml(Path("corpora/mine.yaml"))
     assert corpus["parts"] == {"train": {"kind": "local", "source": "my/mine.train.de", "target": "my/mine.train.en"}}
     assert (corpus["source_language"], corpus["target_language"]) == ("de", "en")
     assert corpus["split"] == {"validation_share": 0.1, "test_share": 0.1}
-    assert corpus["training"]["updates"] == 60
+    assert corpus["training"]["updates"] == 400
     assert Path("my/mine.train.de").read_bytes() == Path("mine.de").read_bytes()
     assert {axis: build()[axis] for axis in ("corpora", "vocabularies", "models", "sizes")} == {
         "corpora": ["mine"],
         "vocabularies": ["bpe_2k"],
-        "models": ["transformer_prenorm"],
-        "sizes": ["tiny"],
+        "models": ["transformer_modern"],
+        "sizes": ["few"],
     }
 
 
@@ -71,7 +73,7 @@ def test_only_build_changes_on_the_page(folder, run):
 def test_models_and_sizes_can_be_chosen(folder, run):
     said = run("new-corpus", "mine", *SIDES, "--models", "rnnsearch,gru_attention", "--sizes", "tiny,small")
     assert (build()["models"], build()["sizes"]) == (["rnnsearch", "gru_attention"], ["tiny", "small"])
-    assert "builds rnnsearch tiny, rnnsearch small, gru_attention tiny, gru_attention small, about " in said.out
+    assert "builds rnnsearch tiny with bpe_2k, rnnsearch small with bpe_2k, gru_attention tiny" in said.out
 
 
 def test_a_test_part_is_not_carved(folder, run):
@@ -166,7 +168,9 @@ def test_a_small_data_set_is_counted(folder, run, monkeypatch):
     (path := folder / "mirror/huggingface.co/datasets/some/set/train.csv").parent.mkdir(parents=True)
     write(str(path), ["de,en", *map(",".join, zip(GERMAN, ENGLISH, strict=True))])
     said = run("new-corpus", "mine", "--hub", "some/set", *CODES, "--source-column", "de", "--target-column", "en")
-    assert said.out.startswith("corpora/mine.yaml: 500 pairs; `nmt repro` builds transformer_prenorm tiny, about ")
+    assert said.out.startswith(
+        "corpora/mine.yaml: 500 pairs; `nmt repro` builds transformer_modern few with bpe_2k, about "
+    )
     assert read_yaml(Path("corpora/mine.yaml"))["split"] == {"validation_share": 0.1, "test_share": 0.1}
 
 
@@ -189,7 +193,7 @@ def test_a_small_data_set_is_counted(folder, run, monkeypatch):
         (("mine", *SIDES, "--test-source", "few.de", "--test-target", "blank.en"), "parts.test: holds no text, got 2"),
         (("mine", *SIDES, "--quoting", "raw"), "quoting: must be that of a table, got 'raw' and no table"),
         (("mine", *SIDES, "--models", "rnnserch"), "unknown name, got 'rnnserch'; nearest is 'rnnsearch'"),
-        (("mine", *SIDES, "--sizes", "tny"), "unknown size of transformer_prenorm, got 'tny'; nearest is 'tiny'"),
+        (("mine", *SIDES, "--sizes", "tny"), "unknown size of transformer_modern, got 'tny'; nearest is 'tiny'"),
     ],
 )
 def test_what_is_refused_changes_nothing(folder, fails, options, fault):

@@ -19,9 +19,10 @@ def test_a_training_fits_the_page(project_root, pairs, words):
 @pytest.mark.parametrize(
     ("pairs", "words", "updates"),
     [
-        (29_000, 12, 4_550),  # Multi30k: 29,000 * 12 * 1.4 tokens, 14 times, 1,500 an update
-        (500, 5, 70),
-        (4_500_000, 25, 31_500),
+        (29_000, 12, 2_500),  # Multi30k
+        (500, 5, 525),  # 500 * 5 * 1.4 tokens, 120 times, 800 an update
+        (130_000, 6, 5_460),  # four times
+        (4_500_000, 25, 25_200),
         (40_800_000, 30, 100_000),
     ],
 )
@@ -37,22 +38,29 @@ def test_a_thousand_of_many_are_held_out_and_a_tenth_of_few(pairs, share):
 @pytest.mark.parametrize(
     ("pairs", "characters", "size", "vocabulary"),
     [
-        (9_999, 100, "tiny", "bpe_2k"),
-        (9_999, 3000, "tiny", "bpe_8k"),  # Chinese
-        (10_000, 100, "small", "bpe_8k"),
-        (1_000_000, 100, "small", "bpe_32k"),
-        (10_000, 5000, "small", "bpe_32k"),
+        (1_000, 100, "few", "bpe_2k"),
+        (10_000, 100, "few", "bpe_2k"),
+        (10_000, 3000, "few", "bpe_8k"),  # Chinese
+        (29_000, 100, "quick", "bpe_8k"),
+        (29_000, 5000, "quick", "bpe_32k"),
+        (1_000_000, 100, "base", "bpe_32k"),
     ],
 )
 def test_more_text_has_a_larger_model_and_more_characters_more_pieces(pairs, characters, size, vocabulary):
-    assert training_length.model_size(Size(pairs, pairs)) == size
+    assert training_length.band(Size(pairs, pairs)).size == size
     assert training_length.vocabulary(Size(pairs, pairs, characters=characters)) == vocabulary
+
+
+def test_every_band_is_of_the_shipped_files(project_root):
+    sizes = read_yaml(project_root / "configs" / f"{training_length.MODEL}.yaml")
+    assert {band.size for band in training_length.BANDS} <= sizes.keys()
+    assert {*training_length.VOCABULARIES} <= read_yaml(project_root / "params.yaml")["vocabularies"].keys()
 
 
 def test_minutes_by_hand(monkeypatch):
     monkeypatch.setattr(training_length.cores, "count", lambda: 2)
-    size = Size(29_000, 29_000 * 12)
-    tokens = training_length.suggest(size)["updates"] * 1500
+    size = Size(10_000, 10_000 * 12)
+    tokens = training_length.suggest(size)["updates"] * 800
     assert training_length.minutes(["small"], size) == round(tokens / 1600 / 60)  # one thread
     assert training_length.minutes(["small", "small"], size) == round(tokens / 1600 / 60)  # two lanes
     assert training_length.minutes(["paper"], size) == 0  # not measured
