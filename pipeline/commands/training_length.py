@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..common import cores, device
 
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
-SPEEDS = {"few": 6000, "quick": 2500, "tiny": 6500, "small": 1600}  # target tokens of a core in a second, about
+SPEEDS = {"few": 5000, "quick": 1500, "tiny": 6500, "small": 1600}  # target tokens of a core in a second, about
 MODEL = "transformer_modern"
 
 
