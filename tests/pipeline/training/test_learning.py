@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from pipeline.common import ids
 from pipeline.common.params import ParamsError
-from pipeline.layers.kernels import cross_entropy
+from pipeline.layers.kernels import losses
 from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
 from pipeline.training.optimizers import Adadelta, Adam
@@ -59,7 +59,7 @@ def test_gradient_of_four_pieces_by_hand():
 @pytest.mark.parametrize("rows", [5, 1000])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_all_is_torchs_label_smoothing_whatever_the_block(logits_and_targets, smoothing, rows, monkeypatch):
-    monkeypatch.setattr(cross_entropy, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(losses, "ROWS", rows)
     ours = with_gradient(smoothed_cross_entropy, *logits_and_targets, smoothing=smoothing, spread="all")
     torchs = with_gradient(F.cross_entropy, *logits_and_targets, label_smoothing=smoothing, reduction="sum")
     torch.testing.assert_close(ours, torchs, rtol=1e-5, atol=1e-5)
@@ -67,7 +67,7 @@ def test_all_is_torchs_label_smoothing_whatever_the_block(logits_and_targets, sm
 
 @pytest.mark.parametrize("rows", [5, 1000])
 def test_others_is_the_annotated_transformers_kl_divergence_and_a_constant(logits_and_targets, rows, monkeypatch):
-    monkeypatch.setattr(cross_entropy, "BLOCK_ROWS", rows)
+    monkeypatch.setattr(losses, "ROWS", rows)
     q = torch.full((N, V), 0.1 / (V - 2))
     q[:, ids.PAD] = 0
     q.scatter_(1, logits_and_targets[1][:, None], 0.9)
