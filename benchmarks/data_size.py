@@ -8,7 +8,6 @@ becomes a corpus of its own, tested on the test part of the whole one. Choices a
 """
 
 import contextlib
-import json
 import os
 import random
 import statistics
@@ -22,7 +21,7 @@ import typer
 from ruamel.yaml import YAML
 
 from benchmarks.contestants.machine import describe
-from pipeline.common import parts
+from pipeline.common import files, parts
 from pipeline.common.system import Build, System, split_folder
 
 ROOT = Path(__file__).parents[1]
@@ -74,7 +73,7 @@ def add(corpus: str, number: int, part: str, seeds: int, options: list[str]) -> 
     whole, name = split_folder(corpus), f"{corpus}_{number}"
     texts = {parts.TRAIN: random.Random(1).sample(list(parts.read(whole, parts.TRAIN)), number)}
     texts[parts.TEST] = list(parts.read(whole, part))
-    languages = json.loads((whole / "languages.json").read_text(encoding="utf-8"))
+    languages = files.read_json(whole / "languages.json")
     for text, lines in texts.items():
         parts.write(Path("my"), f"{name}.{text}", lines)
     Path("corpora", f"{name}.yaml").unlink(missing_ok=True)
@@ -93,7 +92,7 @@ def measured(system: System) -> tuple[float, dict[str, float]]:
     run("dvc", "repro", "--quiet", "--single-item", "--force", system.stage("train"))
     minutes = (time.monotonic() - start) / 60
     run("dvc", "repro", "--quiet", system.stage("score"))
-    scores: dict[str, float] = json.loads(system.metrics.read_text(encoding="utf-8"))[parts.TEST]
+    scores: dict[str, float] = files.read_json(system.metrics)[parts.TEST]
     return minutes, scores
 
 

@@ -19,7 +19,7 @@ from ..common.system import config_file, split_folder
 from ..packaging import package
 from ..training.learning import Learning
 from . import project, training_length
-from .new_corpus import OVERRIDES, Copies, dumped, local_part
+from .new_corpus import OVERRIDES, Copies, Sources, Tables, Targets, dumped, local_part
 from .survey import survey
 from .training_length import Size
 
@@ -35,13 +35,9 @@ GENERAL_TIMES = 4  # as many pairs of general text as new ones are kept, so that
 
 def fine_tune(
     model: Annotated[str, typer.Argument(help="A packaged folder, or a built system: its id or a part of it.")],
-    source: Annotated[
-        list[Path] | None, typer.Option(help="Training sentences, one a line; plain or .gz. May be repeated.")
-    ] = None,
-    target: Annotated[list[Path] | None, typer.Option(help="Their translations, line by line.")] = None,
-    table: Annotated[
-        list[Path] | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")
-    ] = None,
+    source: Sources = None,
+    target: Targets = None,
+    table: Tables = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table: a number, 1, or a name.")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table: a number, 2, or a name.")] = None,
     quoting: Annotated[str | None, typer.Option(help="Of a table's quotes: raw (text) or quoted.")] = None,

@@ -27,16 +27,18 @@ NO_LANGUAGES = frozenset(  # endings of tools and formats
     ["bpe", "csv", "dat", "gz", "lc", "raw", "ref", "sgm", "src", "tc", "tgt", "tok", "trg", "tsv", "txt", "xml"]
 )
 
+Sources = Annotated[
+    list[Path] | None, typer.Option(help="Training sentences, one a line; plain or .gz. May be repeated.")
+]
+Targets = Annotated[list[Path] | None, typer.Option(help="Their translations, line by line.")]
+Tables = Annotated[list[Path] | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")]
+
 
 def new_corpus(
     name: Annotated[str, typer.Argument(help="What to call it: letters, digits and underscores.")],
-    source: Annotated[
-        list[Path] | None, typer.Option(help="Training sentences, one a line; plain or .gz. May be repeated.")
-    ] = None,
-    target: Annotated[list[Path] | None, typer.Option(help="Their translations, line by line.")] = None,
-    table: Annotated[
-        list[Path] | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")
-    ] = None,
+    source: Sources = None,
+    target: Targets = None,
+    table: Tables = None,
     hub: Annotated[str | None, typer.Option(help="Or the id of a data set of the Hugging Face hub.")] = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table (a number, 1) or --hub (a name).")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table (a number, 2) or --hub (a name).")] = None,
