@@ -30,7 +30,7 @@ SIDES = ("source", "target")
 
 
 def main(
-    pairs: Annotated[list[int], typer.Option(min=100, help="Training pairs, held-out ones among them.")],
+    pairs: Annotated[list[int], typer.Option(min=100, help="Training pairs, held-out ones among them; at most all.")],
     corpus: Annotated[str, typer.Option(help="Where they are drawn from.")] = "eng_fra_fr_en",
     seeds: Annotated[int, typer.Option(min=1, help="Trainings of each.")] = 1,
     part: Annotated[str, typer.Option(help="Part of the whole corpus to test on.")] = parts.TEST,
@@ -71,7 +71,8 @@ def build(**axes: list[str] | list[int]) -> None:
 def add(corpus: str, number: int, part: str, seeds: int, options: list[str]) -> list[System]:
     """Make a corpus of some pairs by `nmt new-corpus`; returns what it chose to build, seed by seed."""
     whole, name = split_folder(corpus), f"{corpus}_{number}"
-    texts = {parts.TRAIN: random.Random(1).sample(list(parts.read(whole, parts.TRAIN)), number)}
+    pairs = list(parts.read(whole, parts.TRAIN))
+    texts = {parts.TRAIN: random.Random(1).sample(pairs, min(number, len(pairs)))}
     texts[parts.TEST] = list(parts.read(whole, part))
     languages = files.read_json(whole / "languages.json")
     for text, lines in texts.items():

@@ -49,7 +49,7 @@ class Store:
     """The store that a process tracks in: given up for good at its first failure, such as an answer that takes long."""
 
     def __init__(self) -> None:
-        self.is_lost = False
+        self.is_off = False  # nothing is recorded: it has failed, or another process records
 
     @cached_property
     def client(self) -> Any:
@@ -81,20 +81,20 @@ class Store:
         return str(experiment.experiment_id)
 
 
-store = Store()  # one a process: after its first failure no run waits for it
+store = Store()  # one a process
 
 
 def tolerant(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R | None]:
-    """A method that talks to the store: an error ends tracking, not the stage. It does nothing once tracking ended."""
+    """A method that talks to the store: an error ends tracking, not the stage. It does nothing if the store is off."""
 
     @wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
-        if store.is_lost:
+        if store.is_off:
             return None
         try:
             return method(self, *args, **kwargs)
         except Exception as error:
-            store.is_lost = True
+            store.is_off = True
             print(terminal.printable(f"tracking: {reason(error)}; the stage goes on without it"), file=sys.stderr)
             return None
 

@@ -172,7 +172,7 @@ def start_run(
     """The tracked run of this training on rank 0; on other ranks a run that records nothing."""
     run = runs.Run(config.system)
     if not ranks.is_main:
-        store.is_lost = True
+        store.is_off = True  # rank 0 records
         return run
     # MLflow lets no run change its parameters.
     run_file = checkpoints.folder / f"mlflow_run_{resuming.digest(config.params)}.json"

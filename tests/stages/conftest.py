@@ -23,5 +23,5 @@ def project(built, tmp_path, monkeypatch) -> Project:
     """A copy, to which the test goes; no store of runs hears of it."""
     (root := tmp_path / "project").mkdir()
     monkeypatch.chdir(root)
-    monkeypatch.setattr(store, "is_lost", True)
+    monkeypatch.setattr(store, "is_off", True)
     return copy_files(built, root)

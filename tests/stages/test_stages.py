@@ -45,7 +45,7 @@ def shared(built, tmp_path_factory):
 def outputs(shared, stage, monkeypatch, set_threads):
     """Reads the bytes of each file that the stage has written, by DVC's lock, in a project that every test restores."""
     monkeypatch.chdir(shared.root)
-    monkeypatch.setattr(store, "is_lost", True)
+    monkeypatch.setattr(store, "is_off", True)
     outs = shared.lock()["@".join((stage, *arguments(stage)))]["outs"]
 
     def read():

@@ -46,5 +46,5 @@ def build(root: Path, model: str = "transformer_prenorm") -> Path:
 def untracked() -> Iterator[None]:
     """A block in which stages track nothing: to create a store takes seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "is_lost", True)
+        patch.setattr(store, "is_off", True)
         yield

@@ -140,7 +140,7 @@ def test_a_package_is_registered_once(new_store, project):
     with runs.Run(System.parse(systems.SYSTEM)) as run:
         run.open_finished()
         registry.register(run, folder, "other sentences")
-    assert not new_store.is_lost
+    assert not new_store.is_off
     [version] = new_store.client.search_model_versions("name = 'toy'")
     assert version.tags["system"] == systems.SYSTEM
     assert str(new_store.client.get_model_version_by_alias("toy", "champion").version) == "1"
