@@ -27,6 +27,7 @@ from pipeline.common.system import Build, System, split_folder
 ROOT = Path(__file__).parents[1]
 PARAMS = Path("params.yaml")
 SIDES = ("source", "target")
+SPLIT_SEEDS = (1, 2)  # of the whole and of its parts: a hash that has carved a text once cannot do so again
 
 
 def main(
@@ -43,8 +44,10 @@ def main(
     print(f"{describe()}; {corpus}, BLEU on {part}, {seeds} seeds, {' '.join(option or ())}\n")
     print("| pairs | system | BLEU | chrF | minutes of a training |\n| ---: | :--- | ---: | ---: | ---: |")
     with contextlib.chdir(folder):
-        build(corpora=[corpus])
+        edit("build", corpora=[corpus])
+        edit("split", seed=SPLIT_SEEDS[0])
         run("dvc", "repro", "--quiet", f"split@{corpus}")
+        edit("split", seed=SPLIT_SEEDS[1])
         for number in pairs:
             systems = add(corpus, number, part, seeds, option or [])
             minutes, scores = zip(*map(measured, systems), strict=True)
@@ -59,11 +62,14 @@ def run(*command: str) -> None:
     subprocess.run(command, env=os.environ | {"PATH": path}, stdout=sys.stderr, check=True)
 
 
-def build(**axes: list[str] | list[int]) -> None:
-    """Set axes of `build`."""
+def edit(section: str, **values: list[str] | list[int] | int) -> None:
+    """Set keys of a section of params.yaml."""
     params = YAML().load(PARAMS.read_text(encoding="utf-8"))
-    for axis, values in axes.items():
-        params["build"][axis][:] = values
+    for key, value in values.items():
+        if isinstance(value, list):
+            params[section][key][:] = value  # stays in block style
+        else:
+            params[section][key] = value
     with PARAMS.open("w", encoding="utf-8") as file:
         YAML().dump(params, file)
 
@@ -82,7 +88,7 @@ def add(corpus: str, number: int, part: str, seeds: int, options: list[str]) -> 
     paths = [f"--{key}{side}=my/{name}.{text}.{side}.txt" for key, text in given.items() for side in SIDES]
     codes = [f"--{side}-language={languages[f'{side}_language']}" for side in SIDES]
     run("nmt", "new-corpus", name, *paths, *codes, *options)
-    build(seeds=list(range(1, seeds + 1)))
+    edit("build", seeds=list(range(1, seeds + 1)))
     return list(Build.load("build").systems())
 
 
