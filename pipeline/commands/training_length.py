@@ -8,7 +8,8 @@ from typing import NamedTuple
 from ..common import cores, device
 
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
-SPEEDS = {"few": 5000, "quick": 1500, "tiny": 6500, "small": 1600}  # target tokens of a core in a second, about
+# Target tokens of a core in a second, about.
+SPEEDS = {"few": 5000, "some": 1400, "quick": 1500, "tiny": 6500, "small": 1600}
 MODEL = "transformer_modern"
 
 
@@ -34,7 +35,7 @@ class Band(NamedTuple):
 
 BANDS = (
     Band(5_000, "few", "tiny", "bpe_2k", 800, 1),
-    Band(20_000, "few", "small", "bpe_2k", 800, 1),
+    Band(20_000, "some", "small", "bpe_8k", 800, 0),
     Band(1_000_000, "quick", "small", "bpe_8k", 800, 0),
     Band(float("inf"), "base", "small", "bpe_32k", 25_000, 0),
 )
