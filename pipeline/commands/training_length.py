@@ -9,7 +9,7 @@ from ..common import cores, device
 
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
 # Target tokens of a core in a second, about.
-SPEEDS = {"few": 5000, "some": 1400, "quick": 1500, "tiny": 6500, "small": 1600}
+SPEEDS = {"few": 5000, "some": 1150, "quick": 1350, "tiny": 6500, "small": 1600}
 MODEL = "transformer_modern"
 
 
