@@ -47,6 +47,10 @@ def new_corpus(
     ] = None,
     source_language: Annotated[str | None, typer.Option(help="Such as de; by default the ending of --source.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Such as en; by default the ending of --target.")] = None,
+    validation_source: Annotated[
+        Path | None, typer.Option(help="Validation sentences; by default some of the others.")
+    ] = None,
+    validation_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
     test_source: Annotated[Path | None, typer.Option(help="Test sentences; by default some of the others.")] = None,
     test_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
     licence: Annotated[str, typer.Option(help="Under which the corpus may be used.")] = "unknown",
@@ -71,19 +75,25 @@ def new_corpus(
         copies = Copies(name, codes, made)
         train = copies.part(parts.TRAIN, source=source, target=target, table=table)
         about = {parts.TRAIN: hub_part(hub, train, how) if hub else local_part(train | how)}
-        if test_source or test_target:
-            about[parts.TEST] = local_part(copies.part(parts.TEST, source=test_source, target=test_target))
+        held_out = {parts.VALIDATION: (validation_source, validation_target), parts.TEST: (test_source, test_target)}
+        for part, sides in held_out.items():
+            if any(sides):
+                about[part] = local_part(copies.part(part, source=sides[0], target=sides[1]))
         corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
         size = survey(corpus, corpus_file(name))
-        band = training_length.band(size)
-        usual = band.size if models == training_length.MODEL else band.other_size
-        chosen = {
-            "vocabularies": [training_length.vocabulary(size)],
-            "models": models.split(","),
-            "sizes": (sizes or usual).split(","),
-        }
-        write(name, {"licence": licence, **corpus}, size, {} if add else chosen)
+        write(name, {"licence": licence, **corpus}, size, {} if add else choices(size, models, sizes))
     print(summary(name, size))
+
+
+def choices(size: Size | None, models: str, sizes: str | None) -> dict[str, list[str]]:
+    """What `build` of params.yaml gets beside the corpus: the user's models and sizes, or those that suit the text."""
+    band = training_length.band(size)
+    usual = band.size if models == training_length.MODEL else band.other_size
+    return {
+        "vocabularies": [training_length.vocabulary(size)],
+        "models": models.split(","),
+        "sizes": (sizes or usual).split(","),
+    }
 
 
 @contextmanager
@@ -204,7 +214,7 @@ def corpus_text(about: dict[str, Any], size: Size | None) -> str:
     share = training_length.held_out_share(size)
     sections = {
         "clean": {},
-        "split": {"validation_share": share, "test_share": 0.0 if parts.TEST in about["parts"] else share},
+        "split": {f"{part}_share": 0.0 if part in about["parts"] else share for part in (parts.VALIDATION, parts.TEST)},
         "training": training_length.suggest(size) if size else {},
         "average": {},
         "decode": {},

@@ -82,8 +82,8 @@ def training_size(download: Download, corpus: Path, page: Path) -> Size:
         if {part for part, _ in splits.carve(sample, shares)} == {TRAIN, *missing}:
             return Size(tally.kept, words, share, len(characters))
     raise DataError(
-        f"{corpus}: too little text to hold some out, got {tally.kept} pairs after cleaning; expected more, or test "
-        "files besides (--test-source, --test-target)"
+        f"{corpus}: too little text to hold some out, got {tally.kept} pairs after cleaning; expected more, or "
+        "files of their own for validation and test"
     )
 
 

@@ -76,13 +76,20 @@ def test_models_and_sizes_can_be_chosen(folder, run):
     assert "builds rnnsearch tiny with bpe_2k, rnnsearch small with bpe_2k, gru_attention tiny" in said.out
 
 
-def test_a_test_part_is_not_carved(folder, run):
-    write("test.de", GERMAN[:20])
-    write("test.en", ENGLISH[:20])
-    run("new-corpus", "mine", *SIDES, "--test-source", "test.de", "--test-target", "test.en")
+@pytest.mark.parametrize("given", [["test"], ["validation"], ["validation", "test"]])
+def test_a_part_that_is_given_is_not_carved(folder, run, given):
+    write("some.de", GERMAN[:20])
+    write("some.en", ENGLISH[:20])
+    run("new-corpus", "mine", *SIDES, *(word for part in given for word in own_files(part)))
     corpus = read_yaml(Path("corpora/mine.yaml"))
-    assert corpus["parts"]["test"] == {"kind": "local", "source": "my/mine.test.de", "target": "my/mine.test.en"}
-    assert corpus["split"] == {"validation_share": 0.1, "test_share": 0.0}
+    for part in given:
+        own = {"kind": "local", "source": f"my/mine.{part}.de", "target": f"my/mine.{part}.en"}
+        assert corpus["parts"][part] == own
+    assert corpus["split"] == {f"{part}_share": 0.0 if part in given else 0.1 for part in ("validation", "test")}
+
+
+def own_files(part):
+    return f"--{part}-source", "some.de", f"--{part}-target", "some.en"
 
 
 def test_several_files_become_one_part(folder, run, fails):
