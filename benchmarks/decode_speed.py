@@ -21,8 +21,9 @@ from safetensors.torch import save_file
 from benchmarks.contestants.machine import describe
 from benchmarks.contestants.turn import OURS, run, script
 from pipeline.commands import project
-from pipeline.common import device, files, parts
+from pipeline.common import files, parts
 from pipeline.common.system import System
+from pipeline.compute import device
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation.bleu import bleu

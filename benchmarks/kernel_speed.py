@@ -20,8 +20,9 @@ from benchmarks.contestants.machine import describe
 from benchmarks.contestants.turn import HERE, OURS, run, script
 from benchmarks.decode_speed import SYSTEM, write
 from pipeline.commands import project
-from pipeline.common import device, files, parts
+from pipeline.common import files, parts
 from pipeline.common.system import System
+from pipeline.compute import device
 
 AS_IS = "none"
 # Each training: what differs in its job, and the kernels it uses.

@@ -28,7 +28,8 @@ from libretranslatepy import LibreTranslateAPI
 
 from benchmarks.contestants.machine import describe
 from benchmarks.contestants.turn import HERE
-from pipeline.common import cores, files
+from pipeline.common import files
+from pipeline.compute import cores
 from pipeline.serving import engines
 from pipeline.serving.sentences import sentences
 from pipeline.serving.service import Options

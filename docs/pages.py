@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from docs.reference import reference
-from pipeline import catalogue
+from pipeline.commands import catalogue
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "work/docs"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from pipeline import catalogue
+from pipeline.commands import catalogue
 from pipeline.models import interface
 from pipeline.training.learning import Learning
 

@@ -3,13 +3,13 @@
 import json
 from pathlib import Path
 
-from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.system import System
+from pipeline.console import cli
+from pipeline.console.progress import say
 from pipeline.decoding.attending import Attending, choose, likeliest
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation import curves, diagnosis
-from pipeline.progress import say
 
 READS = ("attend",)
 

@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from pipeline import cli
-from pipeline.common import files, weights
+from pipeline.averaging.checkpoints import Averaging, average_checkpoints
+from pipeline.common import files
 from pipeline.common.system import System
+from pipeline.compute import weights
+from pipeline.console import cli
 from pipeline.training import resuming
-from pipeline.training.averaging import Averaging, average_checkpoints
 
 READS = ("average", "corpora/{corpus}.yaml:average")
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pipeline import cli, progress
 from pipeline.common import files, parts
+from pipeline.console import cli, progress
 from pipeline.preparation import cleaning
 
 READS = ("clean", "corpora/{corpus}.yaml:clean")

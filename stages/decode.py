@@ -3,13 +3,13 @@
 from dataclasses import replace
 from itertools import compress
 
-from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.system import System
+from pipeline.console import cli
+from pipeline.console.progress import say
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation import curves, diagnosis
-from pipeline.progress import say
 
 READS = ("decode", "corpora/{corpus}.yaml:decode")
 

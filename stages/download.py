@@ -7,8 +7,8 @@ first. A user's own files (`kind: local`) lie in my/, which DVC watches.
 import os
 from pathlib import Path
 
-from pipeline import cli, progress
 from pipeline.common import files
+from pipeline.console import cli, progress
 from pipeline.corpora import downloading
 from pipeline.corpora.fetching import Store
 from pipeline.corpora.sources import Download

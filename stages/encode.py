@@ -1,8 +1,8 @@
 """Turn every part of a corpus into ids of one vocabulary: data/split/, data/vocabulary/ -> data/encode/."""
 
-from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.system import encoded_folder, split_folder, vocabulary_folder
+from pipeline.console import cli
 from pipeline.encoding.text_to_ids import encode_part
 
 READS = ()

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.params import Node
 from pipeline.common.system import System
+from pipeline.console import cli
 from pipeline.decoding.translator import Translator
 from pipeline.evaluation import scores
 from pipeline.evaluation.bleu import tokenizer

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pipeline import cli
 from pipeline.common import files
 from pipeline.common.system import Build
+from pipeline.console import cli
 from pipeline.report import leaderboard, outputs, page, plots
 from pipeline.report.results import read_corpora
 from pipeline.report.sentences import Report

@@ -8,14 +8,14 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.system import System
+from pipeline.console import cli
+from pipeline.console.progress import say
 from pipeline.evaluation import curves, external, scores, translations
 from pipeline.evaluation.scores import Row
 from pipeline.evaluation.settings import Scoring
 from pipeline.evaluation.translations import Translated
-from pipeline.progress import say
 from pipeline.tracking.runs import Run
 from pipeline.vocabularies.vocabulary import Vocabulary
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pipeline import cli, progress
 from pipeline.common import files, parts
 from pipeline.common.parts import TRAIN, VALIDATION, Pair
+from pipeline.console import cli, progress
 from pipeline.preparation import contamination, splits
 
 READS = ("split", "corpora/{corpus}.yaml:split")

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from pipeline import cli
 from pipeline.common.system import System
-from pipeline.encoding.batching import load_batches
-from pipeline.progress import TrainingDisplay, console
+from pipeline.console import cli
+from pipeline.console.progress import TrainingDisplay, console
 from pipeline.training import launch, outputs, setup
+from pipeline.training.batching import load_batches
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetch
 from pipeline.training.ranks import Ranks, process_group

@@ -1,8 +1,8 @@
 """Train one vocabulary on a corpus's training part: data/split/ -> data/vocabulary/."""
 
-from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.system import split_folder, vocabulary_folder
+from pipeline.console import cli
 from pipeline.vocabularies import seen_words, subwords, words
 from pipeline.vocabularies.vocabulary import Kind
 

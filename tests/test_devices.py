@@ -9,7 +9,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from tests.toys import networks
 
 META = torch.device("meta")

@@ -12,10 +12,10 @@ import torch
 
 from pipeline.common.seeding import generator, seed_for
 from pipeline.decoding import greedy
-from pipeline.encoding.batching import START, BatchSampler, collate, load_batches
-from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
+from pipeline.training.batching import START, BatchSampler, collate, load_batches
+from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.decoding import beam
-from pipeline.encoding.batching import START, BatchSampler, load_batches
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
+from pipeline.training.batching import START, BatchSampler, load_batches
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
 from tests.toys import networks, samples

@@ -7,7 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from pipeline.common import files
-from pipeline.decoding.translator import Translator
+from pipeline.packaging import loading
 from tests.toys.project import SYSTEMS, stages_run
 
 STUDENT = "taught-bpe-transformer_prenorm-toy-1"
@@ -31,11 +31,11 @@ def test_a_student_learns_from_the_translations_of_its_teacher(built, tmp_path):
 
     split, taught = project.root / "data/split/toy", recipe / "data/split/taught"
     sources, references = (lines(split / f"train.{side}.txt") for side in ("source", "target"))
-    teacher = Translator.load(project.root / "models" / SYSTEMS[0])
+    teacher = loading.load(project.root / "models" / SYSTEMS[0])
     assert lines(taught / "train.source.txt") == sources * 2
     assert lines(taught / "train.target.txt") == teacher.translate(sources) + references
     assert (taught / "test.target.txt").read_bytes() == (split / "test.target.txt").read_bytes()
-    student = Translator.load(recipe / "models" / STUDENT)
+    student = loading.load(recipe / "models" / STUDENT)
     assert student.vocabulary_digest == teacher.vocabulary_digest
     assert not (recipe / "work/distill").exists()
 

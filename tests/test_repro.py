@@ -107,7 +107,7 @@ TWEAKS = [  # an edit, and the stages that it changes at once; what follows from
     ),
     ("pipeline/layers/attention.py", "# new\n", of("train", "decode", "attend", "package")),
     ("pipeline/preparation/cleaning.py", "# new\n", ["clean@toy", "split@toy"]),
-    ("pipeline/progress.py", "# new\n", []),
+    ("pipeline/console/progress.py", "# new\n", []),
     ("stages/score.py", "# new\n", of("score")),
 ]
 

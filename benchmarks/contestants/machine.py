@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch
 
-from pipeline.common import device
+from pipeline.compute import device
 
 
 def describe() -> str:

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from benchmarks.contestants.network import network
 from benchmarks.contestants.translation import SEARCH, Job, race
-from pipeline.common import device
+from pipeline.compute import device
 from pipeline.decoding.search import search
 from pipeline.decoding.settings import Decoding
 from pipeline.models import interface

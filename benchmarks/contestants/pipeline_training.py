@@ -7,10 +7,10 @@ import torch
 
 from benchmarks.contestants.job import LEARNING_RATE, MAX_LENGTH, POOL_PAIRS, Job, answer
 from benchmarks.contestants.network import network
-from pipeline.common import device
-from pipeline.encoding.batching import START, BatchSampler, load_batches
-from pipeline.encoding.budget import Training
+from pipeline.compute import device
 from pipeline.encoding.shards import Encoded
+from pipeline.training.batching import START, BatchSampler, load_batches
+from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.prefetch import prefetch

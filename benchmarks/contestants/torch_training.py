@@ -9,7 +9,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from benchmarks.contestants.job import LEARNING_RATE, MAX_LENGTH, Job, answer, batches, sentences
-from pipeline.common.ids import BOS, EOS, PAD
+from pipeline.compute.ids import BOS, EOS, PAD
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pipeline import cli  # noqa: F401 (it sets how OpenMP's threads wait, for every contestant alike)
+from pipeline.console import cli  # noqa: F401 (it sets how OpenMP's threads wait, for every contestant alike)
 
 HERE = Path(__file__).parent
 OURS = "pipeline"

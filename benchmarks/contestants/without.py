@@ -8,7 +8,8 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from pipeline.decoding import search
-from pipeline.layers.kernels import dispatch, losses
+from pipeline.layers.kernels import dispatch
+from pipeline.training import loss_kernels as losses
 
 
 def attention(

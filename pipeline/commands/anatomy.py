@@ -7,15 +7,16 @@ import numpy as np
 import torch
 import typer
 
-from .. import catalogue
-from ..common import files, ids
+from ..common import files
 from ..common.system import Build
+from ..compute import ids
 from ..layers.attention import attention_weights
 from ..layers.positions import sinusoids
 from ..report import attention, charts, page
 from ..report.charts import Chart
 from ..training.learning import Learning
 from ..training.loss import Spread, masses, smoothed_cross_entropy
+from . import catalogue
 from .project import check_here
 
 # Examples for the pictures; training does not use them.

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from ..common import files
+from ..console.printing import printable
+from ..console.progress import console
 from ..decoding.attending import written
-from ..progress import console
-from ..terminal import printable
 from . import project, sentences
 from .translate import Beam, overridden
 

@@ -7,10 +7,10 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from .. import progress
 from ..common import files
 from ..common.system import Build
-from ..terminal import printable
+from ..console import progress
+from ..console.printing import printable
 from .summary import TIMES, label, read_times
 
 REFRESH_SECONDS = 0.5

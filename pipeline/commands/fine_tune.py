@@ -11,14 +11,13 @@ from typing import Annotated, Any
 import typer
 from ruamel.yaml import YAML
 
-from .. import catalogue
 from ..common import files, parts
 from ..common.files import DataError
 from ..common.params import NAME, PATH, read_yaml
 from ..common.system import config_file, split_folder
 from ..packaging import package
 from ..training.learning import Learning
-from . import project, training_length
+from . import catalogue, project, training_length
 from .new_corpus import OVERRIDES, Copies, Sources, Tables, Targets, dumped, local_part
 from .survey import survey
 from .training_length import Size

@@ -12,13 +12,12 @@ from typing import Annotated, Any
 import typer
 from ruamel.yaml import YAML
 
-from .. import catalogue
 from ..common import files, parts
 from ..common.files import DataError
 from ..common.params import NAME, PATH
 from ..common.system import Build, corpus_file
 from ..corpora import archives, local, readers, tables
-from . import project, training_length
+from . import catalogue, project, training_length
 from .survey import survey
 from .training_length import Size
 

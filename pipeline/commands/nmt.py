@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand
 
-from .. import cli, commands
+from .. import commands
 from ..common.files import DataError
+from ..console import cli
 
 
 class Entry(NamedTuple):

@@ -11,6 +11,7 @@ from ..common.params import PATH, nearest
 from ..common.system import Build, System, corpus_file
 from ..decoding.settings import Decoding
 from ..decoding.translator import Translator
+from ..packaging import loading
 
 
 def check_here() -> None:
@@ -49,7 +50,7 @@ def load(system: System) -> Translator:
     Without a package the settings of the search are those of the pages.
     """
     if system.packaged.is_dir():
-        return Translator.load(system.packaged)
+        return loading.load(system.packaged)
     own = [f"{corpus_file(system.corpus)}:decode"] if corpus_file(system.corpus).exists() else []
     return replace(Translator.built(system), settings=Decoding.load("decode", *own))
 

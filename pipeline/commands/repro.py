@@ -16,14 +16,14 @@ from typing import IO, Annotated, Any, NoReturn
 import psutil
 import typer
 
-from .. import catalogue, progress
-from ..common import cores, device
 from ..common.files import DataError
 from ..common.params import read_yaml
 from ..common.system import Build, System, corpus_file
-from ..encoding.budget import Training
-from ..terminal import printable
-from . import project, summary
+from ..compute import cores, device
+from ..console import progress
+from ..console.printing import printable
+from ..training.budget import Training
+from . import catalogue, project, summary
 from .board import Board
 
 DVC = (sys.executable, "-m", "dvc")

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from ..common import encodings, files
+from ..common import files
+from ..console.printing import printable
+from ..corpora import encodings
 from ..decoding.translator import Translator
-from ..terminal import printable
 
 SHOWN_CHARACTERS = 60  # of a word in a warning
 SHOWN_WORDS = 5

@@ -7,13 +7,12 @@ from typing import Annotated
 import typer
 from ruamel.yaml import YAML
 
-from .. import catalogue
 from ..common import files
 from ..common.params import PATH, nearest, read_yaml
 from ..common.system import Build, System, config_file
+from ..console.printing import printable
 from ..models import interface
-from ..terminal import printable
-from . import project
+from . import catalogue, project
 
 
 def check() -> None:

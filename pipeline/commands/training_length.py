@@ -5,7 +5,7 @@ The choices are those of `benchmarks/data_size.py`, whose table is in docs/resul
 
 from typing import NamedTuple
 
-from ..common import cores, device
+from ..compute import cores, device
 
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
 # Target tokens of a core in a second, about.

@@ -8,11 +8,12 @@ from typing import Annotated
 
 import typer
 
-from .. import progress
 from ..common.files import DataError
+from ..console import progress
+from ..console.printing import printable
 from ..decoding.settings import MOST_BEAM, Decoding
 from ..decoding.translator import Translator
-from ..terminal import printable
+from ..packaging import loading
 from . import sentences
 
 Beam = Annotated[int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")]
@@ -84,7 +85,7 @@ def load(systems: list[str], folders: list[Path]) -> Translator:
             "expected the id of a system built here, or a packaged folder"
         )
     if folders:
-        members = [Translator.load(folder) for folder in folders]
+        members = [loading.load(folder) for folder in folders]
     else:
         from . import project  # imports what --model can lack
 

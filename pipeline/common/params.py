@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -21,6 +21,8 @@ from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
+from .files import DataError
+
 PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
@@ -30,6 +32,8 @@ SHOWN = 200  # characters of a wrong value in a message
 
 Width = Annotated[int, Field(gt=0, le=2**16)]  # of a layer
 Depth = Annotated[int, Field(gt=0, le=1000)]  # layers
+
+AnySection = TypeVar("AnySection", bound="Section")
 
 
 class ParamsError(ValueError):
@@ -152,6 +156,18 @@ def joined(nodes: Sequence[Node]) -> Any:
             return node.value
         whole |= node.value
     return whole
+
+
+def stored_section(
+    kind: type[AnySection], values: dict[str, Any], name: str, origin: Path, expected: str
+) -> AnySection:
+    """The values at `name` in the file `origin`, as a section of a class.
+
+    Raises: DataError with every fault, and what was expected in its place.
+    """
+    if faults := list(kind.faults(values, name, origin)):
+        raise DataError(f"{'; '.join(faults)}; expected {expected}")
+    return kind.model_validate(values)
 
 
 def partial(kind: type[Section]) -> type[Section]:

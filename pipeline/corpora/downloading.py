@@ -5,8 +5,8 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from .. import progress
 from ..common import files, parts
+from ..console import progress
 from . import archives, hub, local, phrasebook, readers, sacrebleu_sets, sources, tables
 from .fetching import Store
 

@@ -13,8 +13,8 @@ from requests.adapters import HTTPAdapter
 from urllib3 import Retry
 from urllib3.exceptions import HTTPError
 
-from .. import progress
 from ..common import files
+from ..console import progress
 
 BLOCK_BYTES = 1 << 20
 FILE_BYTES = 64 << 30  # the largest public archives have some 30 GiB

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
-from ..common import encodings, files
-from . import archives
+from ..common import files
+from . import archives, encodings
 
 Pair = tuple[bytes, bytes]
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal
 
-from .. import progress
 from ..common import files, params
+from ..console import progress
 from .readers import Pair, Text, flat
 
 Quoting = Literal["raw", "quoted"]  # quotes are text, or those of a CSV writer: around cells, and doubled inside

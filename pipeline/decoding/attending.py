@@ -6,11 +6,11 @@ from typing import Annotated, Self, TypeAlias
 import torch
 from pydantic import Field, PositiveInt, model_validator
 
-from ..common import ids
 from ..common.normalisation import normalised, num_words
-from ..common.padding import pad
 from ..common.params import Section
 from ..common.seeding import generator
+from ..compute import ids
+from ..compute.padding import pad
 from ..models import interface
 from . import greedy
 

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import torch
 from torch import Tensor
 
-from ..common import ids
+from ..compute import ids
 from ..models import interface
 from .scores import Hypothesis, forbidden, logit_blocks
 from .settings import length_penalty

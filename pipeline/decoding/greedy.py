@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..common import ids
+from ..compute import ids
 from ..models import interface
 from .scores import Hypothesis, forbidden, logit_blocks
 from .settings import length_penalty

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from ..common import ids
 from ..common.files import DataError
+from ..compute import ids
 from ..models import interface
 
 # No search writes these, except UNK on demand: text cannot hold an unknown piece (it would read ` ⁇ `), a translation

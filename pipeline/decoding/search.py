@@ -16,8 +16,8 @@ from typing import Any
 
 import torch
 
-from ..common import ids
-from ..common.padding import cuts, pad
+from ..compute import ids
+from ..compute.padding import cuts, pad
 from ..models import interface
 from . import beam, greedy
 from .scores import Hypothesis

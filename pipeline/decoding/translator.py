@@ -8,14 +8,13 @@ from typing import Any, NamedTuple, Self
 
 import torch
 
-from .. import progress
-from ..common import device, files, ids, weights
-from ..common.params import Section
+from ..common import files
+from ..common.params import Section, stored_section
 from ..common.system import System
+from ..compute import device, ids, weights
+from ..console import progress
+from ..console.printing import printable
 from ..models import interface
-from ..packaging import package
-from ..packaging.package import Config
-from ..terminal import printable
 from ..vocabularies.seen_words import SeenWords
 from ..vocabularies.vocabulary import Vocabulary, digest
 from . import attending, texts
@@ -43,31 +42,9 @@ class Translator:
     max_pieces: int  # the longest source of its training, without EOS
     writes_unknown: bool  # whether a translation may hold unknown words, as with a vocabulary of whole words
     where: torch.device
-    precision: package.Precision = "fp32"  # of its products
+    precision: str = "fp32"  # of its products
     vocabulary_digest: str = ""
     settings: Decoding | None = None  # of the search, unless it is told others
-    config: Config | None = None  # of a packaged system
-
-    @classmethod
-    def load(cls, folder: Path) -> Self:
-        """A packaged system, `models/<system>/` or a copy of it anywhere, with its `config` and `settings`.
-
-        Raises: DataError if a file is missing or changed, or if this code does not know such a model.
-        """
-        config, path = package.read(folder), folder / package.CONFIG
-        expected = "a model of this version of nmt-pipeline"
-        settings = package.section(Decoding, config.decoding, "decoding", path, expected)
-        found = cls.assembled(
-            config.model,
-            config.arch,
-            vocabulary=folder / package.VOCABULARY,
-            path=folder / package.WEIGHTS,
-            precision=config.precision,
-            max_pieces=config.max_source_pieces,
-            origin=path,
-            expected=expected,
-        )
-        return replace(found, settings=settings, config=config)
 
     @classmethod
     def built(cls, system: System) -> Self:
@@ -104,12 +81,14 @@ class Translator:
         *,
         vocabulary: Path,
         path: Path,
-        precision: package.Precision,
+        precision: str,
+        is_sealed: bool = False,
         max_pieces: int,
         origin: Path,
         expected: str,
     ) -> Self:
         """A model with the weights at `path`, and its vocabulary; `origin` is the file that holds `arch`.
+        The checksums of a package seal the file of weights, which else has one of its own.
 
         What was trained in bf16 also translates in bf16, where the processor has instructions for it.
 
@@ -118,9 +97,9 @@ class Translator:
         if model not in interface.names():
             raise files.DataError(f"{origin}: unknown model, got {model!r}; expected {expected}")
         module, pieces = interface.find(model), Vocabulary.load(vocabulary)
-        sizes = package.section(module.Arch, arch, "arch", origin, expected)
+        sizes = stored_section(module.Arch, arch, "arch", origin, expected)
         net = module.Model(sizes, source_size=pieces.source_size, target_size=pieces.target_size)
-        weights.load(path, net, expected, is_sealed=path.with_name(package.CHECKSUMS).exists())
+        weights.load(path, net, expected, is_sealed=is_sealed)
         where = device.prepared()
         if where.type != "cpu" or not device.has_bf16(where):  # a GPU translates in fp32
             precision = "fp32"

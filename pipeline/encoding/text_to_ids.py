@@ -11,9 +11,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from .. import cli
-from ..common import cores, files, ids
-from ..progress import track
+from ..common import files
+from ..compute import cores, ids
+from ..console import cli
+from ..console.progress import track
 from ..vocabularies.vocabulary import Vocabulary
 from . import shards
 

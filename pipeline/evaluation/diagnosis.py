@@ -7,9 +7,9 @@ from itertools import chain, islice
 from statistics import fmean
 from typing import Any, NamedTuple, Self
 
-from ..common import ids
 from ..common.normalisation import normalised
 from ..common.parts import Pair
+from ..compute import ids
 from ..vocabularies.seen_words import words
 
 # Shares of lines. Good systems and people have 0 to 1 %, so that several of a hundred are no chance.

@@ -9,8 +9,8 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..common import ids
 from ..common.params import Section, Width
+from ..compute import ids
 from .decoder_state import DecoderState, Rows
 from .dropout import Dropout
 from .embedding import EmbeddingMatrices

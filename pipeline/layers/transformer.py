@@ -8,8 +8,8 @@ import torch
 from pydantic import Field, ValidationInfo, field_validator
 from torch import Tensor, nn
 
-from ..common import ids
 from ..common.params import Depth, Section, Width
+from ..compute import ids
 from .attention import KeysValues, MultiHeadAttention
 from .decoder_state import DecoderState, Rows
 from .dropout import Dropout

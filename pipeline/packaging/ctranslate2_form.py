@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..common import ids
 from ..common.params import nearest
+from ..compute import ids
 from ..layers.attention import MultiHeadAttention
 from ..layers.feed_forward import FeedForward, GatedFeedForward
 from ..layers.positions import sinusoids

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 
 from ..common import files
 from ..common.files import DataError
-from ..common.params import NAME, Section, first_fault
+from ..common.params import NAME, first_fault
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
 CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Transformers have one
@@ -24,7 +24,6 @@ Precision = Literal["fp32", "bf16"]  # of the products of a training
 Name = Annotated[str, Field(pattern=NAME)]
 Count = Annotated[int, Field(ge=0)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]  # such as pt-BR
-AnySection = TypeVar("AnySection", bound=Section)
 T = TypeVar("T")
 
 
@@ -111,16 +110,6 @@ def parse(path: Path, kind: type[T]) -> T:
         return TypeAdapter(kind).validate_python(files.read_json(path))
     except ValidationError as error:
         raise DataError(f"{path}: {first_fault(error, kind.__name__)}; expected {EXPECTED}") from None
-
-
-def section(kind: type[AnySection], values: dict[str, Any], name: str, origin: Path, expected: str) -> AnySection:
-    """The values at `name` in the file `origin`, as a section of that kind.
-
-    Raises: DataError with every fault, and what was expected in its place.
-    """
-    if faults := list(kind.faults(values, name, origin)):
-        raise DataError(f"{'; '.join(faults)}; expected {expected}")
-    return kind.model_validate(values)
 
 
 def check(folder: Path) -> None:

@@ -7,11 +7,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .. import progress
 from ..common import files
 from ..common.normalisation import normalised, num_words
 from ..common.params import Section
 from ..common.parts import Pair
+from ..console import progress
 from .comparison import digest
 
 RawPair = tuple[bytes, bytes]

@@ -13,8 +13,8 @@ from typing import Any
 
 import ctranslate2
 
-from ..common import ids
 from ..common.files import read_json
+from ..compute import ids
 from ..packaging import package
 from .engines import Engine, Hypotheses, Kind
 

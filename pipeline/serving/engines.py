@@ -7,10 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ..common import ids
+from ..common.params import stored_section
+from ..compute import ids
 from ..decoding import texts
 from ..decoding.settings import Decoding
-from ..packaging import package
+from ..packaging import loading, package
 from ..vocabularies.vocabulary import Vocabulary
 
 Kind = Literal["torch", "ctranslate2", "ctranslate2-int8"]
@@ -32,7 +33,7 @@ class Engine(ABC):
     def __init__(self, folder: Path, beam_size: int | None = None) -> None:
         self.folder, self.config = folder, package.read(folder)
         path, expected = folder / package.CONFIG, "what the stage `package` wrote"
-        decoding = package.section(Decoding, self.config.decoding, "decoding", path, expected)
+        decoding = stored_section(Decoding, self.config.decoding, "decoding", path, expected)
         self.decoding = decoding.changed(beam_size=beam_size) if beam_size else decoding
         self.vocabulary = Vocabulary.load(folder / package.VOCABULARY)
         self.max_pieces = self.config.max_source_pieces
@@ -66,9 +67,8 @@ class Engine(ABC):
     @cached_property
     def translator(self) -> Any:
         """The network in torch, loaded at first need, as seconds pass until torch is imported."""
-        from ..decoding.translator import Translator
 
-        return Translator.load(self.folder)
+        return loading.load(self.folder)
 
     def attention(self, line: str) -> dict[str, Any]:
         """What the network attends to while it writes the best translation of a line: pieces and weights."""

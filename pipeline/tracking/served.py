@@ -11,6 +11,7 @@ from mlflow.models import set_model
 from mlflow.pyfunc.model import PythonModel
 
 from pipeline.decoding.translator import Translator  # absolute: MLflow runs this file outside its package
+from pipeline.packaging import loading
 
 SYSTEM = "system"  # the artifact of the model: the packaged folder
 SOURCE, TRANSLATION = "source", "translation"  # the columns of input and output
@@ -23,7 +24,7 @@ class ServedSystem(PythonModel):
 
     def load_context(self, context: Any) -> None:
         """Load the packaged folder, checked."""
-        self.translator = Translator.load(Path(context.artifacts[SYSTEM]))
+        self.translator = loading.load(Path(context.artifacts[SYSTEM]))
 
     def predict(
         self, context: Any, model_input: pandas.DataFrame, params: dict[str, Any] | None = None

@@ -12,7 +12,7 @@ from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from .. import terminal
+from ..console import printing as terminal
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -12,8 +12,8 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
-from ..common import weights
 from ..common.files import DataError, new_file, new_folder, write_json
+from ..compute import weights
 from . import resuming
 from .ranks import Ranks
 from .state import TrainState

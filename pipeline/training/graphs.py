@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..progress import console
+from ..console.progress import console
 
 Action = Callable[[], None]
 

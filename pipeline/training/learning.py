@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, NonNegativeFloat, NonNegativeInt
 
 from ..common.params import Section
-from ..encoding.budget import Batches
+from .budget import Batches
 from .loss import Spread
 from .optimizers import Optimizer
 from .schedules import Schedule

@@ -10,10 +10,10 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from ..common.device import has_bf16
 from ..common.seeding import seed_for
-from ..encoding.batching import Batch, GlobalBatch, Position
+from ..compute.device import has_bf16
 from ..models.interface import Model
+from .batching import Batch, GlobalBatch, Position
 from .gradients import pop_gradients, tree_sum, zeros
 from .learning import Learning
 from .loss import r_drop_loss, smoothed_cross_entropy

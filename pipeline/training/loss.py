@@ -4,7 +4,7 @@ from typing import Literal
 
 from torch import Tensor
 
-from ..layers.kernels import losses
+from . import loss_kernels as losses
 
 Spread = Literal["all", "others"]
 

@@ -7,12 +7,12 @@ import torch
 from torch import nn
 
 from ..common import files
-from ..common.device import peak_memory_gib
-from ..encoding.batching import BatchSampler
+from ..compute.device import peak_memory_gib
+from ..console.progress import TrainingDisplay, say
 from ..evaluation import curves
-from ..progress import TrainingDisplay, say
 from ..tracking.runs import Run
 from ..vocabularies.vocabulary import digest
+from .batching import BatchSampler
 from .checkpoints import Checkpoints
 from .loop import resolve_precision
 from .ranks import Ranks

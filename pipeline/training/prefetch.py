@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from ..encoding.batching import GlobalBatch
+from .batching import GlobalBatch
 
 AHEAD = 2  # global batches loaded in advance
 

@@ -12,7 +12,7 @@ from ..common.files import sha256
 
 OPEN = "open"  # folder of a state from which a longer training goes on
 LATE = ("training.updates", "training.patience", "learning.schedule.decay")  # may leave the first updates as they are
-NEUTRAL = ("cli", "progress", "terminal", "tracking")  # modules that shape no result
+NEUTRAL = ("console", "tracking")  # modules that shape no result
 
 
 def state_folder(system: str, params: dict[str, Any], inputs: Iterable[Path]) -> Path:

@@ -6,21 +6,22 @@ from typing import Any, NamedTuple
 
 import torch
 
-from ..common import files, weights
-from ..common.device import be_deterministic, bound_memory, prepared
+from ..common import files
 from ..common.params import flatten
 from ..common.seeding import seed_for
 from ..common.system import System
-from ..encoding.batching import BatchSampler
-from ..encoding.budget import Training
+from ..compute import weights
+from ..compute.device import be_deterministic, bound_memory, prepared
+from ..console.progress import say
 from ..encoding.shards import Encoded
 from ..evaluation.bleu import tokenizer
 from ..models import interface
-from ..progress import say
 from ..tracking import runs
 from ..tracking.store import store
 from ..vocabularies.vocabulary import Vocabulary
 from . import graphs, lsi, resuming
+from .batching import BatchSampler
+from .budget import Training
 from .checkpoints import Checkpoints
 from .learning import Learning
 from .loop import resolve_precision

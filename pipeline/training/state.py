@@ -5,8 +5,8 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, NamedTuple
 
-from ..encoding.batching import START, Position
-from ..encoding.budget import Training
+from .batching import START, Position
+from .budget import Training
 from .loop import Step
 
 LAST = ("train_loss", "learning_rate", "grad_norm")

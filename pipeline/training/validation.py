@@ -8,16 +8,16 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from ..common.device import release_memory
 from ..common.files import DataError, count_lines, read_lines
 from ..common.normalisation import normalised
+from ..compute.device import release_memory
 from ..decoding import greedy
-from ..encoding.batching import Batch, collate, sorted_batches
-from ..encoding.budget import Training
 from ..encoding.shards import Encoded
 from ..evaluation.bleu import bleu
 from ..models.interface import Model
 from ..vocabularies.vocabulary import Vocabulary
+from .batching import Batch, collate, sorted_batches
+from .budget import Training
 from .loop import LOGIT_ROWS, DivergedError, autocast, unpadded_hidden
 from .ranks import Ranks
 from .state import TrainState

@@ -12,10 +12,11 @@ import numpy as np
 import sentencepiece
 from pydantic import Field
 
-from ..common import files, ids
+from ..common import files
 from ..common.params import Section
 from ..common.seeding import sample
-from ..progress import say, track
+from ..compute import ids
+from ..console.progress import say, track
 
 # Unigram sums its estimates over threads, so their rounding, and with it the pieces, depends on the number of threads:
 # it is fixed here, whatever the machine.

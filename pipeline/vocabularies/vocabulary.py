@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
-from ..common import files, ids
+from ..common import files
 from ..common.normalisation import normalised
 from ..common.params import Section
+from ..compute import ids
 from .subwords import Pieces
 from .words import WordList
 

@@ -9,10 +9,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator
 
-from ..common import files, ids
+from ..common import files
 from ..common.params import Section
 from ..common.seeding import sample
-from ..progress import say, track
+from ..compute import ids
+from ..console.progress import say, track
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
 UNKNOWN = "UNK"  # an unknown word of a translation

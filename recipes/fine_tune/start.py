@@ -13,10 +13,11 @@ from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
-from pipeline import cli
-from pipeline.common import files, ids, parts
+from pipeline.common import files, parts
 from pipeline.common.params import Section, flatten
 from pipeline.common.system import Build, System
+from pipeline.compute import ids
+from pipeline.console import cli
 from pipeline.packaging import package
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 

@@ -13,12 +13,11 @@ from pathlib import Path
 
 from pydantic import PositiveInt
 
-from pipeline import cli
 from pipeline.common import files, parts
 from pipeline.common.params import Section
 from pipeline.common.system import Name, System, split_folder, vocabulary_folder
-from pipeline.decoding.translator import Translator
-from pipeline.packaging import package
+from pipeline.console import cli
+from pipeline.packaging import loading, package
 
 ROOT, CORPUS = Path("../.."), "taught"
 BLOCK = 5_000  # lines
@@ -71,7 +70,7 @@ def taught_pairs(split: Path, packaged: Path, keep_references: bool) -> Iterator
 
 def translations(source: Path, packaged: Path) -> Iterator[str]:
     """The teacher's translation of every line, block after block, by its packaged settings."""
-    translator = replace(Translator.load(packaged), writes_unknown=False)
+    translator = replace(loading.load(packaged), writes_unknown=False)
     blocks = Path("work/distill", files.sha256(source, packaged / package.CHECKSUMS)[:16])
     num_lines, lines = files.count_lines(source), files.read_lines(source)
     for begin in range(0, num_lines, BLOCK):

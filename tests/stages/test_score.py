@@ -11,9 +11,9 @@ import pytest
 from pipeline.common import files, parts
 from pipeline.common.files import DataError
 from pipeline.common.system import System
-from pipeline.decoding.translator import Translator
 from pipeline.evaluation.scores import UNMATCHABLE, caveats, corpus_scores
 from pipeline.evaluation.settings import Scoring
+from pipeline.packaging import loading
 from pipeline.packaging import package as packages
 from stages import score
 from tests.toys.project import SYSTEMS
@@ -91,7 +91,7 @@ def test_a_package_translates_elsewhere_as_the_stage_did(project, tmp_path, monk
     assert config.decoding == files.read_json(SYSTEM.decoded / "decode.json")
     elsewhere = SYSTEM.packaged.rename(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
-    assert Translator.load(elsewhere).translate(sources) == expected
+    assert loading.load(elsewhere).translate(sources) == expected
     form = ctranslate2.Translator(str(elsewhere / packages.CTRANSLATE2), compute_type="int8")
     assert form.translate_batch([["▁le"]])
     assert Path("model/README.md").stat().st_size

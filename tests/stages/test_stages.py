@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import cli
+from pipeline.console import cli
 from pipeline.tracking.store import store
 from tests.stages.conftest import copy_files
 from tests.toys.project import SYSTEMS

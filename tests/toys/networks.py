@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.models import interface
 
 SOURCE_SIZE, TARGET_SIZE = 13, 11

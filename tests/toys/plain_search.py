@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.decoding.scores import Hypothesis, mask_pieces
 from pipeline.models import interface
 

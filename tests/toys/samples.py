@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.encoding.budget import Training
 from pipeline.encoding.shards import Encoded, Ragged
+from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
 
 TRAINING: dict[str, Any] = {

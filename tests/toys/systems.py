@@ -6,8 +6,9 @@ from typing import Any
 import torch
 from torch import nn
 
-from pipeline.common import files, weights
+from pipeline.common import files
 from pipeline.common.params import flatten
+from pipeline.compute import weights
 from pipeline.encoding.text_to_ids import encode_part
 from pipeline.models import interface
 from pipeline.vocabularies import seen_words, subwords

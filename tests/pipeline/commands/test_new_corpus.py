@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline import catalogue
-from pipeline.commands import new_corpus
+from pipeline.commands import catalogue, new_corpus
 from pipeline.common.params import read_yaml
 from pipeline.preparation import splits
 

@@ -25,7 +25,7 @@ def test_every_command_explains_itself(run, name):
 
 
 def test_the_help_imports_no_command(project_root):
-    code = "import sys, pipeline.commands.nmt; print({'torch', 'dvc', 'pipeline.catalogue'} & {*sys.modules})"
+    code = "import sys, pipeline.commands.nmt; print({'torch', 'dvc', 'pipeline.commands.catalogue'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], cwd=project_root, capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
 
@@ -61,7 +61,7 @@ def test_a_system_error_that_is_no_bug_is_one_line(project, fails, monkeypatch, 
     def stumble(*_):
         raise error
 
-    monkeypatch.setattr("pipeline.catalogue.check", stumble)
+    monkeypatch.setattr("pipeline.commands.catalogue.check", stumble)
     assert fails("check") == line
 
 
@@ -69,7 +69,7 @@ def test_a_bug_is_a_traceback(project, run, monkeypatch):
     def stumble(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("pipeline.catalogue.check", stumble)
+    monkeypatch.setattr("pipeline.commands.catalogue.check", stumble)
     with pytest.raises(OSError, match="Input/output error"):
         run("check")
 

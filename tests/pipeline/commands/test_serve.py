@@ -12,7 +12,7 @@ import requests
 
 from pipeline.commands import serve
 from pipeline.common.files import DataError
-from pipeline.decoding.translator import Translator
+from pipeline.packaging import loading
 from tests.toys import packages
 
 ROOT = Path(__file__).parents[3]
@@ -43,7 +43,7 @@ def serving(port: int, *arguments: str):
 def test_a_client_that_we_did_not_write_gets_the_lines_of_nmt_translate(tmp_path, monkeypatch, unused_port):
     monkeypatch.chdir(tmp_path)
     folder = packages.build(tmp_path)
-    expected = Translator.load(folder).translate(LINES)
+    expected = loading.load(folder).translate(LINES)
     with serving(unused_port, "--model", str(folder), "--no-split-sentences") as address:
         client = libretranslatepy.LibreTranslateAPI(address)
         assert [client.translate(line, "fr", "en") for line in LINES] == expected

@@ -5,7 +5,7 @@ import pytest
 from pipeline.commands import training_length
 from pipeline.commands.training_length import Size
 from pipeline.common.params import read_yaml
-from pipeline.encoding.budget import Training
+from pipeline.training.budget import Training
 
 
 @pytest.mark.parametrize("words", [1, 8, 500])  # a pair

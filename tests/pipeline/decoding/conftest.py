@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.layers.decoder_state import DecoderState, Rows
 
 

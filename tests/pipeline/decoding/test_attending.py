@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from pipeline.common import ids
 from pipeline.common.params import ParamsError
+from pipeline.compute import ids
 from pipeline.decoding import greedy
 from pipeline.decoding.attending import Attending, choose, likeliest, weights, written
 from tests.toys import networks

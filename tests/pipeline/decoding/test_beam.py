@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.decoding import beam, greedy
 from pipeline.decoding.scores import mask_pieces
 from tests.toys import networks, plain_search

@@ -3,7 +3,7 @@ import itertools
 import pytest
 import torch
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.decoding import beam
 from pipeline.decoding.ensemble import Ensemble
 from pipeline.decoding.scores import mask_pieces

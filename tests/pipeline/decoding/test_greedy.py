@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.decoding import beam, greedy
 from tests.toys import networks
 

@@ -6,14 +6,15 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from pipeline.common import device, files, ids
+from pipeline.common import files
 from pipeline.common.files import DataError
 from pipeline.common.params import flatten
 from pipeline.common.system import System
+from pipeline.compute import device, ids
 from pipeline.decoding.search import search
 from pipeline.decoding.translator import Translator, nested
 from pipeline.layers.kernels.prepacked import can_prepack
-from pipeline.packaging import package
+from pipeline.packaging import loading, package
 from pipeline.vocabularies.vocabulary import Vocabulary
 from tests.toys import networks, searches, systems
 from tests.toys.networks import needs_bf16_products
@@ -198,6 +199,6 @@ def test_a_forged_package_with_right_checksums_is_refused_in_one_line(packaged, 
     forge(folder)
     package.seal(folder)
     with pytest.raises(DataError) as refused:
-        Translator.load(folder)
+        loading.load(folder)
     assert str(refused.value).startswith(f"{folder}/{what}")
     assert "\n" not in str(refused.value)

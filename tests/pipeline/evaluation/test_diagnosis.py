@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.evaluation import diagnosis
 from pipeline.evaluation.diagnosis import Training
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.layers.positions import sinusoids
 
 Run = Callable[[Tensor, Tensor], Tensor]

@@ -5,7 +5,7 @@ import math
 import torch
 from torch import Tensor
 
-from pipeline.common import ids
+from pipeline.compute import ids
 
 
 def weights(model) -> dict[str, Tensor]:

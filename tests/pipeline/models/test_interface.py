@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.models import interface
 from tests.toys import networks
 from tests.toys.networks import SOURCE, TARGET

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.models.rnn_encdec import Arch, Model
 from tests.pipeline.models.readings import gru_after, gru_before, maxout, pieces, weights
 from tests.toys import networks

@@ -2,7 +2,7 @@
 
 import torch
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from pipeline.layers.feed_forward import GatedFeedForward
 from pipeline.models.transformer_modern import Arch
 from tests.toys import networks

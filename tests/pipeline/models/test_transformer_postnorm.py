@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pipeline.common import ids
+from pipeline.compute import ids
 from tests.toys import networks
 from tests.toys.networks import SOURCE, TARGET
 

@@ -5,8 +5,8 @@ import ctranslate2
 import pytest
 import torch
 
-from pipeline import cli
-from pipeline.common import ids
+from pipeline.compute import ids
+from pipeline.console import cli
 from pipeline.decoding.search import search
 from pipeline.packaging.ctranslate2_form import FILES, ExportError, save, tokens
 from pipeline.vocabularies.vocabulary import Vocabulary

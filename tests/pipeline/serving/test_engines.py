@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.decoding.translator import Translator
+from pipeline.packaging import loading
 from pipeline.serving import engines
 from tests.toys import packages
 
@@ -23,7 +23,7 @@ def folders(tmp_path_factory) -> dict[str, Path]:
 @pytest.mark.parametrize("model", ["transformer_prenorm", "rnnsearch"])
 def test_torch_gives_the_lines_of_nmt_translate(folders, model):
     answers = engines.load(folders[model], "torch", 1).translate(LINES, 3)
-    assert [best.text for best, *_ in answers] == Translator.load(folders[model]).translate(LINES)
+    assert [best.text for best, *_ in answers] == loading.load(folders[model]).translate(LINES)
     for ranked in answers:
         assert 0 < ranked[0].confidence <= 1
 

@@ -1,7 +1,7 @@
 import torch
+from pipeline.averaging.averaging import average_checkpoints
 
-from pipeline.common import weights
-from pipeline.training.averaging import average_checkpoints
+from pipeline.compute import weights
 
 
 def test_the_mean_by_hand(tmp_path):

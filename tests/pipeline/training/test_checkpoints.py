@@ -3,10 +3,11 @@
 import pytest
 import torch
 
-from pipeline.common import files, weights
-from pipeline.encoding.batching import BatchSampler, Position, load_batches
+from pipeline.common import files
+from pipeline.compute import weights
 from pipeline.models.transformer_postnorm import Arch, Model
 from pipeline.training import checkpoints as checkpoints_module
+from pipeline.training.batching import BatchSampler, Position, load_batches
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.loop import Step, train
 from pipeline.training.ranks import Ranks

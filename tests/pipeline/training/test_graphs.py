@@ -10,8 +10,8 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from pipeline.common import device
-from pipeline.encoding.batching import START, BatchSampler, load_batches
+from pipeline.compute import device
+from pipeline.training.batching import START, BatchSampler, load_batches
 from pipeline.training.graphs import CudaGraphs, replay_hidden
 from pipeline.training.loop import forward_backward, train
 from pipeline.training.prefetch import prefetch

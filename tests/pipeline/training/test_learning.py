@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.common import ids
 from pipeline.common.params import ParamsError
-from pipeline.layers.kernels import losses
+from pipeline.compute import ids
+from pipeline.training import loss_kernels as losses
 from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
 from pipeline.training.optimizers import Adadelta, Adam

@@ -9,10 +9,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.common import files, ids
-from pipeline.encoding.batching import collate, sorted_batches
+from pipeline.common import files
+from pipeline.compute import ids
 from pipeline.layers.decoder_state import DecoderState, Rows
 from pipeline.models.transformer_prenorm import Arch, Model
+from pipeline.training.batching import collate, sorted_batches
 from pipeline.training.loop import DivergedError
 from pipeline.training.ranks import Ranks
 from pipeline.training.validation import Validator, check_progress, token_scores

@@ -6,8 +6,9 @@ from itertools import compress
 
 import pytest
 
-from pipeline.common import files, ids
+from pipeline.common import files
 from pipeline.common.seeding import sample
+from pipeline.compute import ids
 from pipeline.vocabularies import subwords
 from pipeline.vocabularies.subwords import Pieces, Subwords
 

@@ -5,7 +5,8 @@ import unicodedata
 import numpy as np
 import pytest
 
-from pipeline.common import files, ids
+from pipeline.common import files
+from pipeline.compute import ids
 from pipeline.vocabularies import subwords, words
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.vocabulary import Vocabulary

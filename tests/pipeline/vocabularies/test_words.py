@@ -5,8 +5,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from pipeline.common import files, ids
+from pipeline.common import files
 from pipeline.common.seeding import sample
+from pipeline.compute import ids
 from pipeline.vocabularies import words
 from pipeline.vocabularies.words import WordList, Words
 

@@ -10,7 +10,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors import torch as safetensors
 from torch import Tensor, nn
 
-from .files import DataError, new_file
+from ..common.files import DataError, new_file
 
 KEY, CHECKSUM = "nmt", "sha256"  # one key of metadata, as safetensors writes several in any order
 

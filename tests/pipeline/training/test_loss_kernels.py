@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from pipeline.common import ids
-from pipeline.layers.kernels import losses
+from pipeline.compute import ids
+from pipeline.training import loss_kernels as losses
 from pipeline.training.loss import masses, r_drop_loss
 
 N, V = 2 * losses.PAIRS_OF_ROWS + 9, 23

@@ -9,8 +9,8 @@ import time
 import psutil
 import pytest
 
-from pipeline import cli
 from pipeline.common.files import DataError
+from pipeline.console import cli
 
 FULL = "the disk is full; free some space and repeat the command"
 STAGE = """

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from pipeline import catalogue
+from pipeline.commands import catalogue
 from pipeline.common.params import ParamsError
 from pipeline.common.system import System
 

@@ -7,20 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from pipeline.common import ids
 from pipeline.common.files import DataError
-from pipeline.common.padding import Shape, bucket, cuts, pad, round_up
-from pipeline.encoding.batching import (
-    START,
-    BatchSampler,
-    Position,
-    by_length,
-    collate,
-    load_batches,
-    sorted_batches,
-)
-from pipeline.encoding.budget import SentenceBatches, TokenBatches
+from pipeline.compute import ids
+from pipeline.compute.padding import Shape, bucket, cuts, pad, round_up
 from pipeline.encoding.shards import Encoded, Ragged
+from pipeline.training.batching import START, BatchSampler, Position, by_length, collate, load_batches, sorted_batches
+from pipeline.training.budget import SentenceBatches, TokenBatches
 from tests.toys import samples
 
 TOKENS = TokenBatches(kind="tokens")

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ...common import ids
+from ..compute import ids
 
 ROWS = 128  # computed at a time on a CPU: 128 rows of 8,000 logits in fp32 are 4 MB
 PAIRS_OF_ROWS = 64  # of two passes

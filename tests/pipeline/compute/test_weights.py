@@ -7,8 +7,8 @@ import torch
 from safetensors.torch import save_file
 from torch import nn
 
-from pipeline.common import weights
 from pipeline.common.files import DataError
+from pipeline.compute import weights
 
 OTHER = "weights of another network than this code's"
 NET = nn.Linear(2, 1)

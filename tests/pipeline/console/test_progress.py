@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from rich.console import Console
 
-from pipeline import progress
+from pipeline.console import progress
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.encoding.budget import SentenceBatches, Training
+from pipeline.training.budget import SentenceBatches, Training
 from tests.toys import samples
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline import terminal
+from pipeline.console import printing as terminal
 
 
 @pytest.mark.parametrize(

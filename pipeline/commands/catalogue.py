@@ -8,22 +8,22 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, create_model
 
-from .common.params import NAME, PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
-from .common.system import Build, Name, System, config_file, corpus_file
-from .corpora import local
-from .corpora.sources import Download, Text
-from .decoding.attending import Attending
-from .decoding.settings import Decoding
-from .encoding.budget import Training
-from .evaluation.settings import Scoring
-from .models import interface
-from .preparation.cleaning import Cleaning
-from .preparation.splits import Splitting, check_shares
-from .report.sentences import Report
-from .training.averaging import Averaging
-from .training.learning import Learning
-from .vocabularies.subwords import Subwords
-from .vocabularies.words import Words
+from ..averaging.checkpoints import Averaging
+from ..common.params import NAME, PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
+from ..common.system import Build, Name, System, config_file, corpus_file
+from ..corpora import local
+from ..corpora.sources import Download, Text
+from ..decoding.attending import Attending
+from ..decoding.settings import Decoding
+from ..evaluation.settings import Scoring
+from ..models import interface
+from ..preparation.cleaning import Cleaning
+from ..preparation.splits import Splitting, check_shares
+from ..report.sentences import Report
+from ..training.budget import Training
+from ..training.learning import Learning
+from ..vocabularies.subwords import Subwords
+from ..vocabularies.words import Words
 
 CORPORA = Path("corpora")
 SHARED = "shared"  # keys of a model that all its sizes have

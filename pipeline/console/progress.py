@@ -21,7 +21,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from .terminal import printable
+from .printing import printable
 
 T = TypeVar("T")
 

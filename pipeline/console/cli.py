@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from .terminal import printable
+from .printing import printable
 
 PARENT = os.getppid()  # as early as possible: the other imports of a stage may take seconds
 # A waiting OpenMP thread spins, by default 300,000 turns, and keeps the core from the thread that it waits for. With

@@ -7,12 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..common import ids
 from ..common.files import DataError
-from ..common.padding import Shape, bucket, cuts, pad
 from ..common.seeding import generator
+from ..compute import ids
+from ..compute.padding import Shape, bucket, cuts, pad
+from ..encoding.shards import Encoded
 from .budget import SentenceBatches, TokenBatches, Training
-from .shards import Encoded
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs
 Lengths = np.ndarray[tuple[int], np.dtype[np.int32]]  # one length per pair

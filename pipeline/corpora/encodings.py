@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator
 from typing import IO, cast
 
-from . import files
+from ..common import files
 
 SAMPLE_BYTES = 8192  # of a text's beginning, which say how it is written
 MARKS = {

@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import Field
 from torch import Tensor
 
-from ..common import weights
 from ..common.params import Section
+from ..compute import weights
 
 
 class Averaging(Section):

@@ -7,7 +7,7 @@ import psutil
 import pytest
 import torch
 
-from pipeline.common import device
+from pipeline.compute import device
 
 CPU = torch.device("cpu")
 
