@@ -1,5 +1,5 @@
 import torch
-from pipeline.averaging.averaging import average_checkpoints
+from pipeline.averaging.checkpoints import average_checkpoints
 
 from pipeline.compute import weights
 
