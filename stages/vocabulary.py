@@ -3,8 +3,8 @@
 from pipeline.common import files, parts
 from pipeline.common.system import split_folder, vocabulary_folder
 from pipeline.console import cli
-from pipeline.vocabularies import seen_words, subwords, words
-from pipeline.vocabularies.vocabulary import Kind
+from pipeline.vocabularies import subwords, words
+from pipeline.vocabularies.vocabulary import VocabularySection
 
 READS = ("vocabularies.{vocabulary}",)
 
@@ -15,13 +15,12 @@ def main(name: str) -> None:
     split, where = split_folder(corpus), READS[0].format(vocabulary=vocabulary)
     texts = parts.paths(split, parts.TRAIN)
     with files.new_folder(vocabulary_folder(corpus, vocabulary)) as folder:
-        if Kind.load_own(where).kind == "word":
+        if VocabularySection.load_own(where).kind == "word":
             about = files.read_json(split / "languages.json")
             languages = about["source_language"], about["target_language"]
             words.train(words.Words.load(where), *texts, languages, folder, where)
         else:
             subwords.train(subwords.Subwords.load(where), *texts, folder, where)
-        seen_words.write(files.read_lines(texts[0]), folder)
 
 
 if __name__ == "__main__":

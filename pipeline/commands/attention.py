@@ -30,7 +30,6 @@ def attention(
     source = translator.read(line, "sentence")
     if not source:
         raise files.DataError(f"sentence: holds no text, got {sentence!r}; expected words to translate")
-    sentences.warn(translator, line, "sentence")
     [[best]] = translator.search([source], decoding)
     record = translator.attention(1, source, written(best.ids, decoding.max_length(len(source))))
     if not record["weights"]:

@@ -1,4 +1,4 @@
-"""Sentences of a command line (an argument, a file or standard input), and warnings about them."""
+"""Sentences of a command line (an argument, a file or standard input)."""
 
 import os
 import sys
@@ -7,12 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..common import files
-from ..console.printing import printable
 from ..corpora import encodings
-from ..decoding.translator import Translator
-
-SHOWN_CHARACTERS = 60  # of a word in a warning
-SHOWN_WORDS = 5
 
 
 class Lines(NamedTuple):
@@ -61,15 +56,3 @@ def decoded(lines: Iterable[bytes], origin: str) -> Iterator[str]:
     Raises: DataError naming the line that is not UTF-8.
     """
     return (files.decoded(line, origin, number) for number, line in enumerate(lines, 1))
-
-
-def warn(translator: Translator, line: str, where: str) -> None:
-    """Warn on standard error if the translation of a line cannot be trusted."""
-    if new := translator.seen_words.new(line):
-        shown = ", ".join(word[:SHOWN_CHARACTERS] for word in new[:SHOWN_WORDS])
-        shown += f" and {len(new) - SHOWN_WORDS} more" if new[SHOWN_WORDS:] else ""
-        print(
-            f"warning: {printable(where)}: words that training never saw, got {shown}; "
-            "the translation may make no sense",
-            file=sys.stderr,
-        )

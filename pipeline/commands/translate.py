@@ -108,8 +108,7 @@ def translations(
     numbered = enumerate(given.lines, 1)
     while block := list(islice(numbered, given.together)):
         found = translator.ranked([line for _, line in block], decoding, n_best or 1)
-        for (number, line), ranks in zip(block, found, strict=True):
-            sentences.warn(translator, line, f"{given.origin} line {number}")
+        for (number, _), ranks in zip(block, found, strict=True):
             if n_best is None:
                 yield f"{ranks[0].text}\n"
             else:

@@ -1,4 +1,4 @@
-"""A built system, ready to translate text: its network, its vocabulary, the words that training saw."""
+"""A built system, ready to translate text: its network and its vocabulary."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,6 @@ from ..compute import device, ids, weights
 from ..console import progress
 from ..console.printing import printable
 from ..models import interface
-from ..vocabularies.seen_words import SeenWords
 from ..vocabularies.vocabulary import Vocabulary, digest
 from . import attending, texts
 from .ensemble import Ensemble
@@ -38,7 +37,6 @@ class Translator:
     model: Any
     arch: Section
     vocabulary: Vocabulary
-    seen_words: SeenWords
     max_pieces: int  # the longest source of its training, without EOS
     writes_unknown: bool  # whether a translation may hold unknown words, as with a vocabulary of whole words
     where: torch.device
@@ -105,8 +103,8 @@ class Translator:
             precision = "fp32"
         if precision == "bf16":
             interface.prepack_in_bf16(net)
-        net, words = net.to(where).eval(), SeenWords.load(vocabulary)
-        return cls(net, sizes, pieces, words, max_pieces, pieces.whole_words, where, precision, digest(vocabulary))
+        net = net.to(where).eval()
+        return cls(net, sizes, pieces, max_pieces, pieces.whole_words, where, precision, digest(vocabulary))
 
     @classmethod
     def ensemble(cls, members: Sequence[Self]) -> Self:

@@ -7,10 +7,9 @@ from itertools import chain, islice
 from statistics import fmean
 from typing import Any, NamedTuple, Self
 
-from ..common.normalisation import normalised
+from ..common.normalisation import UNSPACED, normalised
 from ..common.parts import Pair
 from ..compute import ids
-from ..vocabularies.seen_words import words
 
 # Shares of lines. Good systems and people have 0 to 1 %, so that several of a hundred are no chance.
 LOOPS = 0.02
@@ -28,6 +27,8 @@ ENOUGH = 20  # words or lines from which a share says something
 FEW = 8  # words from which so low a share of them does
 MOST_PAIRS = 200_000  # of the training part that are compared
 
+# Letters alone: a new number is no new word. Where no spaces stand between words, each character is one.
+WORD = re.compile(rf"[^\W\d_{UNSPACED}]+|[{UNSPACED}]")
 LOOP = re.compile(r"(\S.{0,39}?)(?:\s*\1){3}")  # four times the same
 
 
@@ -47,6 +48,11 @@ class Training(NamedTuple):
             frozenset(chain.from_iterable(map(words, targets))),
             fmean(map(len, sources)),
         )
+
+
+def words(line: str) -> list[str]:
+    """The words of a line."""
+    return WORD.findall(normalised(line))
 
 
 def of_part(

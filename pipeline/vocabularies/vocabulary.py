@@ -14,7 +14,7 @@ from .words import WordList
 Side: TypeAlias = Pieces | WordList  # one language of a vocabulary
 
 
-class Kind(Section):
+class VocabularySection(Section):
     """The key of section `vocabularies.<name>` that chooses its class: Subwords or Words."""
 
     kind: Literal["unigram", "bpe", "word"]

@@ -11,7 +11,7 @@ from pipeline.common.params import flatten
 from pipeline.compute import weights
 from pipeline.encoding.text_to_ids import encode_part
 from pipeline.models import interface
-from pipeline.vocabularies import seen_words, subwords
+from pipeline.vocabularies import subwords
 from pipeline.vocabularies.vocabulary import digest
 from tests.toys import networks
 from tests.toys.samples import TRAINING
@@ -57,7 +57,6 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
         source = split / "train.source.txt"
         pieces.mkdir(parents=True)
         subwords.train(subwords.Subwords.model_validate(SUBWORDS), source, source, pieces, "vocabularies.bpe_toy")
-        seen_words.write(PARTS["train"], pieces)
         encode_part(pieces, source, split / "train.target.txt", root / "data/encode/toy-bpe_toy/train")
     found = interface.find(model)
     arch = found.Arch.model_validate(networks.arch(model))

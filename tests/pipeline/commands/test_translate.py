@@ -12,7 +12,6 @@ from pipeline.common.files import DataError
 from pipeline.common.system import System
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
-from pipeline.vocabularies.seen_words import SeenWords
 from stages.decode import main as decode
 from tests.toys import packages, systems
 from tests.toys.systems import SYSTEM
@@ -82,17 +81,6 @@ def test_the_command_line_says_how_to_search(lines, project):
     params.write_text(usual)
     assert lines("--n-best", "1", given=TEXT) != expected
     assert lines("--n-best", "1", "--beam", "2", "--length-penalty", "0", given=TEXT) == expected
-
-
-def test_lines_that_cannot_be_trusted_are_translated_and_named(run, project, monkeypatch):
-    monkeypatch.setattr(SeenWords, "load", lambda folder: SeenWords(LINES[5].split()))
-    said = run("translate", "--system", SYSTEM, given=f"le chat dort\nrouge LE CHAT blanche\nξένος\n{'le chat ' * 9}\n")
-    assert said.out.count("\n") == 4
-    assert said.err.splitlines() == [
-        "warning: standard input line 2: words that training never saw, got rouge, blanche; "
-        "the translation may make no sense",
-        "warning: standard input line 3: words that training never saw, got ξένος; the translation may make no sense",
-    ]
 
 
 def test_lines_before_a_bad_one_are_translated(run, project, monkeypatch):
