@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 from torch import nn
 
 from ..common import files
+from ..common.languages import name_of
 from ..vocabularies.vocabulary import Vocabulary
 from . import ctranslate2_form
-from .languages import language_name
 
 SUFFIX = ".argosmodel"
 VERSIONS = {"package_version": "1.0", "argos_version": "1.11"}  # of what is packaged, and of what it was tried with
@@ -31,7 +31,7 @@ def save(
             f"{vocabulary}: Argos Translate takes one vocabulary of subwords for both languages, got none; "
             "expected a system with `kind: bpe` or `unigram` and `joint: true`"
         )
-    names = {"from_name": language_name(source), "to_name": language_name(target)}
+    names = {"from_name": name_of(source), "to_name": name_of(target)}
     metadata = {**VERSIONS, "from_code": source, "to_code": target, **names, "type": "translate"}
     with TemporaryDirectory() as folder:
         ctranslate2_form.save(model, Vocabulary.load(vocabulary), Path(folder), quantization=quantization)

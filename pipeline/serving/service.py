@@ -8,8 +8,8 @@ from typing import Any, ParamSpec, TypeVar
 
 from fastapi import HTTPException
 
+from ..common.languages import name_of
 from ..decoding.texts import Text, ranked
-from ..packaging.languages import language_name
 from .batches import Batches
 from .engines import Answer, Engine
 from .requests import AttentionRequest, TranslationRequest
@@ -102,9 +102,7 @@ class Service:
         for engine in self.engines:
             targets.setdefault(engine.config.source_language, set()).add(engine.config.target_language)
             targets.setdefault(engine.config.target_language, set())
-        return [
-            {"code": code, "name": language_name(code), "targets": sorted(targets[code])} for code in sorted(targets)
-        ]
+        return [{"code": code, "name": name_of(code), "targets": sorted(targets[code])} for code in sorted(targets)]
 
 
 async def computed(given: Sequence[str], function: Callable[P, R], *values: P.args, **named: P.kwargs) -> R:
