@@ -1,35 +1,39 @@
-"""docs/adding-a-model.md: the model, its sizes and its test hold as they stand there."""
+"""docs/adding-a-model.md typed word for word: the new model passes the checks and tests that the page names."""
 
 import re
 import sys
-from types import ModuleType
 
-from ruamel.yaml import YAML
+import pytest
 
-from pipeline import models
-from pipeline.models import interface
-from pipeline.training.learning import Learning
-from tests.test_documents import PAGES
+from tests.test_documents import PAGES, ROOT
+from tests.toys.project import Project, create
 
-NAME = "embedding_attention"
-MODEL, TEST = re.findall(r"^```python\n(.*?)```", PAGES["docs/adding-a-model.md"], re.M | re.S)
-[CONFIG] = re.findall(r"^```yaml\n(.*?)```", PAGES["docs/adding-a-model.md"], re.M | re.S)
+MODEL = "embedding_attention"
+# A path, the rest of its paragraph, and the code that follows.
+FILES = re.findall(rf"`(\S*{MODEL}\.\w+)`(?:.(?!\n\n))*.\n\n```\w+\n(.*?)```", PAGES["docs/adding-a-model.md"], re.S)
+CODE = [name for name, _ in FILES if name.endswith(".py")]
+TESTS = ("tests/test_numerics.py", "tests/test_graph.py", "tests/test_devices.py", "tests/pipeline/models")
+COMMANDS = {  # in the order of the page; `make check` of what is new
+    "nmt check": ("pipeline.commands.nmt", "check"),
+    "ruff check": ("ruff", "check", *CODE),
+    "ruff format": ("ruff", "format", "--check", *CODE),
+    "mypy": ("mypy", "--cache-dir", str(ROOT / ".mypy_cache"), f"pipeline/models/{MODEL}.py"),
+    "numbers": ("tests.test_numerics", MODEL),
+    "tests": ("pytest", "-q", *TESTS, "-k", f"{MODEL} or test_deps or test_imports_point_down"),
+}
 
 
-def test_the_page_holds(tmp_path, monkeypatch):
-    (tmp_path / f"{NAME}.py").write_text(MODEL, encoding="utf-8")
-    monkeypatch.setattr(models, "__path__", [*models.__path__, str(tmp_path)])
-    try:
-        arch = interface.find(NAME).Arch
-        sizes = YAML(typ="safe").load(CONFIG)
-        tiny = sizes["shared"] | sizes["tiny"]
-        assert set(tiny) == {*arch.model_fields, *Learning.model_fields}
-        arch.model_validate({key: tiny[key] for key in arch.model_fields})
-        Learning.model_validate({key: tiny[key] for key in Learning.model_fields})
-        test = ModuleType(f"tests.pipeline.models.test_{NAME}")
-        monkeypatch.setitem(sys.modules, test.__name__, test)
-        exec(TEST, test.__dict__)
-        [run] = [value for name, value in vars(test).items() if name.startswith("test_")]
-        run()
-    finally:
-        sys.modules.pop(f"{models.__name__}.{NAME}", None)
+@pytest.fixture(scope="module")
+def typed(tmp_path_factory) -> Project:
+    """A copy of the project with the files of the page."""
+    project = create(tmp_path_factory.mktemp("typed") / "project")
+    assert len(FILES) == 3
+    for name, text in FILES:
+        (project.root / name).write_text(text, encoding="utf-8")
+    return project
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_of_the_page_ends_well(typed, name):
+    done = typed.run(sys.executable, "-m", *COMMANDS[name])
+    assert done.returncode == 0, done.stdout + done.stderr
