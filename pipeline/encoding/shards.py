@@ -1,12 +1,12 @@
 """Sentences as ids on disk: each side of a part is an array of ids and one of offsets, memory-mapped."""
 
-import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import IO, Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from ..common.files import DataError
 Ids: TypeAlias = np.dtype[Any]
 SIDES, KINDS = ("source", "target"), ("ids", "offsets")
 ID_TYPES = np.dtype(np.uint16), np.dtype(np.uint32)
-OFFSET_TYPE = np.dtype(np.int64)
 
 
 class Block(NamedTuple):
@@ -53,7 +52,7 @@ class Encoded:
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Map the part that a `Writer` wrote into `folder`."""
+        """The part that `write` wrote into `folder`, mapped."""
         return cls(*(Ragged(*(map_array(folder / f"{side}.{kind}.npy") for kind in KINDS)) for side in SIDES))
 
 
@@ -76,61 +75,33 @@ def id_type(vocabulary_size: int) -> Ids:
 
 def pack(sentences: Sequence[Sequence[int]], dtype: Ids) -> Block:
     """Sentences as a block."""
-    lengths = np.fromiter(map(len, sentences), dtype=np.int64, count=len(sentences))
+    lengths = np.fromiter(map(len, sentences), dtype=np.int32, count=len(sentences))
     return Block(np.fromiter(chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum())), lengths)
 
 
-class Writer:
-    """Writes a part block after block, in constant memory; the files do not depend on the size of the blocks."""
+def write(folder: Path, blocks: Iterable[tuple[Block, Block]], types: Sequence[Ids]) -> None:
+    """Write a part into `folder`, block after block; the files do not depend on the size of the blocks.
 
-    def __init__(self, folder: Path, source_type: Ids, target_type: Ids) -> None:
-        self.columns = [
-            (Column(folder / f"{side}.ids.npy", dtype), Column(folder / f"{side}.offsets.npy", OFFSET_TYPE))
-            for side, dtype in zip(SIDES, (source_type, target_type), strict=True)
-        ]
-        for _, offsets in self.columns:
-            offsets.append(np.zeros(1, OFFSET_TYPE))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for column in chain.from_iterable(self.columns):
-            column.close()
-
-    def __call__(self, source: Block, target: Block) -> None:
-        """Add the rows of a block of each side."""
-        for (ids, offsets), block in zip(self.columns, (source, target), strict=True):
-            offsets.append(ids.length + np.cumsum(block.lengths))
-            ids.append(block.ids)
-
-
-class Column:
-    """A .npy file that grows at its end.
-
-    Plain writes, not `open_memmap`: on a full disk a mapped page kills the process, but a write fails with ENOSPC.
+    The ids pass through memory, 4 bytes a sentence and side stay in it. Plain writes, not `open_memmap`: on a full disk
+    a mapped page kills the process, but a write fails with ENOSPC.
     """
-
-    def __init__(self, path: Path, dtype: Ids) -> None:
-        self.path, self.file, self.dtype, self.length = path, path.open("wb"), dtype, 0
-        self.file.write(header(dtype, 0))
-
-    def append(self, values: np.ndarray) -> None:
-        """Add `values` at the end."""
-        assert values.dtype == self.dtype, f"got {values.dtype}; expected {self.dtype}"
-        self.file.write(values.tobytes())
-        self.length += len(values)
-
-    def close(self) -> None:
-        """Write the final length into the header."""
-        with self.file:
-            self.file.seek(0)
-            self.file.write(header(self.dtype, self.length))
+    lengths: tuple[list[np.ndarray], ...] = ([], [])
+    with ExitStack() as stack:
+        columns = [stack.enter_context((folder / f"{side}.ids.npy").open("wb")) for side in SIDES]
+        for file, dtype in zip(columns, types, strict=True):
+            write_header(file, dtype, 0)
+        for pair in blocks:
+            for file, block, above in zip(columns, pair, lengths, strict=True):
+                file.write(block.ids.tobytes())
+                above.append(block.lengths)
+        for side, file, dtype, above in zip(SIDES, columns, types, lengths, strict=True):
+            offsets = np.cumsum(np.concatenate([[0], *above]), dtype=np.int64)
+            np.save(folder / f"{side}.offsets.npy", offsets)
+            file.seek(0)
+            write_header(file, dtype, int(offsets[-1]))
 
 
-def header(dtype: Ids, length: int) -> bytes:
+def write_header(file: IO[bytes], dtype: Ids, length: int) -> None:
     """The header of a .npy file, of the same size for every `length`: numpy leaves room for the dimension to grow."""
-    head = io.BytesIO()
     description = np.lib.format.dtype_to_descr(dtype)
-    np.lib.format.write_array_header_1_0(head, {"descr": description, "fortran_order": False, "shape": (length,)})
-    return head.getvalue()
+    np.lib.format.write_array_header_1_0(file, {"descr": description, "fortran_order": False, "shape": (length,)})

@@ -22,6 +22,7 @@ Pairs: TypeAlias = list[tuple[str, str]]
 Sides: TypeAlias = tuple[shards.Block, shards.Block]
 
 BLOCK_PAIRS = 5_000
+CHUNK = 1 << 20  # ids compared at once
 POOL_PAIRS = 200_000  # with fewer, starting processes costs more time than it saves
 
 
@@ -32,23 +33,26 @@ def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> d
     """
     num_pairs = files.count_lines(source)
     pairs = track(files.read_pairs(source, target), f"encode {folder.name}", total=num_pairs, unit="pairs")
-    num_processes = cores.count() if num_pairs >= POOL_PAIRS else 1
+    blocks = iter(lambda: list(islice(pairs, BLOCK_PAIRS)), [])
     folder.mkdir(parents=True)
-    counts = dict.fromkeys(("pairs", "source_tokens", "target_tokens", "source_unknown", "target_unknown"), 0)
-    with shards.Writer(folder, *types(Vocabulary.load(vocabulary))) as write:
-        blocks = iter(lambda: list(islice(pairs, BLOCK_PAIRS)), [])
-        for sides in encode_blocks(vocabulary, blocks, num_processes):
-            write(*sides)
-            counts["pairs"] += len(sides[0].lengths)
-            for side, block in zip(shards.SIDES, sides, strict=True):
-                counts[f"{side}_tokens"] += len(block.ids)
-                counts[f"{side}_unknown"] += int(np.count_nonzero(block.ids == ids.UNK))
-    return counts
+    encoded = encode_blocks(vocabulary, blocks, cores.count() if num_pairs >= POOL_PAIRS else 1)
+    shards.write(folder, encoded, id_types(Vocabulary.load(vocabulary)))
+    part = shards.Encoded.open(folder)
+    columns = {"source": part.source.ids, "target": part.target.ids}
+    tokens = {f"{side}_tokens": len(column) for side, column in columns.items()}
+    unknown = {f"{side}_unknown": count(column, ids.UNK) for side, column in columns.items()}
+    return {"pairs": num_pairs, **tokens, **unknown}
 
 
-def types(vocabulary: Vocabulary) -> tuple[shards.Ids, shards.Ids]:
+def id_types(vocabulary: Vocabulary) -> tuple[shards.Ids, shards.Ids]:
     """The types of the source's and the target's ids."""
     return shards.id_type(vocabulary.source_size), shards.id_type(vocabulary.target_size)
+
+
+def count(column: np.ndarray, piece: int) -> int:
+    """How often a piece occurs in a mapped column, in bounded memory."""
+    chunks = np.array_split(column, len(column) // CHUNK + 1)
+    return sum(int(np.count_nonzero(chunk == piece)) for chunk in chunks)
 
 
 def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> Iterator[Sides]:
@@ -77,9 +81,9 @@ load_once = cache(Vocabulary.load)
 
 
 def encode_block(vocabulary: Vocabulary, block: Pairs) -> Sides:
-    """The ids of some pairs."""
+    """The ids of the pairs of a block, side by side."""
     source, target = zip(*block, strict=True)
-    source_type, target_type = types(vocabulary)
+    source_type, target_type = id_types(vocabulary)
     return (
         shards.pack(vocabulary.encode_source(source), source_type),
         shards.pack(vocabulary.encode_target(target), target_type),

@@ -2,13 +2,13 @@
 
 import errno
 import io
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline.common.files import DataError
-from pipeline.encoding.shards import Column, Encoded, Writer, id_type, pack
+from pipeline.encoding import shards
+from pipeline.encoding.shards import Encoded, id_type, pack
 
 SHORT, WIDE = np.dtype(np.uint16), np.dtype(np.uint32)
 SOURCE = [[5, 6, 7], [], [65535], [8, 9]]
@@ -18,14 +18,13 @@ TARGET = [[10], [70000, 12], [], [13, 14, 15]]
 def write(folder, source, target, *cuts):
     """A part written in blocks that end at `cuts`."""
     folder.mkdir()
-    with Writer(folder, SHORT, WIDE) as writer:
-        for start, end in zip((0, *cuts), (*cuts, len(source)), strict=True):
-            writer(pack(source[start:end], SHORT), pack(target[start:end], WIDE))
+    rows = (slice(*ends) for ends in zip((0, *cuts), (*cuts, len(source)), strict=True))
+    shards.write(folder, ((pack(source[row], SHORT), pack(target[row], WIDE)) for row in rows), (SHORT, WIDE))
     return folder
 
 
 def saved(values, dtype):
-    """What `np.save` writes."""
+    """The bytes that `np.save` writes."""
     file = io.BytesIO()
     np.save(file, np.array(values, dtype=dtype))
     return file.getvalue()
@@ -71,9 +70,9 @@ def test_a_missing_or_broken_file_is_named(tmp_path, data):
         Encoded.open(tmp_path / "part")
 
 
-def test_a_full_disk_answers_enospc():
-    column = Column(Path("/dev/full"), SHORT)
-    column.append(np.zeros(3, SHORT))
+def test_a_full_disk_answers_enospc(tmp_path):
+    (tmp_path / "target.ids.npy").symlink_to("/dev/full")
+    block = pack(SOURCE, SHORT)
     with pytest.raises(OSError, match="No space left") as caught:
-        column.close()
+        shards.write(tmp_path, [(block, block)], (SHORT, SHORT))
     assert caught.value.errno == errno.ENOSPC
