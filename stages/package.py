@@ -46,7 +46,7 @@ def main(name: str) -> None:
         files.write_lines(folder / package.CARD, card.card_text(config, facts).split("\n"))
         package.seal(folder)
     sums = files.sha256(*parts.paths(system.split, parts.VALIDATION))
-    count, words = training["params"]["training.validation_sentences"], tokenizer(config.target_language)
+    count, words = training["params"]["training"]["validation_sentences"], tokenizer(config.target_language)
     validation = f"{sums[:16]}, {count} sentences, {words}"
     with Run(system) as run:
         run.open_finished()

@@ -1,5 +1,6 @@
 """The uniform average of checkpoints."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -16,15 +17,23 @@ class Averaging(Section):
     checkpoints: Annotated[int, Field(gt=0, le=1000)]
 
 
+def names_to_average(kept: Mapping[str, list[str]], stopped: str, number: int) -> list[str]:
+    """The last checkpoints of those `kept`; of a training `stopped` by patience, the last up to its best update."""
+    if stopped != "patience" or not kept["best"]:
+        return kept["last"][-number:]
+    best = kept["best"][0]
+    return sorted(name for name in {*kept["last"], *kept["best"]} if name <= best)[-number:]
+
+
 def average_checkpoints(paths: list[Path]) -> dict[str, Tensor]:
     """The mean of every weight over the files, summed in fp64 in the order given.
 
     Source: Vaswani et al. 2017, section 6.1.
     Raises: DataError if one is missing or was changed.
     """
-    every = (weights.read(path, "a checkpoint of stage train")[0] for path in paths)
-    total = {name: weight.double() for name, weight in next(every).items()}
-    for tensors in every:
+    checkpoints = (weights.read(path, "a checkpoint of stage train")[0] for path in paths)
+    total = {name: weight.double() for name, weight in next(checkpoints).items()}
+    for tensors in checkpoints:
         for name, weight in tensors.items():
             total[name] += weight
     return {name: (weight / len(paths)).float() for name, weight in total.items()}

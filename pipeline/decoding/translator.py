@@ -1,7 +1,7 @@
 """A built system, ready to translate text: its network and its vocabulary."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -55,7 +55,7 @@ class Translator:
             if not path.exists():
                 raise files.DataError(f"{path}: no such file; expected {expected}")
         training = files.read_json(system.training_summary)
-        params = nested(training["params"])
+        params = training["params"]
         if digest(folder) != training["vocabulary"]:
             raise files.DataError(
                 f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
@@ -183,15 +183,3 @@ class Translator:
             "text": self.vocabulary.decode_target([output])[0],
             "weights": attending.weights(self.model, source, output, self.where),
         }
-
-
-def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
-    """The inverse of `params.flatten`: {"a.b": 1} -> {"a": {"b": 1}}."""
-    found: dict[str, Any] = {}
-    for name, value in flat.items():
-        *above, last = name.split(".")
-        node = found
-        for key in above:
-            node = node.setdefault(key, {})
-        node[last] = value
-    return found

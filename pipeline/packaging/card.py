@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, StrictUndefined
 from ruamel.yaml import YAML
 
+from ..common.params import flatten
 from ..evaluation.settings import TITLES
 from .package import CTRANSLATE2, Config
 
@@ -22,7 +23,7 @@ class Facts(NamedTuple):
     updates: int
     precision: str
     base: str  # the system that the training started from; "" of random weights
-    params: Mapping[str, Any]  # of the training, dotted names
+    params: Mapping[str, Any]  # of the training, nested
     details: Mapping[str, Mapping[str, Mapping[str, Any]]]  # test part -> metric -> score, signature, interval
     caveats: list[str]  # of the scores
     has_ctranslate2: bool
@@ -31,7 +32,7 @@ class Facts(NamedTuple):
 def card_text(config: Config, facts: Facts) -> str:
     """The card, with the hub's metadata on top."""
     environment = Environment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    settings = {**facts.params, **{f"decode.{key}": value for key, value in config.decoding.items()}}
+    settings = flatten({**facts.params, "decode": config.decoding})
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         config=config,
         facts=facts,

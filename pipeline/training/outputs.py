@@ -12,6 +12,7 @@ from ..console.progress import TrainingDisplay, say
 from ..evaluation import curves
 from ..tracking.runs import Run
 from ..vocabularies.vocabulary import digest
+from . import resuming
 from .batching import BatchSampler
 from .checkpoints import Checkpoints
 from .loop import resolve_precision
@@ -47,8 +48,8 @@ def publish(
 ) -> None:
     """Write `checkpoints/`, `curves.csv`, `train_loss.csv` and `training.json` into runs/<system>/train/; say the rest.
 
-    The summary says what was trained and how it ended, without times. The state to resume from stays until stage
-    `average`: DVC, killed before it has recorded these outputs, deletes them and runs the stage again.
+    The summary says what was trained and how it ended, without times. The state to resume from stays for an hour: DVC,
+    killed before it has recorded these outputs, deletes them and runs the stage again.
     """
     system, start, best = config.system, config.start, state.best(1)[0]
     summary = {
@@ -69,7 +70,7 @@ def publish(
         files.write_table(folder / "curves.csv", state.history)
         files.write_table(folder / "train_loss.csv", state.whole_curve())
         files.write_json(folder / "training.json", summary)
-    files.write_json(checkpoints.folder / "training.json", summary)  # by which stage `average` knows the folder
+    files.write_json(checkpoints.folder / resuming.SUMMARY, summary)  # finished: see `resuming.drop_finished`
     say("diagnosis of training", *curves.lines(curves.of_training(state.history, state.whole_curve())))
     run.tags(training=files.sha256(system.training_summary))  # by which later stages find it
     run.artifact(system.trained / "curves.csv")

@@ -4,14 +4,19 @@ import hashlib
 import json
 import shutil
 import sys
+import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..common.files import sha256
+from ..common.params import flatten
 
 OPEN = "open"  # folder of a state from which a longer training goes on
+SUMMARY = "training.json"  # lies in the folder once the training has finished
 LATE = ("training.updates", "training.patience", "learning.schedule.decay")  # may leave the first updates as they are
+FINISHED_SECONDS = 3600.0  # after which the states of a finished training are dropped
 NEUTRAL = ("console", "tracking")  # modules that shape no result
 
 
@@ -21,7 +26,7 @@ def state_folder(system: str, params: dict[str, Any], inputs: Iterable[Path]) ->
     A longer one has the same. Paths count relative to the working directory: a copy of the project elsewhere has the
     same digest.
     """
-    early = {name: value for name, value in params.items() if name not in LATE}
+    early = {name: value for name, value in flatten(params).items() if name not in LATE}
     paths = [file for path in inputs for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
     sums = [f"{file.as_posix()} {sha256(file)}" for file in paths if file.is_file()]
     return Path("work/train", f"{system}-{digest([early, sums])}")
@@ -32,18 +37,22 @@ def digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
-def drop_states(system: str, summary: Path) -> None:
-    """Drop the states of the training that wrote the file `summary`, a copy of which lies in their folder.
+def drop_finished(own: Path) -> None:
+    """Drop the states of trainings, but for that in the folder `own`, that finished more than an hour ago.
 
-    What a longer training needs stays, and `summary`; but only of this training, not of others that have finished.
+    DVC has recorded their outputs. What a longer training needs stays, unless runs/ has the outputs of another one.
     """
-    for copy in Path("work/train").glob(f"{system}-*/{summary.name}"):
-        is_this = copy.read_bytes() == summary.read_bytes()
-        for path in copy.parent.iterdir():
-            if path.is_dir() and not is_this:
-                shutil.rmtree(path)
-            elif path.is_file() and path != copy:
-                path.unlink()
+    for summary in Path("work/train").glob(f"*/{SUMMARY}"):
+        folder, trained = summary.parent, Path("runs", summary.parent.name.rpartition("-")[0], "train", SUMMARY)
+        with suppress(FileNotFoundError):  # another training drops the same
+            if folder == own or time.time() - summary.stat().st_mtime < FINISHED_SECONDS:
+                continue
+            if not trained.exists() or trained.read_bytes() != summary.read_bytes():
+                shutil.rmtree(folder)
+                continue
+            for path in folder.iterdir():
+                if path.is_file() and path != summary:
+                    path.unlink()
 
 
 def made_by(device: str, precision: str) -> dict[str, str]:

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import torch
 
 from ..common import files
-from ..common.params import flatten
 from ..common.seeding import seed_for
 from ..common.system import System
 from ..compute import weights
@@ -49,9 +48,9 @@ class TrainingConfig(NamedTuple):
 
     @property
     def params(self) -> dict[str, Any]:
-        """Every value of the sections, by its dotted name."""
+        """Every value of the three sections, by the names of its keys."""
         sections = {"training": self.training, "arch": self.arch, "learning": self.learning}
-        return flatten({name: section.model_dump() for name, section in sections.items()})
+        return {name: section.model_dump() for name, section in sections.items()}
 
     def has_graphs(self, device: torch.device) -> bool:
         """Whether a GPU replays what it computes for a shape of batches; see `pipeline/training/graphs.py`."""
@@ -147,12 +146,15 @@ def start(
     Every rank then starts with the same weights: those of another system, or random ones.
     """
     state, training, schedule = checkpoints.resume(net, optimizer, ranks), config.training, config.learning.schedule
+    summary = checkpoints.folder / resuming.SUMMARY  # of the training that finished here
+    before = files.read_json(summary)["params"]["training"]["updates"] if summary.exists() else 0
+    if ranks.is_main:
+        resuming.drop_finished(checkpoints.folder)
+        summary.unlink(missing_ok=True)  # until this one has finished too
     if state.update:
         is_finished = state.is_finished(training)
         say(config.system.id, "is trained already" if is_finished else f"goes on from update {state.update}")
         return state
-    summary = checkpoints.folder / "training.json"  # of the training that finished here
-    before = files.read_json(summary)["params"]["training.updates"] if summary.exists() else 0
     is_open = schedule.num_open(training.updates)
     if checkpoints.has_others and (is_open or before == training.updates):
         say(config.system.id, "starts anew: its states are of later updates")

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 from pydantic import Field, StringConstraints
 
 from pipeline.common import files, parts
-from pipeline.common.params import Section, flatten
+from pipeline.common.params import Section
 from pipeline.common.system import Build, System
 from pipeline.compute import ids
 from pipeline.console import cli
@@ -112,7 +112,7 @@ def write_system(before: System, config: package.Config, packaged: Path) -> None
         "padding_share": 0.0,
         "num_parameters": config.num_parameters,
         "base": config.system,
-        "params": flatten(sizes),
+        "params": sizes,
     }
     with files.new_folder(before.trained) as folder:
         files.write_json(folder / "training.json", training)

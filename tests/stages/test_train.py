@@ -11,6 +11,7 @@ from ruamel.yaml import YAML
 from pipeline.common import files
 from pipeline.common.params import ParamsError
 from pipeline.training.loop import DivergedError
+from pipeline.training.resuming import drop_finished
 from stages import average, train
 from tests.toys.project import SYSTEMS
 
@@ -45,7 +46,7 @@ def test_outputs_hold_no_code_no_version_and_no_time():
     losses = {int(row["update"]): float(row["validation_loss"]) for row in rows}
     assert summary["best"]["update"] == min(losses, key=losses.get)
     assert (summary["updates"], summary["stopped"]) == (6, "updates")
-    assert (summary["params"]["training.updates"], summary["params"]["arch.width"]) == (6, 16)
+    assert (summary["params"]["training"]["updates"], summary["params"]["arch"]["width"]) == (6, 16)
 
 
 def test_outputs_that_dvc_has_removed_are_there_again_at_once(capsys):
@@ -95,7 +96,7 @@ def test_it_stops_when_patience_runs_out(project):
     ],
 )
 def test_a_longer_training_gives_the_bytes_it_gives_from_the_start(project, capsys, schedule, before, after, said):
-    """Although stage `average` has dropped the states of the shorter one."""
+    """Also from what is left of its states once the training has finished for long."""
 
     def built(training):
         page = project.path("training.updates")
@@ -103,7 +104,9 @@ def test_a_longer_training_gives_the_bytes_it_gives_from_the_start(project, caps
         text["training"] |= training
         YAML(typ="safe").dump(text, page)
         train.main(SYSTEM)
-        average.main(SYSTEM)
+        for summary in Path("work/train").glob("*/training.json"):
+            os.utime(summary, (0, 0))
+        drop_finished(Path())
         return contents(OUT)
 
     config = YAML(typ="safe").load(Path(CONFIG))
@@ -134,13 +137,24 @@ def test_a_mistake_is_named_and_leaves_the_outputs(project):
     assert contents(OUT) == before
 
 
-def test_average_takes_as_many_checkpoints_as_there_are_and_drops_this_trainings_states(project):
+def test_average_takes_as_many_checkpoints_as_there_are(project):
     project.edit("average.checkpoints", 9)
-    train.main(SYSTEM)
-    train.main(SYSTEMS[0])
     average.main(SYSTEM)
     names = files.read_json(Path("runs", SYSTEM, "average/average.json"))["checkpoints"]
     assert names == ["update_00000004.safetensors", "update_00000006.safetensors"]
-    left = {path.name.rpartition("-")[0]: os.listdir(path) for path in Path("work/train").iterdir()}
-    assert sorted(left[SYSTEM]) == ["open", "training.json"]
-    assert "state.safetensors" in left[SYSTEMS[0]]
+
+
+def test_states_of_a_finished_training_are_dropped_once_another_opens_an_hour_later():
+    """Those for a longer training stay."""
+
+    def left():
+        return {path.name.rpartition("-")[0]: sorted(os.listdir(path)) for path in Path("work/train").iterdir()}
+
+    train.main(SYSTEM)
+    before = left()
+    train.main(SYSTEMS[0])
+    assert left()[SYSTEM] == before[SYSTEM] > ["open", "state.safetensors", "training.json"]
+    [summary] = Path("work/train").glob(f"{SYSTEM}-*/training.json")
+    os.utime(summary, (0, 0))
+    train.main(SYSTEMS[0])
+    assert left() == {SYSTEM: ["open", "training.json"], SYSTEMS[0]: left()[SYSTEMS[0]]}

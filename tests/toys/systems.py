@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from pipeline.common import files
-from pipeline.common.params import flatten
 from pipeline.compute import weights
 from pipeline.encoding.text_to_ids import encode_part
 from pipeline.models import interface
@@ -69,6 +68,6 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     average.mkdir(parents=True)
     weights.save(average / "model.safetensors", net.state_dict())
     sections = {"training": TRAINING | {"max_length": MAX_LENGTH}, "arch": arch.model_dump()}
-    training = {"vocabulary": digest(pieces), "precision": "fp32", "params": flatten(sections)}
+    training = {"vocabulary": digest(pieces), "precision": "fp32", "params": sections}
     files.write_json(root / "runs" / system / "train/training.json", training)
     return system

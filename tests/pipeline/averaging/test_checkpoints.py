@@ -1,7 +1,18 @@
-import torch
-from pipeline.averaging.checkpoints import average_checkpoints
+"""Which checkpoints are averaged, and their mean."""
 
+import torch
+
+from pipeline.averaging.checkpoints import average_checkpoints, names_to_average
 from pipeline.compute import weights
+
+KEPT = {"last": ["update_30", "update_40", "update_50"], "best": ["update_20"]}
+
+
+def test_a_training_that_ran_out_of_patience_is_averaged_up_to_its_best_update():
+    assert names_to_average(KEPT, "updates", 2) == ["update_40", "update_50"]
+    assert names_to_average(KEPT, "patience", 2) == ["update_20"]
+    assert names_to_average(KEPT | {"best": ["update_40"]}, "patience", 2) == ["update_30", "update_40"]
+    assert names_to_average(KEPT | {"best": []}, "patience", 1) == ["update_50"]
 
 
 def test_the_mean_by_hand(tmp_path):

@@ -1,5 +1,6 @@
 """What a training needs before its first update; tests/stages/test_train.py runs the whole of it."""
 
+import os
 import sys
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -14,7 +15,7 @@ from pipeline.common.system import System
 from pipeline.models import interface
 from pipeline.training import setup
 from pipeline.training.ranks import Ranks
-from pipeline.training.resuming import drop_states, made_by
+from pipeline.training.resuming import drop_finished, made_by
 from tests.toys import networks, samples
 
 CPU = torch.device("cpu")
@@ -84,15 +85,19 @@ def test_code_that_is_loaded_counts_but_for_what_shapes_no_result(tmp_path, monk
     assert list(made[0]) == ["code", "numpy", "torch", "device", "precision"]
 
 
-def test_a_finished_training_leaves_what_a_longer_one_needs(tmp_path, monkeypatch):
-    """And only the newest of a system; one that was stopped midway is left alone."""
+def test_a_training_that_finished_for_long_leaves_what_a_longer_one_needs(tmp_path, monkeypatch):
+    """And only that of runs/; others, which may be running or have just finished, are left alone."""
     monkeypatch.chdir(tmp_path)
-    for name in ("toy-1-a/training.json", "toy-1-b/training.json", "toy-1-c/state", "toy-2-a/training.json"):
-        files.write_lines(Path("work/train", name), [name])
-        files.write_lines(Path("work/train", name).with_name("update_1"), [])
-        files.write_lines(Path("work/train", name).with_name("open") / "state", [])
-    drop_states("toy-1", Path("work/train/toy-1-a/training.json"))
+    summaries = {name: Path("work/train", name, "training.json") for name in ("s-1-a", "s-1-b", "s-2-a", "s-2-b")}
+    for name in (*summaries, "s-1-c"):
+        files.write_lines(Path("work/train", name, "update_1"), [])
+        files.write_lines(Path("work/train", name, "open/state"), [])
+    for name, summary in summaries.items():
+        files.write_lines(summary, [name])
+        os.utime(summary, (0, 0) if name != "s-2-b" else None)
+    files.write_lines(Path("runs/s-1/train/training.json"), ["s-1-a"])
+    drop_finished(own=Path("work/train/s-2-a"))
+    untouched = [f"{name}/{file}" for name in ("s-1-c", "s-2-a", "s-2-b") for file in ("update_1", "open/state")]
     left = {path.relative_to("work/train").as_posix() for path in Path("work/train").rglob("*") if path.is_file()}
-    untouched = {f"{name}/{file}" for name in ("toy-1-c", "toy-2-a") for file in ("update_1", "open/state")}
-    ended = {f"{name}/training.json" for name in ("toy-1-a", "toy-1-b", "toy-2-a")}
-    assert left == {*ended, "toy-1-a/open/state", "toy-1-c/state", *untouched}
+    summaries_left = {f"{name}/training.json" for name in ("s-1-a", "s-2-a", "s-2-b")}
+    assert left == {*untouched, *summaries_left, "s-1-a/open/state"}
