@@ -30,7 +30,8 @@ from benchmarks.contestants.machine import describe
 from benchmarks.contestants.turn import HERE
 from pipeline.common import files
 from pipeline.compute import cores
-from pipeline.serving import engines
+from pipeline.serving import loading
+from pipeline.serving.engines import Engine, EngineKind
 from pipeline.serving.sentences import sentences
 from pipeline.serving.service import Options
 
@@ -49,7 +50,7 @@ class Asked(NamedTuple):
 def main(
     model: Annotated[Path, typer.Option(help="Folder of a packaged system.")],
     lines: Annotated[Path, typer.Option(help="Sentences to ask for, one a line.")],
-    engine: Annotated[engines.Kind, typer.Option(help="What runs the network.")] = "ctranslate2-int8",
+    engine: Annotated[EngineKind, typer.Option(help="What runs the network.")] = "ctranslate2-int8",
     clients: Annotated[int, typer.Option(min=1, help="Clients at once.")] = 64,
     seconds: Annotated[float, typer.Option(help="For which they ask.")] = 60.0,
     threads: Annotated[int, typer.Option(min=1, help="Of the server.")] = cores.count(),
@@ -57,7 +58,7 @@ def main(
 ) -> None:
     """Print a table of one row."""
     asked = [line for line in files.read_lines(lines) if line.strip()][:sentences]
-    offline = engines.load(model, engine, threads)
+    offline = loading.load(model, engine, threads)
     pair = offline.config.source_language, offline.config.target_language
     expected = {line: translated(offline, line) for line in asked}
     turns = [itertools.islice(itertools.cycle(asked), number, None, clients) for number in range(clients)]
@@ -76,7 +77,7 @@ def main(
     )
 
 
-def translated(engine: engines.Engine, line: str) -> str:
+def translated(engine: Engine, line: str) -> str:
     """The translation of a line without a server."""
     text = engine.split(sentences(line, engine.config.source_language))
     return text.join([best.text for best, *_ in engine.translate(text.parts, 1)])

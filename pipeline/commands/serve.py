@@ -1,6 +1,5 @@
 """`nmt serve`: translate for whoever asks over HTTP."""
 
-import ipaddress
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -12,7 +11,8 @@ from ..common.files import DataError
 from ..compute import cores
 from ..decoding.settings import MOST_BEAM
 from ..packaging.package import CONFIG
-from ..serving import app, engines
+from ..serving import app, loading
+from ..serving.engines import EngineKind
 from ..serving.service import Options
 
 MODELS = Path("models")
@@ -24,7 +24,7 @@ def serve(
         list[Path] | None, typer.Option(help="Folder of a packaged system; may be repeated. Without: all of models/.")
     ] = None,
     engine: Annotated[
-        engines.Kind, typer.Option(help="What runs the networks; the last two for Transformers, others run in torch.")
+        EngineKind, typer.Option(help="What runs the networks; the last two for Transformers, others run in torch.")
     ] = "torch",
     host: Annotated[str, typer.Option(help="Address to listen on; beyond this machine only with --api-key.")] = (
         "127.0.0.1"
@@ -46,39 +46,22 @@ def serve(
     keys = api_key or []
     if not all(key.strip() for key in keys):
         raise DataError("--api-key: is blank, got no key; expected one, or no such option")
-    if not (keys or is_loopback(host)):
+    if not keys and host not in app.LOOPBACK:
         raise DataError(f"--host: must be of this machine without --api-key, got {host!r}; expected 127.0.0.1")
-    loaded = []
-    for folder in model or packaged():
+    folders = model or sorted(path.parent for path in MODELS.glob(f"[!.]*/{CONFIG}"))  # a hidden one is not finished
+    if not folders:
+        raise DataError(f"{MODELS}/: has no packaged system; expected what `dvc repro package` writes, or --model")
+    engines = []
+    for folder in folders:
         print(f"{folder}: loads", file=sys.stderr)
-        loaded.append(engines.load(folder, engine, threads or cores.count(), beam))
+        engines.append(loading.load(folder, engine, threads or cores.count(), beam))
     # The best of a pair is its default.
-    loaded.sort(key=lambda one: (-(one.score or 0.0), one.config.validation.get("validation_loss", 0.0)))
-    options = Options(host, keys, max_characters, split_sentences)
+    engines.sort(key=lambda engine: (-(engine.score or 0.0), engine.config.validation.get("validation_loss", 0.0)))
     uvicorn.run(
-        app.create(loaded, options),
+        app.create(engines, Options(host, keys, max_characters, split_sentences)),
         host=host,
         port=port,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=END_SECONDS,
     )
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches an address to listen on."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def packaged() -> list[Path]:
-    """Every packaged system of the project.
-
-    Raises: DataError if there is none.
-    """
-    folders = sorted(path.parent for path in MODELS.glob(f"[!.]*/{CONFIG}"))  # a hidden one is not finished
-    if not folders:
-        raise DataError(f"{MODELS}/: has no packaged system; expected what `dvc repro package` writes, or --model")
-    return folders

@@ -3,134 +3,112 @@
 import asyncio
 import secrets
 import time
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from fastapi import FastAPI, HTTPException, Request, Response
-from fastapi.responses import JSONResponse
-from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
+from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
-from starlette.exceptions import HTTPException as AnyHTTPException
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .batches import Batches, BusyError, EngineError
-from .cards import card_html
+from .batches import SECONDS, Batches
 from .engines import Engine
-from .metrics import Metrics
-from .requests import AttentionRequest, Keyed, TranslationRequest, read
+from .requests import Question, TranslationRequest, read
 from .service import Options, Service
 
 PAGE = Path(__file__).parent / "page"
-WAITING_SENTENCES = 10_000
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
-CLIENT_LEFT, LOOK_SECONDS = 499, 0.5  # the status as nginx logs it; between two looks whether a client is still there
+CLIENT_LEFT = 499  # the status as nginx logs it
 HEADERS = {
     "Cache-Control": "no-cache",  # a browser keeps the page and asks whether it is still the same
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-SHOWN = ("system", "corpus", "vocabulary", "model", "size", "source_language", "target_language")  # on the page
+ANSWERED = Counter("nmt_requests", "Requests answered.", ["status"])
+ANSWER_SECONDS = Histogram("nmt_request_seconds", "Time to an answer.", buckets=SECONDS)
 R = TypeVar("R")
-K = TypeVar("K", bound=Keyed)
+Q = TypeVar("Q", bound=Question)
 
 
-def create(engines: Sequence[Engine], options: Options) -> FastAPI:
-    """The application that serves these systems."""
-    metrics = Metrics()
-    batches = Batches(WAITING_SENTENCES, metrics.batch)
-    metrics.waiting.set_function(lambda: batches.waiting)
+def create(engines: Sequence[Engine], options: Options) -> Starlette:
+    """The application that serves these systems.
+
+    What costs something, or tells how much a server is used, wants a key if there are keys.
+    """
+    batches = Batches()
+    service = Service(engines, batches, options)
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
         running = asyncio.create_task(batches.run())
         yield
         running.cancel()
         with suppress(asyncio.CancelledError):
             await running
 
-    app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
-    add_routes(app, Service(engines, batches, options), metrics, options)
-    app.mount("/", StaticFiles(directory=PAGE, html=True))
-    app.add_exception_handler(AnyHTTPException, refuse)
-    app.add_exception_handler(BusyError, lambda _, error: refusal(503, f"server: busy, {error}; try again", 2))
-    app.add_exception_handler(EngineError, lambda _, error: refusal(500, str(error)))
+    def posted(path: str, kind: type[Q], answer: Callable[[Q], Awaitable[Any]]) -> Route:
+        async def endpoint(request: Request) -> Response:
+            body = await read(request, kind, options.characters)
+            check_key(request, options, body.api_key)
+            return JSONResponse(await unless_left(request, answer(body)))
 
-    app.add_middleware(Answers, metrics=metrics)
+        return Route(path, endpoint, methods=["POST"])
+
+    def read_only(path: str, answer: Callable[..., Any]) -> Route:
+        async def endpoint(request: Request) -> Response:
+            return JSONResponse(answer(**request.path_params))
+
+        return Route(path, endpoint)
+
+    async def metrics(request: Request) -> Response:
+        check_key(request, options)
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+
+    routes = [
+        posted("/translate", TranslationRequest, service.translate),
+        posted("/attention", Question, service.attention),
+        read_only("/languages", service.languages),
+        read_only("/systems", service.systems),
+        read_only("/card/{system}", service.card),
+        read_only("/health", lambda: {"status": "ok"}),
+        Route("/metrics", metrics),
+        Mount("/", StaticFiles(directory=PAGE, html=True)),
+    ]
+    middleware = [Middleware(answering)]
     if not options.keys:  # a page elsewhere whose name suddenly resolves to 127.0.0.1 (DNS rebinding) has another one
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=[*LOOPBACK, options.host], www_redirect=False)
-    return app
+        hosts = [*LOOPBACK, options.host]
+        middleware.append(Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False))
+    return Starlette(
+        routes=routes, middleware=middleware, exception_handlers={HTTPException: refusal}, lifespan=lifespan
+    )
 
 
-class Answers:
-    """Adds the headers to every answer, and counts it."""
+def answering(app: ASGIApp) -> ASGIApp:
+    """An application whose answers have the headers and are counted."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self.app, self.metrics = app, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def call(scope: Scope, receive: Receive, send: Send) -> None:
         began = time.monotonic()
 
         async def send_answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
-                self.metrics.request(message["status"], time.monotonic() - began)
+                ANSWERED.labels(str(message["status"])).inc()
+                ANSWER_SECONDS.observe(time.monotonic() - began)
             await send(message)
 
-        await self.app(scope, receive, send_answer)
+        await app(scope, receive, send_answer)
 
-
-def add_routes(app: FastAPI, service: Service, metrics: Metrics, options: Options) -> None:
-    """The routes: those that cost something, or tell how much a server is used, want a key if there are keys."""
-
-    @app.post("/translate")
-    async def translate(request: Request) -> Response:
-        asked = await admitted(request, TranslationRequest, options)
-        return JSONResponse(await unless_left(request, service.translate(asked)))
-
-    @app.post("/attention")
-    async def attention(request: Request) -> Response:
-        asked = await admitted(request, AttentionRequest, options)
-        return JSONResponse(await unless_left(request, service.attention(asked)))
-
-    @app.get("/languages")
-    async def languages() -> Response:
-        return JSONResponse(service.languages())
-
-    @app.get("/systems")
-    async def systems() -> Response:
-        every = [
-            {name: getattr(engine.config, name) for name in SHOWN} | {"engine": engine.kind, "score": engine.score}
-            for engine in service.engines
-        ]
-        return JSONResponse({"systems": every, "characters": options.characters, "keys": bool(options.keys)})
-
-    @app.get("/card/{system}")
-    async def card(system: str) -> Response:
-        return JSONResponse({"html": card_html(service.named(system).card)})
-
-    @app.get("/health")
-    async def health() -> Response:
-        return JSONResponse({"status": "ok"})
-
-    @app.get("/metrics")
-    async def show_metrics(request: Request) -> Response:
-        check_key(request, options)
-        return Response(generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST)
-
-
-async def admitted(request: Request, kind: type[K], options: Options) -> K:
-    """The body of a request that may be answered.
-
-    Raises: HTTPException (400, 403, 413).
-    """
-    body = await read(request, kind, options.characters)
-    check_key(request, options, body.api_key)
-    return body
+    return call
 
 
 def check_key(request: Request, options: Options, given: str = "") -> None:
@@ -149,21 +127,16 @@ async def unless_left(request: Request, work: Awaitable[R]) -> R:
 
     Raises: HTTPException (499), which nobody reads.
     """
-    task = asyncio.ensure_future(work)
-    while not (await asyncio.wait({task}, timeout=LOOK_SECONDS))[0]:
-        if await request.is_disconnected():
-            task.cancel()
-            raise HTTPException(CLIENT_LEFT, "client: left before the answer")
+    task, left = asyncio.ensure_future(work), asyncio.ensure_future(request.receive())  # the body is read already
+    await asyncio.wait({task, left}, return_when=asyncio.FIRST_COMPLETED)
+    left.cancel()
+    if not task.done():
+        task.cancel()
+        raise HTTPException(CLIENT_LEFT, "client: left before the answer")
     return task.result()
 
 
-def refuse(_: Request, error: Exception) -> Response:
-    """The answer to a request that is refused."""
-    assert isinstance(error, AnyHTTPException)
-    return refusal(error.status_code, str(error.detail))
-
-
-def refusal(status: int, message: str, retry_seconds: int = 0) -> Response:
+def refusal(_: Request, error: Exception) -> Response:
     """A refusal as LibreTranslate says it."""
-    headers = {"Retry-After": str(retry_seconds)} if retry_seconds else None
-    return JSONResponse({"error": message}, status, headers)
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)

@@ -1,110 +1,106 @@
 """The sentences of all requests, translated in batches by one thread beside the event loop."""
 
 import asyncio
-import heapq
-import itertools
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
+
+from prometheus_client import Counter, Gauge, Histogram
+from starlette.exceptions import HTTPException
 
 from .engines import Answer, Engine
 
 BATCH = 64  # sentences: what comes next waits for no more than these
 WINDOW_SECONDS = 0.005  # those that arrive within it go together
-# Each further sentence of a request counts as if it had come so much later: a short request goes before the rest of a
-# long one, and yet no long one waits for ever.
-SPREAD_SECONDS = 0.02
+MOST_WAITING = 10_000  # sentences
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # bounds of the histograms
+TRANSLATED = Counter("nmt_sentences", "Sentences translated.", ["system"])
+BATCH_SECONDS = Histogram("nmt_batch_seconds", "Time of a batch.", buckets=SECONDS)
+WAITING = Gauge("nmt_waiting_sentences", "Sentences that wait.")
 log = logging.getLogger(__name__)
+Sentence = tuple[str, "asyncio.Future[list[Answer]]"]  # with what its translations become
 R = TypeVar("R")
 
 
-class BusyError(RuntimeError):
-    """Too many sentences wait already."""
+@dataclass(eq=False)
+class Job:
+    """The sentences of one request that wait for their translations."""
 
-
-class EngineError(RuntimeError):
-    """An engine failed; the log says why."""
-
-
-@dataclass(order=True)
-class Waiting:
-    """A sentence that waits for its translation."""
-
-    due: float
-    order: int
-    line: str = field(compare=False)
-    result: "asyncio.Future[list[Answer]]" = field(compare=False)
+    search: tuple[Engine, int]  # what translates, into how many
+    waiting: deque[Sentence]
 
 
 class Batches:
     """Sentences in, translations out; `run` must be running."""
 
-    def __init__(self, size: int, done: Callable[[str, int, float], None]) -> None:
-        self.size, self.done = size, done  # sentences that may wait; what hears of each batch
-        self.heaps: dict[tuple[Engine, int], list[Waiting]] = {}
-        self.arrival, self.order = asyncio.Event(), itertools.count()
+    def __init__(self) -> None:
+        self.jobs: list[Job] = []  # the next in turn first
+        self.arrival = asyncio.Event()
         self.thread = ThreadPoolExecutor(1, "translate")
+        WAITING.set_function(lambda: self.waiting)
 
     @property
     def waiting(self) -> int:
         """How many sentences wait."""
-        return sum(map(len, self.heaps.values()))
+        return sum(len(job.waiting) for job in self.jobs)
 
     async def translate(self, engine: Engine, lines: Sequence[str], number: int) -> list[list[Answer]]:
         """The `number` best translations of each line; a caller that is cancelled gives up what still waits.
 
-        Raises: BusyError, EngineError.
+        Raises: HTTPException (500, 503).
         """
-        if self.waiting + len(lines) > self.size and self.heaps:
-            raise BusyError(f"{self.waiting} sentences wait already")
+        if (waiting := self.waiting) and waiting + len(lines) > MOST_WAITING:
+            message = f"server: busy, {waiting} sentences wait already; try again"
+            raise HTTPException(503, message, {"Retry-After": "2"})
         loop = asyncio.get_running_loop()
-        results: list[asyncio.Future[list[Answer]]] = [loop.create_future() for _ in lines]
-        for index, (line, result) in enumerate(zip(lines, results, strict=True)):
-            due = loop.time() + index * SPREAD_SECONDS
-            heapq.heappush(self.heaps.setdefault((engine, number), []), Waiting(due, next(self.order), line, result))
+        translations: list[asyncio.Future[list[Answer]]] = [loop.create_future() for _ in lines]
+        job = Job((engine, number), deque(zip(lines, translations, strict=True)))
+        self.jobs.append(job)
         self.arrival.set()
-        return await asyncio.gather(*results)
+        try:
+            return await asyncio.gather(*translations)
+        finally:
+            self.jobs.remove(job)
 
-    async def beside(self, function: Callable[..., R], *given: object) -> R:
-        """What a function gives that needs a network, between two batches."""
-        return await asyncio.get_running_loop().run_in_executor(self.thread, function, *given)
+    async def beside(self, function: Callable[..., R], *arguments: object) -> R:
+        """The result of a function that needs a network, between two batches."""
+        return await asyncio.get_running_loop().run_in_executor(self.thread, function, *arguments)
 
     async def run(self) -> None:
         """Translate what comes, until cancelled."""
         while True:
             (engine, number), batch = await self.take()
-            began = time.monotonic()
+            began, system = time.monotonic(), engine.config.system
             try:
-                answers = await self.beside(engine.translate, [one.line for one in batch], number)
+                answers = await self.beside(engine.translate, [line for line, _ in batch], number)
             except Exception:
-                log.exception("%s: cannot translate %d sentences", engine.config.system, len(batch))
-                error = EngineError(f"{engine.config.system}: cannot translate this; the server's log says why")
-                for one in batch:
-                    if not one.result.cancelled():
-                        one.result.set_exception(error)
+                log.exception("%s: cannot translate %d sentences", system, len(batch))
+                error = HTTPException(500, f"{system}: cannot translate this; the server's log says why")
+                for _, translation in batch:
+                    if not translation.done():
+                        translation.set_exception(error)
                 continue
-            for one, answer in zip(batch, answers, strict=True):
-                if not one.result.cancelled():
-                    one.result.set_result(answer)
-            self.done(engine.config.system, len(batch), time.monotonic() - began)
+            for (_, translation), answer in zip(batch, answers, strict=True):
+                if not translation.done():
+                    translation.set_result(answer)
+            TRANSLATED.labels(system).inc(len(batch))
+            BATCH_SECONDS.observe(time.monotonic() - began)
 
-    async def take(self) -> tuple[tuple[Engine, int], list[Waiting]]:
-        """The next batch, of the engine whose turn it is; waits for one."""
-        batch: list[Waiting] = []
-        while not batch:
-            while not self.heaps:  # a request may have no sentence
-                self.arrival.clear()
-                await self.arrival.wait()
-            if self.waiting < BATCH:
-                await asyncio.sleep(WINDOW_SECONDS)
-            key = min(self.heaps, key=lambda one: self.heaps[one][0])
-            heap = self.heaps[key]
-            while heap and len(batch) < BATCH:
-                if not (one := heapq.heappop(heap)).result.cancelled():
-                    batch.append(one)
-            if not heap:
-                del self.heaps[key]
-        return key, batch
+    async def take(self) -> tuple[tuple[Engine, int], list[Sentence]]:
+        """The next batch, as soon as there is one: requests take turns, each with one sentence at a time."""
+        while not self.waiting:
+            self.arrival.clear()
+            await self.arrival.wait()
+            await asyncio.sleep(WINDOW_SECONDS)
+        search = next(job.search for job in self.jobs if job.waiting)
+        batch: list[Sentence] = []
+        while len(batch) < BATCH and (jobs := [job for job in self.jobs if job.waiting and job.search == search]):
+            for job in jobs[: BATCH - len(batch)]:
+                batch.append(job.waiting.popleft())
+                self.jobs.remove(job)
+                self.jobs.append(job)
+        return search, batch

@@ -3,8 +3,9 @@
 from typing import Literal, TypeVar
 from urllib.parse import parse_qs
 
-from fastapi import HTTPException, Request
 from pydantic import BaseModel, Field, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
 from ..common.params import first_fault
 
@@ -15,21 +16,12 @@ OVERHEAD_BYTES = 64 << 10  # names of fields, braces, quotes
 MOST_FIELDS = 10_000  # of a form
 
 
-class Keyed(BaseModel):
-    """What every request may have."""
-
-    api_key: str = ""
-    system: str = ""  # its id; without it the best that fits
-
-
-class TranslationRequest(Keyed):
-    """A text to translate, or a list of texts."""
+class Question(BaseModel):
+    """A text, or a list of texts."""
 
     q: str | list[str]
-    source: str  # code of a language, or `auto`
-    target: str
-    format: Literal["text"] = "text"
-    alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
+    api_key: str = ""
+    system: str = ""  # its id; without it the best that can
 
     @property
     def texts(self) -> list[str]:
@@ -37,16 +29,19 @@ class TranslationRequest(Keyed):
         return self.q if isinstance(self.q, list) else [self.q]
 
 
-class AttentionRequest(Keyed):
-    """A sentence."""
+class TranslationRequest(Question):
+    """Texts to translate."""
 
-    q: str
+    source: str  # code of a language, or `auto`
+    target: str
+    format: Literal["text"] = "text"
+    alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
 
 
-T = TypeVar("T", bound=Keyed)
+Q = TypeVar("Q", bound=Question)
 
 
-async def read(request: Request, kind: type[T], characters: int) -> T:
+async def read(request: Request, kind: type[Q], characters: int) -> Q:
     """The body of a request, JSON unless it is said to be a form; it may have so many characters, each text one more.
 
     Raises: HTTPException (400, 413).
@@ -59,14 +54,15 @@ async def read(request: Request, kind: type[T], characters: int) -> T:
     try:
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
             fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-            found = kind.model_validate({name: some if some[1:] else some[0] for name, some in fields.items()})
+            question = kind.model_validate(
+                {name: values if values[1:] else values[0] for name, values in fields.items()}
+            )
         else:
-            found = kind.model_validate_json(bytes(body))
+            question = kind.model_validate_json(bytes(body))
     except ValidationError as error:
         raise HTTPException(400, first_fault(error, "body")) from None
     except ValueError as error:
         raise HTTPException(400, f"body: is no form, {error}; expected name=value&...") from None
-    texts = found.texts if isinstance(found, TranslationRequest) else [getattr(found, "q", "")]
-    if (got := sum(map(len, texts)) + len(texts) - 1) > characters:
+    if (got := sum(map(len, question.texts)) + len(question.texts) - 1) > characters:
         raise HTTPException(413, f"q: is too long, got {got:,} characters; expected at most {characters:,}")
-    return found
+    return question

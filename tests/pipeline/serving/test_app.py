@@ -4,7 +4,7 @@ import threading
 import time
 
 import pytest
-from fastapi.testclient import TestClient
+from starlette.testclient import TestClient
 
 from pipeline.serving import app
 from pipeline.serving.service import Options

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.packaging import loading
-from pipeline.serving import engines
+from pipeline.serving.loading import load
 from tests.toys import packages
 
 LINES = ["le chat noir", "dort", "le chat noir dort", "une pomme", "la maison blanche"]
@@ -22,32 +22,32 @@ def folders(tmp_path_factory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("model", ["transformer_prenorm", "rnnsearch"])
 def test_torch_gives_the_lines_of_nmt_translate(folders, model):
-    answers = engines.load(folders[model], "torch", 1).translate(LINES, 3)
+    answers = load(folders[model], "torch", 1).translate(LINES, 3)
     assert [best.text for best, *_ in answers] == loading.load(folders[model]).translate(LINES)
     for ranked in answers:
         assert 0 < ranked[0].confidence <= 1
 
 
 def test_ctranslate2_finds_the_same(folders):
-    exact, quick = (engines.load(folders["transformer_prenorm"], one, 1) for one in ("torch", "ctranslate2"))
+    exact, quick = (load(folders["transformer_prenorm"], one, 1) for one in ("torch", "ctranslate2"))
     texts = ([best.text for best, *_ in engine.translate(LINES, 2)] for engine in (exact, quick))
     assert next(texts) == next(texts)
 
 
 def test_int8_answers_every_line(folders):
     """Not the same: without instructions for int8, sums of this untrained model overflow (of trained ones, hardly)."""
-    answers = engines.load(folders["transformer_prenorm"], "ctranslate2-int8", 1).translate(LINES, 2)
+    answers = load(folders["transformer_prenorm"], "ctranslate2-int8", 1).translate(LINES, 2)
     assert len(answers) == len(LINES)
     assert all(ranked[0].text and 0 < ranked[0].confidence <= 1 for ranked in answers)
 
 
 def test_a_recurrent_model_is_run_by_torch(folders):
-    assert engines.load(folders["rnnsearch"], "ctranslate2", 1).kind == "torch"
+    assert load(folders["rnnsearch"], "ctranslate2", 1).kind == "torch"
 
 
 @pytest.mark.parametrize("kind", ["torch", "ctranslate2"])
 def test_attention_is_of_the_best_translation(folders, kind):
-    engine = engines.load(folders["transformer_prenorm"], kind, 1)
+    engine = load(folders["transformer_prenorm"], kind, 1)
     found = engine.attention(LINES[0])
     assert found["text"] == engine.translate(LINES[:1], 1)[0][0].text
     assert len(found["weights"]["cross 1"][0]) == len(found["target"])
