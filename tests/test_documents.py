@@ -1,4 +1,4 @@
-"""What README and the pages name exists: links, headings, options of `nmt`, targets of make, lines of code."""
+"""What README and the pages name exists: links, headings, files, options of `nmt`, targets of make, lines of code."""
 
 import re
 import sys
@@ -47,6 +47,13 @@ def test_links_lead_somewhere(page):
         name = str(((ROOT / page).parent / path).resolve().relative_to(ROOT)) if path else page
         assert (ROOT / name).exists(), link
         assert not anchor or anchor in anchors(name), link
+
+
+def test_files_of_code_exist(page):
+    """The new model's aside, and what a log and a changelog tell of former times."""
+    names = re.findall(r"`((?:pipeline|stages|tests|benchmarks|recipes)/[\w/.]+)`", PAGES[page])
+    missing = {name for name in names if not (ROOT / name).exists() and "embedding_attention" not in name}
+    assert not missing or page in ("LOG.md", "CHANGELOG.md")
 
 
 @cache
