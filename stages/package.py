@@ -66,7 +66,7 @@ def read_config(system: System, licence: str, translator: Translator, training: 
             "source_language": languages["source_language"],
             "target_language": languages["target_language"],
             "licence": licence,
-            "arch": translator.arch.model_dump(),
+            "arch": training["params"]["arch"],
             "precision": training["precision"],
             "max_source_pieces": translator.max_pieces,
             "decoding": files.read_json(system.decoded / "decode.json"),

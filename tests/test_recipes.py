@@ -36,7 +36,7 @@ def test_a_student_learns_from_the_translations_of_its_teacher(built, tmp_path):
     assert lines(taught / "train.target.txt") == teacher.translate(sources) + references
     assert (taught / "test.target.txt").read_bytes() == (split / "test.target.txt").read_bytes()
     student = loading.load(recipe / "models" / STUDENT)
-    assert student.vocabulary_digest == teacher.vocabulary_digest
+    assert student.vocabulary.digest == teacher.vocabulary.digest
     assert not (recipe / "work/distill").exists()
 
 

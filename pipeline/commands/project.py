@@ -3,7 +3,6 @@
 import contextlib
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from ..common.files import DataError
@@ -52,7 +51,7 @@ def load(system: System) -> Translator:
     if system.packaged.is_dir():
         return loading.load(system.packaged)
     own = [f"{corpus_file(system.corpus)}:decode"] if corpus_file(system.corpus).exists() else []
-    return replace(Translator.built(system), settings=Decoding.load("decode", *own))
+    return Translator.built(system, Decoding.load("decode", *own))
 
 
 def built() -> list[str]:

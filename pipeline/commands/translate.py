@@ -110,9 +110,9 @@ def translations(
         found = translator.ranked([line for _, line in block], decoding, n_best or 1)
         for (number, _), ranks in zip(block, found, strict=True):
             if n_best is None:
-                yield f"{ranks[0].text}\n"
+                yield f"{ranks[0][0]}\n"
             else:
-                yield "".join(f"{number}\t{one.score:.4f}\t{one.text.replace(chr(9), ' ')}\n" for one in ranks)
+                yield "".join(f"{number}\t{score:.4f}\t{text.replace(chr(9), ' ')}\n" for text, score in ranks)
 
 
 def write(found: Iterator[str], given: sentences.Lines) -> None:

@@ -23,7 +23,7 @@ ENDS = ".!?… "
 T = TypeVar("T")
 
 
-class Text(NamedTuple):
+class SplitLine(NamedTuple):
     """The parts of a text to translate, and what stands before each of them and after the last."""
 
     parts: list[str]
@@ -41,12 +41,13 @@ class Text(NamedTuple):
         ]
 
 
-def ranked(answers: Sequence[Sequence[T]], number: int) -> list[list[T]]:
-    """The best answers to all parts, then the next ... up to `number`; an answer stays where there is no next one."""
-    return [[some[min(rank, len(some) - 1)] for some in answers] for rank in range(number)]
+def ranked(answers: Sequence[Sequence[T]]) -> list[list[T]]:
+    """The best answers to all parts, then the next ones ...; where a part has none any more, its last stays."""
+    number = max(map(len, answers), default=1)
+    return [[answer[min(rank, len(answer) - 1)] for answer in answers] for rank in range(number)]
 
 
-def split(units: Iterable[str], vocabulary: Vocabulary, max_pieces: int) -> Text:
+def split(units: Iterable[str], vocabulary: Vocabulary, max_pieces: int) -> SplitLine:
     """The parts of a text, given its lines or sentences: none has more than `max_pieces` pieces.
 
     What has no letter, or characters that no piece spells, is no part.
@@ -55,7 +56,7 @@ def split(units: Iterable[str], vocabulary: Vocabulary, max_pieces: int) -> Text
     def fits(line: str) -> bool:
         return len(line.encode()) < max_pieces or len(vocabulary.encode_source([line])[0]) <= max_pieces
 
-    found, gaps = [], [""]
+    parts, gaps = [], [""]
     for unit in units:
         begin = unit.find(core := unit.strip())
         for span, is_copied in (
@@ -71,8 +72,8 @@ def split(units: Iterable[str], vocabulary: Vocabulary, max_pieces: int) -> Text
                 before, _, after = part.partition(core)
                 gaps[-1] += before
                 gaps.append(after)
-                found.append(core)
-    return Text(found, gaps)
+                parts.append(core)
+    return SplitLine(parts, gaps)
 
 
 def spans(text: str, known: frozenset[str] | None) -> Iterator[tuple[str, bool]]:

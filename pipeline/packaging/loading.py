@@ -1,11 +1,12 @@
 """Loads a packaged system, `models/<system>/` or a copy of it anywhere."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from ..common.params import stored_section
+from ..compute import weights
 from ..decoding.settings import Decoding
-from ..decoding.translator import Translator
+from ..decoding.translator import Translator, network
+from ..vocabularies.vocabulary import Vocabulary
 from . import package
 
 
@@ -17,15 +18,7 @@ def load(folder: Path) -> Translator:
     config, path = package.read(folder), folder / package.CONFIG
     expected = "a model of this version of nmt-pipeline"
     settings = stored_section(Decoding, config.decoding, "decoding", path, expected)
-    translator = Translator.assembled(
-        config.model,
-        config.arch,
-        vocabulary=folder / package.VOCABULARY,
-        path=folder / package.WEIGHTS,
-        precision=config.precision,
-        max_pieces=config.max_source_pieces,
-        origin=path,
-        expected=expected,
-        is_sealed=True,
-    )
-    return replace(translator, settings=settings)
+    vocabulary = Vocabulary.load(folder / package.VOCABULARY)
+    net = network(config.model, config.arch, vocabulary, path, expected)
+    weights.load(folder / package.WEIGHTS, net, expected, is_sealed=True)
+    return Translator(net, vocabulary, config.max_source_pieces, config.precision, settings)

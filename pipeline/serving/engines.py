@@ -37,7 +37,7 @@ class Engine:
         """The `number` best translations of each source, the best first."""
         return self.translator.search(sources, self.decoding, number)
 
-    def split(self, units: Iterable[str]) -> texts.Text:
+    def split(self, units: Iterable[str]) -> texts.SplitLine:
         """The parts of a text that its network translates, given its lines or sentences."""
         return texts.split(units, self.vocabulary, self.max_pieces)
 

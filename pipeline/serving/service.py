@@ -9,7 +9,7 @@ from typing import Any
 from starlette.exceptions import HTTPException
 
 from ..common.languages import name_of
-from ..decoding.texts import Text, ranked
+from ..decoding.texts import SplitLine, ranked
 from .batches import Batches
 from .cards import card_html
 from .engines import Answer, Engine
@@ -80,7 +80,7 @@ class Service:
         split = await asyncio.to_thread(self.split, engine, request.texts)
         return await self.batches.beside(engine.attention, next((part for text in split for part in text.parts), ""))
 
-    def split(self, engine: Engine, given: Sequence[str]) -> list[Text]:
+    def split(self, engine: Engine, given: Sequence[str]) -> list[SplitLine]:
         """Texts in the parts that a system translates, by sentence or by line."""
         if self.options.by_sentence:
             return [engine.split(sentences(text, engine.config.source_language)) for text in given]
@@ -118,13 +118,13 @@ class Service:
 
 
 def answer(
-    request: TranslationRequest, engine: Engine, split: Sequence[Text], answers: Sequence[Sequence[Answer]]
+    request: TranslationRequest, engine: Engine, split: Sequence[SplitLine], answers: Sequence[Sequence[Answer]]
 ) -> dict[str, Any]:
     """The answer to a request, from those to all its parts; the n-th alternative of a text has the n-th of each."""
     rest, translations = iter(answers), []
     for text in split:
         of_parts = [next(rest) for _ in text.parts]
-        ranks = [[part.text for part in rank] for rank in ranked(of_parts, 1 + request.alternatives)]
+        ranks = [[part.text for part in rank] for rank in ranked(of_parts)]
         best, *others = dict.fromkeys(map(text.join, ranks))
         confidence = mean_confidence(of_parts)
         translation: dict[str, Any] = {

@@ -32,8 +32,8 @@ class Vocabulary:
     unknown pieces. Files are not changed: references are scored unnormalised.
     """
 
-    def __init__(self, source: Side, target: Side) -> None:
-        self.source, self.target = source, target
+    def __init__(self, source: Side, target: Side, digest: str = "") -> None:
+        self.source, self.target, self.digest = source, target, digest
         self.joint = source is target
         self.whole_words = source.whole_words  # or subwords
         self.source_size, self.target_size = source.size, target.size
@@ -44,13 +44,15 @@ class Vocabulary:
 
         Raises: DataError if a file of it is missing or broken, or of other sizes than vocabulary.json states.
         """
+        source: Side
+        target: Side
         if (folder / "joint.model").exists():
-            joint = Pieces.load(folder / "joint.model")
-            vocabulary = cls(joint, joint)
+            source = target = Pieces.load(folder / "joint.model")
         elif any(folder.glob("*.words.json")):
-            vocabulary = cls(WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json"))
+            source, target = WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json")
         else:
-            vocabulary = cls(Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model"))
+            source, target = Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")
+        vocabulary = cls(source, target, digest(folder))
         stated = files.read_json(folder / "vocabulary.json")
         expected, got = (stated["source_size"], stated["target_size"]), (vocabulary.source_size, vocabulary.target_size)
         if got != expected:

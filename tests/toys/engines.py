@@ -26,7 +26,7 @@ class WordEngine:
         self.score, self.card = score, CARD.format(system=system)
         self.lexicon = LEXICON if source == "fr" else {english: french for french, english in LEXICON.items()}
 
-    def split(self, units: Iterable[str]) -> texts.Text:
+    def split(self, units: Iterable[str]) -> texts.SplitLine:
         spells_all = SimpleNamespace(characters=None)
         return texts.split(units, SimpleNamespace(source=spells_all, encode_source=lambda some: [some[0].split()]), 50)
 

@@ -62,7 +62,7 @@ def test_a_longer_line_than_was_trained_on_is_translated_in_parts(translator, ca
     assert capsys.readouterr().err.startswith(f"warning: here: longer than in training, got {len(whole)} pieces; only")
     assert translator.translate([line], DECODING) == [" ".join(translator.translate(parts, DECODING))]
     best, second = translator.ranked([line], DECODING, 2)[0]
-    assert best.score > second.score
+    assert best[1] > second[1]
 
 
 def test_what_no_piece_spells_comes_back(translator):
@@ -112,7 +112,7 @@ def test_an_ensemble_shares_a_vocabulary_and_reads_no_more_than_any_member(proje
     both = Translator.ensemble([translator, other])
     assert len(both.read(systems.WORDS, "here")) == other.max_pieces < translator.max_pieces
     assert both.translate(LINES, DECODING) != translator.translate(LINES, DECODING)
-    other.vocabulary_digest = "another"
+    other.vocabulary.digest = "another"
     with pytest.raises(DataError, match="an ensemble must share one vocabulary, got different ones; expected systems"):
         Translator.ensemble([translator, other])
 
