@@ -7,7 +7,6 @@ import pytest
 from pipeline.commands import project as here
 from pipeline.common.files import DataError
 from pipeline.common.system import System
-from pipeline.decoding.translator import Translator
 from tests.toys import systems
 from tests.toys.systems import SYSTEM
 
@@ -53,7 +52,7 @@ def test_a_package_translates_while_its_run_is_rebuilt(project, monkeypatch):
     shutil.rmtree(project / "runs" / SYSTEM / "train")
     package = System.parse(SYSTEM).packaged
     package.mkdir(parents=True)
-    monkeypatch.setattr(Translator, "load", lambda folder: folder)
+    monkeypatch.setattr(here.loading, "load", lambda folder: folder)
     assert here.load(here.parse("prenorm")) == package
 
 
