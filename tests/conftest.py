@@ -1,18 +1,20 @@
 """What every test has: no network but this machine, and the folder the project stands in."""
 
-import ipaddress
 import os
 import re
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
 
 from tests.toys.project import Project, create
 
+HERE = (None, "", "localhost", socket.gethostname())
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported; tiny models are no faster in several
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # so a shell starts background jobs, and CI may be one
     signal.signal(signal.SIGINT, signal.default_int_handler)  # what the tests start gets Ctrl-C as from a terminal
@@ -68,43 +70,20 @@ def set_threads() -> Iterator[Callable[[int], None]]:
     setter(before)
 
 
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch):
-    """Connections leave this machine in no test: sockets are unix ones or reach a loopback address."""
-    for name in ("connect", "connect_ex"):
-        monkeypatch.setattr(socket.socket, name, guarded(getattr(socket.socket, name)))
-    monkeypatch.setattr(socket, "getaddrinfo", guarded_lookup(socket.getaddrinfo))
+def refuse_the_network(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook that raises where a test connects to another machine, or asks for one by name.
 
-
-def guarded(connect):
-    """`connect`, for addresses of this machine."""
-
-    def connect_here(self, address):
-        if self.family in (socket.AF_INET, socket.AF_INET6):
-            refuse_unless_here(address[0])
-        return connect(self, address)
-
-    return connect_here
-
-
-def guarded_lookup(lookup):
-    """`lookup`, for names of this machine: a question to a name server is network too."""
-
-    def lookup_here(host, *args, **kwargs):
-        refuse_unless_here(host)
-        return lookup(host, *args, **kwargs)
-
-    return lookup_here
-
-
-def refuse_unless_here(host):
-    """Raise where `host` is not this machine; no OSError, which code under test may take for a passing failure."""
-    name = host.decode() if isinstance(host, bytes) else host
-    if name in (None, "", "localhost", socket.gethostname()):
+    No OSError, which code under test may take for a passing failure.
+    """
+    if event == "socket.connect" and arguments[0].family in (socket.AF_INET, socket.AF_INET6):
+        host = arguments[1][0]
+    elif event == "socket.getaddrinfo":
+        host = arguments[0]
+    else:
         return
-    try:
-        here = ipaddress.ip_address(name.partition("%")[0]).is_loopback
-    except ValueError:
-        here = False
-    if not here:
+    name = host.decode() if isinstance(host, bytes) else host
+    if name not in HERE and not re.fullmatch(r"127\.[0-9.]+|::1", name):
         raise RuntimeError(f"tests have no network, got a connection to {name}")
+
+
+sys.addaudithook(refuse_the_network)

@@ -85,28 +85,23 @@ def shares_learnt(
             yield sum(best.ids == unseen.target[row].tolist() for row, best in enumerate(predicted)) / UNSEEN
 
 
-def check_learns(name: str, enough: float, **task: int | bool) -> None:
-    """The model gets enough of the unseen sentences right before the updates run out."""
-    seed, share = random.SystemRandom().randrange(2**31), 0.0
-    for share in shares_learnt(name, seed, **task):  # type: ignore[arg-type]
-        if share >= enough:
-            return
-    pytest.fail(f"seed {seed}: {share:.1%} exact after {task['updates']} updates")
+TASKS = {
+    "five digits backwards": {"reverse": True, "batch_size": 80, "updates": 2000, "length": 5},
+    "one sentence an update": {"reverse": False, "batch_size": 1, "updates": 8000, "length": 3},
+    "ten digits": {"reverse": False, "batch_size": 80, "updates": 4000, "length": 10},
+    "ten digits backwards": {"reverse": True, "batch_size": 80, "updates": 4000, "length": 10},
+}
 
 
-@pytest.mark.parametrize("name", [n if n in QUICKEST else pytest.param(n, marks=pytest.mark.slow) for n in MODELS])
-def test_five_digits_come_out_backwards(name):
-    check_learns(name, 0.9, reverse=True, batch_size=80, updates=2000, length=5)
+def marks(name: str, task: str) -> list[pytest.MarkDecorator]:
+    return [] if name in QUICKEST and task == "five digits backwards" else [pytest.mark.slow]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-def test_one_sentence_an_update_is_enough(name):
-    check_learns(name, 0.9, reverse=False, batch_size=1, updates=8000, length=3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("reverse", [False, True], ids=["copy", "reverse"])
-def test_ten_digits_come_out_exactly(name, reverse):
-    check_learns(name, 0.95, reverse=reverse, batch_size=80, updates=4000, length=10)
+@pytest.mark.parametrize(
+    ("name", "task"), [pytest.param(name, task, marks=marks(name, task)) for name in MODELS for task in TASKS]
+)
+def test_a_model_learns(name, task):
+    """Nine of ten unseen sentences are right before the updates run out."""
+    seed = random.SystemRandom().randrange(2**31)
+    shares = shares_learnt(name, seed, **TASKS[task])
+    assert any(share >= 0.9 for share in shares), f"seed {seed}"

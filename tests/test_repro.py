@@ -157,25 +157,6 @@ def test_an_experiment_changes_one_line_and_is_undone_by_one_command(built, tmp_
     assert (user.root / "report/index.html").read_bytes() == before
 
 
-@pytest.mark.slow
-def test_whole_words_go_from_text_to_scores(copy):
-    """Scores of all sentences, and of those without unknown words."""
-    copy.edit("vocabularies.words", {"kind": "word", "words": 500, "sentences": 1000, "seed": 1})
-    copy.edit("build.vocabularies", ["words"])
-    copy.edit("build.models", ["transformer_postnorm"])
-    copy.repro()
-    scores = json.loads((copy.root / "metrics/toy-words-transformer_postnorm-toy-1.json").read_text())
-    source = (copy.root / "data/split/toy/test.source.txt").read_text(encoding="utf-8").splitlines()
-    assert 0 < scores["test"]["sentences_without_unknown"] < len(source)
-
-
-@pytest.mark.slow
-def test_from_scratch_elsewhere_gives_the_same_bytes(built, tmp_path):
-    again = create(tmp_path / "again")
-    again.repro()
-    assert again.lock() == built.lock()
-
-
 @pytest.mark.parametrize("whom", ["stage", pytest.param("all", marks=pytest.mark.slow)])
 def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
     """kill -9 of the stage, or of dvc and everything below it, once the first checkpoint is there."""

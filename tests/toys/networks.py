@@ -23,50 +23,16 @@ TRANSFORMER: dict[str, Any] = {
     "tied_embeddings": "none",
     "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
 }
+RECURRENT = {"embedding": 6, "width": 8, "dropout": 0.0, "output_dropout": 0.0, "teacher_forcing": 1.0}
 NAMES = interface.names()
 ARCHS: dict[str, dict[str, Any]] = {  # a model that is not here has its own in its test, as `TOY`
-    "rnn_encdec": {
-        "embedding": 6,
-        "width": 8,
-        "context_layer": False,
-        "start_layer": True,
-        "maxout": 5,
-        "reset_gate": "before",
-        "reverse_source": True,
-        "dropout": 0.0,
-        "output_dropout": 0.0,
-        "teacher_forcing": 1.0,
-    },
-    "gru_attention": {
-        "embedding": 6,
-        "encoder_width": 7,
-        "bidirectional": False,
-        "width": 8,
-        "attention": {"kind": "additive", "size": 5},
-        "scope": {"kind": "global"},
-        "dropout": 0.0,
-        "output_dropout": 0.0,
-        "teacher_forcing": 1.0,
-    },
-    "bilstm_attention": {
-        "embedding": 6,
-        "encoder_width": 4,
-        "width": 8,
-        "initialisation": "torch",
-        "dropout": 0.0,
-        "output_dropout": 0.0,
-        "teacher_forcing": 1.0,
-    },
-    "rnnsearch": {
-        "embedding": 6,
-        "width": 8,
-        "alignment": 9,
-        "maxout": 5,
-        "reset_gate": "before",
-        "dropout": 0.0,
-        "output_dropout": 0.0,
-        "teacher_forcing": 1.0,
-    },
+    "rnn_encdec": RECURRENT
+    | {"context_layer": False, "start_layer": True, "maxout": 5, "reset_gate": "before", "reverse_source": True},
+    "gru_attention": RECURRENT
+    | {"encoder_width": 7, "bidirectional": False, "scope": {"kind": "global"}}
+    | {"attention": {"kind": "additive", "size": 5}},
+    "bilstm_attention": RECURRENT | {"encoder_width": 4, "initialisation": "torch"},
+    "rnnsearch": RECURRENT | {"alignment": 9, "maxout": 5, "reset_gate": "before"},
     "transformer_postnorm": TRANSFORMER,
     "transformer_prenorm": TRANSFORMER,
 }

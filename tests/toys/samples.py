@@ -8,6 +8,7 @@ import numpy as np
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
+from tests.toys import networks
 
 TRAINING: dict[str, Any] = {
     "updates": 10,
@@ -36,18 +37,7 @@ LEARNING: dict[str, Any] = {
     "clip": 1.0,
     "precision": "fp32",
 }
-ARCH: dict[str, Any] = {
-    "encoder_layers": 2,
-    "decoder_layers": 2,
-    "width": 16,
-    "heads": 4,
-    "feed_forward": 32,
-    "dropout": 0.0,
-    "attention_dropout": 0.0,
-    "feed_forward_dropout": 0.0,
-    "tied_embeddings": "none",
-    "initialisation": {"kind": "xavier", "sublayer_gain": 1.0},
-}
+ARCH = networks.TRANSFORMER | {"decoder_layers": 2}
 
 
 def training(**changed: Any) -> Training:
