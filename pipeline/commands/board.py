@@ -1,107 +1,129 @@
-"""What `nmt repro` shows: a line for each finished stage and, at a terminal, a live row for each that runs."""
+"""Lines of `nmt repro`: one for each finished stage, the scores at the end and, at a terminal, rows of what runs."""
 
+import contextlib
+import shlex
 import threading
 import time
-from typing import Self
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Column, Table
+from rich.text import Text
 
 from ..common import files
-from ..common.system import Build
-from ..console import progress
+from ..common.system import AXES, Build, System, corpus_file
 from ..console.printing import printable
-from .summary import TIMES, label, read_times
+from ..console.progress import FOLDER, clock
+from ..training.budget import Training
+from . import project
 
-REFRESH_SECONDS = 0.5
+METRICS = Path("report/metrics.json")
+TIMES = Path("work/training_times.json")  # seconds and updates of a system's training; 0 updates if it was stopped
+SENTENCE = 50  # characters of the longest sentence that is proposed for translation
+
+
+def read_times() -> dict[str, dict[str, float]]:
+    """How long trainings took that `nmt repro` ran."""
+    return files.read_json(TIMES) if TIMES.exists() else {}
+
+
+def updates(system: System) -> int:
+    """The updates of a system's training."""
+    return Training.load("training", f"{corpus_file(system.corpus)}:training").updates
+
+
+def label(build: Build, item: str) -> str:
+    """An item's name among those of a build: its model and size, and what else `build` has several of."""
+    names = item.split("-")
+    kept = [
+        n for n, axis in zip(names, AXES, strict=False) if axis in ("models", "sizes") or len(getattr(build, axis)) > 1
+    ]
+    return "-".join(kept) or names[-1]
 
 
 class Board:
-    """The lines of one `nmt repro`; several threads may write them."""
+    """The lines of one build; several threads may write them."""
 
     def __init__(self, build: Build) -> None:
         self.build, self.console = build, Console(soft_wrap=True, highlight=False, markup=False)
-        self.lock = threading.RLock()
         self.width = max(len(label(build, system.id)) for system in build.systems())
+        self.lock = threading.Lock()
         self.num_finished = 0
-        self.running: dict[str, tuple[TaskID, float]] = {}  # stage -> its row, and when it began
-        self.words: dict[str, str] = {}  # what it last said of its progress
-        self.over = threading.Event()
-        self.ticker = threading.Thread(target=self.refresh, daemon=True)
-        self.live = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=6),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[words]}", markup=False),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_terminal,
-        )
-
-    def __enter__(self) -> Self:
-        self.live.start()
-        self.ticker.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.over.set()
-        self.ticker.join()
-        self.live.stop()
+        self.running: dict[str, float] = {}  # stage -> when it began
+        self.words: dict[str, str] = {}  # stage -> what it last said of its progress
+        self.live = Live(get_renderable=self.rows, console=self.console, refresh_per_second=2, transient=True)
 
     def say(self, text: str) -> None:
-        """Show a line, above the live rows."""
-        with self.lock:
-            self.console.print(printable(text))
-
-    def row(self, stage: str, seconds: float | None, words: str) -> None:
-        """Show a line about a stage: its kind, its item, its time and some words."""
-        kind, _, item = stage.partition("@")
-        clock = "" if seconds is None else progress.clock(seconds)
-        self.say(f"{kind:10}  {label(self.build, item):{self.width}}  {clock:>7}  {words}".rstrip())
-
-    def began(self, stage: str) -> None:
-        """Add a live row."""
-        kind, _, item = stage.partition("@")
-        with self.lock:
-            task = self.live.add_task(f"{kind} {label(self.build, item)}", total=None, words="")
-            self.running[stage], self.words[stage] = (task, time.monotonic()), ""
+        """Show a line, above the rows."""
+        self.console.print(printable(text))
 
     def ended(self, stage: str, *, ok: bool) -> None:
-        """Replace the live row by a line, and note how long a training took."""
+        """Show a line about a stage in place of its row, and note how long a training took."""
         kind, _, item = stage.partition("@")
         with self.lock:
-            task, began = self.running.pop(stage)
-            seconds = time.monotonic() - began
-            self.live.remove_task(task)
+            seconds = time.monotonic() - self.running.pop(stage)
+            words = self.words.get(stage, "") if ok else f"failed; repeat it with: dvc repro {stage}"
+            self.say(f"{kind:10}  {label(self.build, item):{self.width}}  {clock(seconds):>7}  {words}".rstrip())
             self.num_finished += ok
-            words = self.words[stage] if kind == "train" else ""
-            self.row(stage, seconds, words if ok else f"failed; repeat it with: dvc repro {stage}")
             if kind == "train":
                 times = read_times()
-                spent = times["stopped"].pop(item, 0.0) + seconds
-                times["trained" if ok else "stopped"][item] = spent
+                before = times.get(item, {"updates": 1})
+                seconds += 0 if before["updates"] else before["seconds"]
+                times[item] = {"seconds": seconds, "updates": updates(System.parse(item)) if ok else 0}
                 files.write_json(TIMES, times)
 
-    def refresh(self) -> None:
-        """Bring the live rows up to date, until all is over; where there is no terminal, print lines now and then."""
-        shown = time.monotonic()
-        while not self.over.wait(REFRESH_SECONDS):
-            is_due = not self.console.is_terminal and time.monotonic() - shown >= progress.PLAIN_SECONDS
-            shown = time.monotonic() if is_due else shown
-            with self.lock:
-                for stage in self.running:
-                    path = progress.FOLDER / f"{stage}.json"
-                    try:
-                        state = files.read_json(path) if path.exists() else None
-                    except (files.DataError, OSError):  # it has just ended
-                        state = None
-                    if not state:
-                        continue
-                    done, total, left = (state[key] for key in ("done", "total", "left"))
-                    count = f"{done:,}/{total:,}  " if total else ""
-                    rest = f"  {progress.clock(left)} left" if left is not None else ""
-                    self.words[stage] = state["about"]
-                    words = f"{count}{state['about']}{rest}"
-                    self.live.update(self.running[stage][0], completed=done, total=total, words=words)
-                    if is_due:
-                        self.row(stage, None, words)
+    def rows(self) -> Table:
+        """A row for each stage that runs: how far it is, by the file that it writes."""
+        table = Table.grid(*(Column(no_wrap=number < 3) for number in range(4)), padding=(0, 2))
+        for stage, began in dict(self.running).items():
+            state: dict[str, Any] = {}
+            with contextlib.suppress(files.DataError, OSError):  # none yet, or it has just ended
+                state = files.read_json(FOLDER / f"{stage}.json")
+            kind, _, item = stage.partition("@")
+            done, total = state.get("done", 0), state.get("total")
+            if kind == "train" and state:
+                self.words[stage] = state["about"]
+            words = [f"{done:,}/{total:,}"] if total else []
+            words += [f"{clock(state['left'])} left"] if state.get("left") is not None else []
+            words += [state["about"]] if state else []
+            bar, shown = ProgressBar(total, done, width=6, pulse=not total), Text("  ".join(words), no_wrap=True)
+            table.add_row(f"{kind} {label(self.build, item)}", bar, clock(time.monotonic() - began), shown)
+        return table
+
+
+def summary(build: Build) -> Iterator[str]:
+    """Loss and score of each system of the report, best first, and commands to go on with."""
+    systems: dict[str, dict[str, float]] = files.read_json(METRICS) if METRICS.exists() else {}
+    columns = [*dict.fromkeys(key for values in systems.values() for key in values)]
+    ranked = sorted(systems, key=lambda name: rank(systems[name]))
+    numbers = [[f"{systems[name][key]:.2f}" if key in systems[name] else "" for key in columns] for name in ranked]
+    rows = [["", *columns], *([name, *cells] for name, cells in zip(ranked, numbers, strict=True))]
+    first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for name, *cells in rows:
+        yield "  ".join([f"{name:{first}}", *map(str.rjust, cells, widths)])
+    yield f"\nreport     {METRICS.with_name('index.html')}"
+    for system in build.systems():
+        if ranked and {*ranked[0].split("-")} <= {*system.id.split("-")}:
+            short = project.shortest(system.id, project.built())
+            yield f"translate  nmt translate --system {short} {sentence(system)}"
+            break
+    yield "all runs   make ui"
+
+
+def rank(scores: dict[str, float]) -> float:
+    """The first score after the loss, so that the best comes first."""
+    metric = [*scores][1]
+    return scores[metric] if metric == "ter" else -scores[metric]
+
+
+def sentence(system: System) -> str:
+    """A short sentence of the test part, as a shell takes it."""
+    with contextlib.suppress(OSError, files.DataError):
+        for line in files.read_lines(system.split / "test.source.txt"):
+            if 0 < len(line) <= SENTENCE and line.isprintable() and not line.startswith("-"):
+                return shlex.quote(line)
+    return "<sentence>"

@@ -20,15 +20,16 @@ from ..common.files import DataError
 from ..common.params import read_yaml
 from ..common.system import Build, System, corpus_file
 from ..compute import cores, device
-from ..console import progress
 from ..console.printing import printable
+from ..console.progress import clock
 from ..training.budget import Training
-from . import catalogue, project, summary
+from . import board, catalogue, project
 from .board import Board
 
 DVC = (sys.executable, "-m", "dvc")
-RUNNING, ENDED = "Running stage '", ("Updating lock file", "Generating lock file")  # what DVC says of a stage
-# Lines of standard error that the board does not show: progress, which it has itself, and what is as usual.
+# DVC's line about a stage that it runs, or leaves as it is: the one before has ended.
+STAGE = re.compile("(Running stage|Stage) '(.*)'")
+# Lines of standard error that the rows of a terminal show, and what is as usual.
 ROUTINE = re.compile(
     r"\S+  (update )?[\d,.]+[/ ]|diagnosis of .*  nothing unusual$|"
     "(Successfully registered|Registered|Created version .* of) model"
@@ -56,15 +57,13 @@ def repro(
     if changed == {}:
         print("Data and pipelines are up to date.")
     else:
-        lanes = min(jobs or affordable(build), len(build.systems()))
-        began = time.monotonic()
-        with Board(build) as board:
-            announce(board, changed or {}, lanes)
-            Builder(board, lanes).build(build)
-            board.say(
-                f"stages: {board.num_finished} ran in {progress.clock(time.monotonic() - began)}; the rest is unchanged"
-            )
-    print("\n".join(map(printable, summary.lines(build))))
+        lanes, began = min(jobs or affordable(build), len(build.systems())), time.monotonic()
+        shown = Board(build)
+        with shown.live:
+            announce(shown, to_train(build, changed or {}), lanes)
+            Builder(shown, lanes).run_all()
+        shown.say(f"stages: {shown.num_finished} ran in {clock(time.monotonic() - began)}; the rest is unchanged")
+    print("\n".join(map(printable, board.summary(build))))
 
 
 def changed_stages() -> dict[str, Any] | None:
@@ -85,37 +84,35 @@ def affordable(build: Build) -> int:
     return max(1, min(by_cores, psutil.virtual_memory().available // LANE_BYTES))
 
 
-def announce(board: Board, changed: Iterable[str], lanes: int) -> None:
-    """Say how many trainings will run, and how long they took last time."""
-    systems = to_train(board.build, changed)
-    times = summary.read_times()["trained"]
-    known = [times[system.id] for system in systems if system.id in times]
-    if systems:
-        minutes = f", about {max(1, round(sum(known) / len(known) * len(systems) / lanes / 60))} min" if known else ""
-        board.say(f"trainings to run: {len(systems)}{minutes}")
-
-
 def to_train(build: Build, changed: Iterable[str]) -> list[System]:
     """The systems whose training, or a stage of the data that it reads, has changed."""
     parts = [stage.partition("@") for stage in changed]
-    items = [item for name, _, item in parts if name == "train" or item.count("-") in (0, 1)]
-    return [
-        system for system in build.systems() if f"{system.id}-".startswith(tuple(f"{one}-" for one in items if one))
-    ]
+    items = tuple(f"{item}-" for name, _, item in parts if item and (name == "train" or item.count("-") < 2))
+    return [system for system in build.systems() if f"{system.id}-".startswith(items)]
+
+
+def announce(shown: Board, systems: list[System], lanes: int) -> None:
+    """Say how many trainings will run, and how long by the time that an update took before."""
+    rates = {name: time["seconds"] / time["updates"] for name, time in board.read_times().items() if time["updates"]}
+    if systems:
+        usual = sum(rates.values()) / len(rates) if rates else 0.0
+        seconds = sum(board.updates(system) * rates.get(system.id, usual) for system in systems) / lanes
+        minutes = f", about {max(1, round(seconds / 60))} min" if rates else ""
+        shown.say(f"trainings to run: {len(systems)}{minutes}")
 
 
 class Builder:
     """Runs `dvc repro` in so many lanes, and shows on a board what the stages say."""
 
-    def __init__(self, board: Board, lanes: int) -> None:
-        self.board, self.lanes = board, lanes
+    def __init__(self, shown: Board, lanes: int) -> None:
+        self.board, self.build, self.lanes = shown, shown.build, lanes
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
         self.environment = os.environ | {"PATH": path}  # dvc.yaml says only `python`
-        self.processes: set[subprocess.Popen[str]] = set()
+        self.processes: list[subprocess.Popen[str]] = []
         self.stopped = False  # nothing more is started
         self.lock = threading.RLock()  # guards both; a signal may interrupt the thread that holds it
 
-    def build(self, build: Build) -> None:
+    def run_all(self) -> None:
         """Build what the systems share, the systems, and the report; after a failure nothing more is started.
 
         Raises: DataError if a stage failed.
@@ -123,9 +120,9 @@ class Builder:
         before = signal.signal(signal.SIGTERM, self.terminate)
         try:
             if self.lanes > 1:
-                self.run([f"encode@{corpus}-{words}" for corpus in build.corpora for words in build.vocabularies])
+                self.run([f"encode@{one}-{words}" for one in self.build.corpora for words in self.build.vocabularies])
                 with ThreadPoolExecutor(self.lanes) as pool:
-                    list(pool.map(self.run_system, build.systems()))
+                    list(pool.map(self.run_system, self.build.systems()))
             self.run([])
         finally:
             signal.signal(signal.SIGTERM, before)
@@ -133,10 +130,13 @@ class Builder:
     def run_system(self, system: System) -> None:
         """Build one system, with its share of the cores.
 
-        Only its own stages: while one runs, DVC lets no other `dvc` check the stages that wrote its inputs.
+        Only its own stages, in dvc.yaml's order: while one runs, DVC lets no other `dvc` check the stages that wrote
+        its inputs.
         """
-        prefix = f"{summary.label(self.board.build, system.id)} | "
-        self.run(["--single-item", *system_stages(system)], prefix, threads=max(1, cores.count() // self.lanes))
+        stages = read_yaml(Path("dvc.yaml"))["stages"].items()
+        own = [system.stage(name) for name, stage in stages if "model" in stage.get("matrix", ())]
+        prefix = f"{board.label(self.build, system.id)} | "
+        self.run(["--single-item", *own], prefix, threads=max(1, cores.count() // self.lanes))
 
     def run(self, arguments: list[str], prefix: str = "", threads: int = 0) -> None:
         """Run a `dvc repro`, unless the build is to stop; the prefix stands before each warning.
@@ -145,18 +145,13 @@ class Builder:
         Raises: DataError if it fails.
         """
         shared = {"OMP_NUM_THREADS": str(threads)} if threads else {}
+        command, environment = [*DVC, "--wait-for-lock", "repro", *arguments], shared | self.environment
         with self.lock:
             if self.stopped:
                 return
-            process = subprocess.Popen(
-                [*DVC, "--wait-for-lock", "repro", *arguments],
-                env=shared | self.environment,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                encoding="utf-8",
-                errors="replace",
-            )
-            self.processes.add(process)
+            pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "errors": "replace"}
+            process = subprocess.Popen(command, env=environment, encoding="utf-8", **pipes)
+            self.processes.append(process)
         try:
             self.relay(process, prefix)
         except BaseException:  # nobody sees any more what this one says
@@ -164,34 +159,31 @@ class Builder:
             raise
         finally:
             status = process.wait()
-            self.processes.discard(process)
         if status:
             self.stopped = True
             raise DataError("nmt repro: a stage failed, as said above; the same command goes on from there")
 
     def relay(self, process: subprocess.Popen[str], prefix: str) -> None:
-        """Show which stages begin and end, and all that is written to standard error; DVC's routine is dropped."""
+        """Show which stages begin and end, and what is written to standard error; DVC's routine is dropped."""
         assert process.stdout
-        assert process.stderr
         warnings = threading.Thread(target=self.warn, args=(process.stderr, prefix))
         warnings.start()
         stage = ""
         for line in process.stdout:
-            if stage and line.startswith((RUNNING, *ENDED)):
-                self.board.ended(stage, ok=True)
-                stage = ""
-            if line.startswith(RUNNING):
-                stage = line.split("'")[1]
-                self.board.began(stage)
+            if match := STAGE.match(line):
+                if stage:
+                    self.board.ended(stage, ok=True)
+                stage = match[2] if match[1] == "Running stage" else ""
+                self.board.running |= {stage: time.monotonic()} if stage else {}
         warnings.join()
         if stage:
             self.board.ended(stage, ok=process.wait() == 0)
 
     def warn(self, lines: IO[str], prefix: str) -> None:
-        """Show warnings and errors."""
-        for line in lines:
-            if line.strip() and not ROUTINE.match(line):
-                self.board.say(f"{prefix}{line.rstrip()}{KILLED * line.rstrip().endswith('exited with -9')}")
+        """Show warnings and errors; where no rows are shown, progress too."""
+        for line in map(str.rstrip, lines):
+            if line and not (self.board.console.is_terminal and ROUTINE.match(line)):
+                self.board.say(f"{prefix}{line}{KILLED * line.endswith('exited with -9')}")
 
     def terminate(self, *_: object) -> NoReturn:
         """Pass SIGTERM on: unlike a terminal's Ctrl-C, it reaches this process only."""
@@ -200,9 +192,3 @@ class Builder:
             for process in self.processes:
                 process.terminate()
         sys.exit(128 + signal.SIGTERM)
-
-
-def system_stages(system: System) -> list[str]:
-    """The stages of one system, in dvc.yaml's order, which is one that works."""
-    stages = read_yaml(Path("dvc.yaml"))["stages"]
-    return [system.stage(name) for name, stage in stages.items() if "model" in stage.get("matrix", ())]

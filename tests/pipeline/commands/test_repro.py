@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from pipeline.commands import board, repro, summary
+from pipeline.commands import board, repro
 from pipeline.common import files
 from pipeline.common.system import Build
 
@@ -59,47 +59,50 @@ def test_each_stage_is_a_line(folder, run):
     assert lines.pop(0) == "trainings to run: 2"
     assert sum(line.startswith("train       transformer_prenorm-toy      0:0") for line in lines) == 1
     assert sum(line.startswith("stages: 13 ran in 0:0") for line in lines) == 1
-    assert not [line for line in lines if "Running" in line or "> " in line or "update" in line]
+    assert not [line for line in lines if "Running" in line or "> " in line]
     assert lines.count("transformer_prenorm-toy | warning: no GPU") == 6
 
 
-def test_how_far_a_stage_is_stands_in_its_row(folder, capsys, monkeypatch):
-    monkeypatch.setattr(board, "REFRESH_SECONDS", 0.01)
-    monkeypatch.setattr(board.progress, "PLAIN_SECONDS", 0.0)
+def test_at_a_terminal_how_far_a_stage_is_stands_in_its_row(folder, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # rich takes it for a terminal
     stage = f"train@{PRENORM}"
     state = {"stage": stage, "done": 120, "total": 600, "about": "train 2.31  BLEU 41.2", "left": 65.0}
     files.write_json(Path(f"work/progress/{stage}.json"), state)
-    with board.Board(Build.load("build")) as shown:
-        shown.began(stage)
-        while not shown.words[stage]:
-            time.sleep(0.01)
+    shown = board.Board(Build.load("build"))
+    shown.running[stage] = time.monotonic()
+    with shown.console.capture() as row:
+        shown.console.print(shown.rows())
+    assert row.get().endswith("  0:00  120/600  1:05 left  train 2.31  BL…\n")
+    with shown.console.capture() as line:
         shown.ended(stage, ok=True)
-    first, *_, last = capsys.readouterr().out.splitlines()
-    assert first == "train       transformer_prenorm-toy            120/600  train 2.31  BLEU 41.2  1:05 left"
-    assert last == "train       transformer_prenorm-toy      0:00  train 2.31  BLEU 41.2"
+    assert line.get() == "train       transformer_prenorm-toy      0:00  train 2.31  BLEU 41.2\n"
 
 
-def test_minutes_are_those_of_the_last_trainings(folder, run):
-    files.write_json(summary.TIMES, {"trained": {PRENORM: 100.0}, "stopped": {POSTNORM: 30.0}})
-    assert run("repro", "--jobs", "1").out.startswith("trainings to run: 2, about 3 min\n")
-    run("repro", "--jobs", "2")
-    assert 30 < summary.read_times()["trained"][POSTNORM] < 60  # what it had before it was stopped counts
+def test_minutes_are_those_of_updates_of_other_trainings(folder, run):
+    """Hand-worked: 100 s for 2 updates, so two trainings of 6 take 600 s, in two lanes the half."""
+    files.write_json(
+        board.TIMES, {PRENORM: {"seconds": 100.0, "updates": 2}, POSTNORM: {"seconds": 30.0, "updates": 0}}
+    )
+    assert run("repro", "--jobs", "2").out.startswith("trainings to run: 2, about 5 min\n")
+    times = board.read_times()[POSTNORM]
+    assert (30 < times["seconds"] < 60, times["updates"]) == (True, 6)  # what it had before it was stopped counts
 
 
-def test_the_table_has_the_best_first(folder, run, monkeypatch):
+def test_the_best_system_comes_first_and_is_what_to_translate_with(folder, run, monkeypatch):
     monkeypatch.setenv("CHANGED", "{}")
-    for system, bleu in ((POSTNORM, 93.0), (PRENORM, 94.1393)):
-        files.write_json(Path(f"metrics/{system}.json"), {"validation": {"loss": 0.2}, "test": {"bleu": bleu}})
-        files.write_json(Path(f"data/score/{system}/scores.json"), {"test": {"bleu": {"score": bleu}}})
-    files.write_json(summary.TIMES, {"trained": {PRENORM: 72.0}, "stopped": {}})
+    scores = {
+        "transformer_postnorm-toy": {"loss": 1.0, "bleu": 93.0},
+        "transformer_prenorm-toy": {"loss": 2.0, "bleu": 94.1},
+    }
+    files.write_json(board.METRICS, scores)
     files.write_lines(Path("data/split/toy/test.source.txt"), ["x" * 60, "Où est la gare ?"])
     assert run("repro").out.splitlines() == [
         "Data and pipelines are up to date.",
+        "                          loss   bleu",
+        "transformer_prenorm-toy   2.00  94.10",
+        "transformer_postnorm-toy  1.00  93.00",
         "",
-        "toy                        BLEU  minutes",
-        "transformer_prenorm-toy   94.14      1.2",
-        "transformer_postnorm-toy  93.00        -",
-        "",
+        "report     report/index.html",
         f"translate  nmt translate --system {PRENORM} 'Où est la gare ?'",
         "all runs   make ui",
     ]
