@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Self, TypeAlias
+from typing import IO, Any, Self, TypeAlias
 
 import numpy as np
 
@@ -15,13 +15,6 @@ from ..common.files import DataError
 Ids: TypeAlias = np.dtype[Any]
 SIDES, KINDS = ("source", "target"), ("ids", "offsets")
 ID_TYPES = np.dtype(np.uint16), np.dtype(np.uint32)
-
-
-class Block(NamedTuple):
-    """Sentences of one side: their ids, one after the other, and the length of each."""
-
-    ids: np.ndarray
-    lengths: np.ndarray
 
 
 class Ragged:
@@ -45,7 +38,7 @@ class Ragged:
 
 @dataclass(frozen=True)
 class Encoded:
-    """Both sides of one part."""
+    """Both sides of one part, or of a block of its pairs."""
 
     source: Ragged
     target: Ragged
@@ -73,13 +66,13 @@ def id_type(vocabulary_size: int) -> Ids:
     return ID_TYPES[vocabulary_size > 1 << 16]
 
 
-def pack(sentences: Sequence[Sequence[int]], dtype: Ids) -> Block:
-    """Sentences as a block."""
-    lengths = np.fromiter(map(len, sentences), dtype=np.int32, count=len(sentences))
-    return Block(np.fromiter(chain.from_iterable(sentences), dtype=dtype, count=int(lengths.sum())), lengths)
+def pack(sentences: Sequence[Sequence[int]], dtype: Ids) -> Ragged:
+    """Sentences as rows, in memory."""
+    offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+    return Ragged(np.fromiter(chain.from_iterable(sentences), dtype, count=int(offsets[-1])), offsets)
 
 
-def write(folder: Path, blocks: Iterable[tuple[Block, Block]], types: Sequence[Ids]) -> None:
+def write(folder: Path, blocks: Iterable[Encoded], types: Sequence[Ids]) -> None:
     """Write a part into `folder`, block after block; the files do not depend on the size of the blocks.
 
     The ids pass through memory, 4 bytes a sentence and side stay in it. Plain writes, not `open_memmap`: on a full disk
@@ -90,10 +83,10 @@ def write(folder: Path, blocks: Iterable[tuple[Block, Block]], types: Sequence[I
         columns = [stack.enter_context((folder / f"{side}.ids.npy").open("wb")) for side in SIDES]
         for file, dtype in zip(columns, types, strict=True):
             write_header(file, dtype, 0)
-        for pair in blocks:
-            for file, block, above in zip(columns, pair, lengths, strict=True):
-                file.write(block.ids.tobytes())
-                above.append(block.lengths)
+        for block in blocks:
+            for file, rows, above in zip(columns, (block.source, block.target), lengths, strict=True):
+                file.write(rows.ids.tobytes())
+                above.append(rows.lengths)
         for side, file, dtype, above in zip(SIDES, columns, types, lengths, strict=True):
             offsets = np.cumsum(np.concatenate([[0], *above]), dtype=np.int64)
             np.save(folder / f"{side}.offsets.npy", offsets)

@@ -17,9 +17,9 @@ from ..console import cli
 from ..console.progress import track
 from ..vocabularies.vocabulary import Vocabulary
 from . import shards
+from .shards import Encoded
 
 Pairs: TypeAlias = list[tuple[str, str]]
-Sides: TypeAlias = tuple[shards.Block, shards.Block]
 
 BLOCK_PAIRS = 5_000
 CHUNK = 1 << 20  # ids compared at once
@@ -37,7 +37,7 @@ def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> d
     folder.mkdir(parents=True)
     encoded = encode_blocks(vocabulary, blocks, cores.count() if num_pairs >= POOL_PAIRS else 1)
     shards.write(folder, encoded, id_types(Vocabulary.load(vocabulary)))
-    part = shards.Encoded.open(folder)
+    part = Encoded.open(folder)
     columns = {"source": part.source.ids, "target": part.target.ids}
     tokens = {f"{side}_tokens": len(column) for side, column in columns.items()}
     unknown = {f"{side}_unknown": count(column, ids.UNK) for side, column in columns.items()}
@@ -55,13 +55,13 @@ def count(column: np.ndarray, piece: int) -> int:
     return sum(int(np.count_nonzero(chunk == piece)) for chunk in chunks)
 
 
-def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> Iterator[Sides]:
+def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> Iterator[Encoded]:
     """The encoded blocks, in order; only a few are read ahead, while `Pool.imap` would read all of them."""
     if num_processes == 1:
         vocabulary = Vocabulary.load(folder)
         yield from (encode_block(vocabulary, block) for block in read)
         return
-    waiting: deque[Future[Sides]] = deque()
+    waiting: deque[Future[Encoded]] = deque()
     spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks that the caller's threads hold
     with ProcessPoolExecutor(num_processes, spawn, initializer=cli.end_with_parent) as pool:
         for block in read:
@@ -72,7 +72,7 @@ def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> It
             yield waiting.popleft().result()
 
 
-def encode_in_worker(folder: Path, block: Pairs) -> Sides:
+def encode_in_worker(folder: Path, block: Pairs) -> Encoded:
     """`encode_block` in a process of its own, which loads its vocabulary once."""
     return encode_block(load_once(folder), block)
 
@@ -80,11 +80,11 @@ def encode_in_worker(folder: Path, block: Pairs) -> Sides:
 load_once = cache(Vocabulary.load)
 
 
-def encode_block(vocabulary: Vocabulary, block: Pairs) -> Sides:
-    """The ids of the pairs of a block, side by side."""
+def encode_block(vocabulary: Vocabulary, block: Pairs) -> Encoded:
+    """The ids of some pairs."""
     source, target = zip(*block, strict=True)
     source_type, target_type = id_types(vocabulary)
-    return (
+    return Encoded(
         shards.pack(vocabulary.encode_source(source), source_type),
         shards.pack(vocabulary.encode_target(target), target_type),
     )

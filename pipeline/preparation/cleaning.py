@@ -1,7 +1,7 @@
 """Rules that drop bad sentence pairs, each with its own name and count."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -17,8 +17,13 @@ from .comparison import digest
 RawPair = tuple[bytes, bytes]
 
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # \t \v \f \r are white space, which is folded later
+# In the order in which they are tried; an earlier one counts the pair.
+RULES = (
+    *("invalid_utf8", "control_characters", "empty", "too_long_characters", "too_long_words", "length_ratio"),
+    *("source_equals_target", "duplicate"),
+)
 SHORT_WORDS = 3  # words that a shorter sentence counts as in a length ratio: `Apparently.` may need a clause
-SAID = 0.1  # share of the pairs that are dropped, from which on a line says so
+NOTABLE = 0.1  # share of dropped pairs from which on a line says so
 SHOWN_CHARACTERS = 200  # of a sentence in the examples
 
 
@@ -37,62 +42,34 @@ class Tally:
     def __init__(self, cleaning: Cleaning) -> None:
         self.most = cleaning.examples
         self.read = self.changed = self.kept = 0
-        self.dropped = dict.fromkeys(ORDER, 0)
-        self.examples: dict[str, list[Pair]] = {rule: [] for rule in ORDER}
+        self.dropped = dict.fromkeys(RULES, 0)
+        self.examples: dict[str, list[Pair]] = {rule: [] for rule in RULES}
 
     def drop(self, rule: str, source: str, target: str) -> None:
-        """Count a pair that `rule` drops, and keep the first ones as examples."""
+        """Count a pair that `rule` drops, and keep the first ones as examples, cut if they are long."""
         self.dropped[rule] += 1
         if len(self.examples[rule]) < self.most:
-            self.examples[rule].append((shown(source), shown(target)))
+            most = SHOWN_CHARACTERS
+            source, target = (side[:most] + "…" * (len(side) > most) for side in (source, target))
+            self.examples[rule].append((source, target))
 
     def counts(self) -> dict[str, object]:
         """The counts and examples to write beside the data; read = kept + dropped."""
         return {name: getattr(self, name) for name in ("read", "kept", "changed", "dropped", "examples")}
 
 
-def control_characters(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether a side holds a control character (C0, DEL or C1) other than white space."""
-    # isprintable is faster, and false for all of them
-    return not (source.isprintable() and target.isprintable()) and bool(
-        CONTROL.search(source) or CONTROL.search(target)
-    )
-
-
-def empty(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether a side is empty."""
-    return not (source and target)
-
-
-def too_long_characters(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether a side has more characters than allowed."""
-    return max(len(source), len(target)) > cleaning.max_characters
-
-
-def too_long_words(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether a side has more words than allowed."""
-    return max(num_words(source), num_words(target)) > cleaning.max_words
-
-
-def length_ratio(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether the longer side has too many words for the shorter, which counts as `SHORT_WORDS` at least."""
+def broken_rule(source: str, target: str, cleaning: Cleaning) -> str:
+    """The name of the first rule that a normalised pair breaks; empty if it breaks none."""
+    if not (source and target):
+        return "empty"
+    if max(len(source), len(target)) > cleaning.max_characters:
+        return "too_long_characters"
     short, long = sorted((num_words(source), num_words(target)))
-    return long > cleaning.max_length_ratio * max(short, SHORT_WORDS)
-
-
-def source_equals_target(source: str, target: str, cleaning: Cleaning) -> bool:
-    """Whether both sides are the same, so that nothing was translated."""
-    return source == target
-
-
-Rule = Callable[[str, str, Cleaning], bool]
-RULES: tuple[Rule, ...] = (empty, too_long_characters, too_long_words, length_ratio, source_equals_target)
-ORDER = ("invalid_utf8", "control_characters", *(rule.__name__ for rule in RULES), "duplicate")
-
-
-def shown(text: str) -> str:
-    """`text` short enough for an example."""
-    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "…"
+    if long > cleaning.max_words:
+        return "too_long_words"
+    if long > cleaning.max_length_ratio * max(short, SHORT_WORDS):
+        return "length_ratio"
+    return "source_equals_target" if source == target else ""
 
 
 def clean(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
@@ -101,19 +78,6 @@ def clean(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[
     Units: 100 MB of memory per million pairs kept, for the 8 bytes that stand for each.
     """
     seen: set[bytes] = set()
-    for source, target in filter_pairs(raw, cleaning, tally):
-        key = digest(f"{source}\n{target}")
-        if key in seen:
-            tally.drop("duplicate", source, target)
-            continue
-        seen.add(key)
-        tally.kept += 1
-        yield source, target
-    assert tally.read == tally.kept + sum(tally.dropped.values())
-
-
-def filter_pairs(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> Iterator[Pair]:
-    """The normalised pairs that pass the rules on single pairs; only duplicates are left for `clean`."""
     for line in raw:
         tally.read += 1
         try:
@@ -121,17 +85,19 @@ def filter_pairs(raw: Iterable[RawPair], cleaning: Cleaning, tally: Tally) -> It
         except UnicodeDecodeError:
             tally.drop("invalid_utf8", *(side.decode(errors="backslashreplace") for side in line))
             continue
-        if control_characters(*pair, cleaning):
+        if any(not side.isprintable() and CONTROL.search(side) for side in pair):  # isprintable is the faster test
             tally.drop("control_characters", *pair)
             continue
         source, target = normalised(pair[0]), normalised(pair[1])
         tally.changed += (source, target) != pair
-        for rule in RULES:
-            if rule(source, target, cleaning):
-                tally.drop(rule.__name__, source, target)
-                break
-        else:
-            yield source, target
+        key = digest(f"{source}\n{target}")
+        if rule := broken_rule(source, target, cleaning) or ("duplicate" if key in seen else ""):
+            tally.drop(rule, source, target)
+            continue
+        seen.add(key)
+        tally.kept += 1
+        yield source, target
+    assert tally.read == tally.kept + sum(tally.dropped.values())
 
 
 def check_kept(tally: Tally, where: Path) -> None:
@@ -144,5 +110,5 @@ def check_kept(tally: Tally, where: Path) -> None:
         raise files.DataError(
             f"{where}: cleaning dropped every pair, got {counts} of {tally.read} read; expected at least one kept"
         )
-    if tally.kept <= (1 - SAID) * tally.read:
+    if tally.kept <= (1 - NOTABLE) * tally.read:
         progress.say(str(where), f"cleaning drops {tally.read - tally.kept:,} of {tally.read:,} pairs: {counts}")

@@ -10,8 +10,6 @@ from ..common.normalisation import normalised
 ENDS = '.!?:;()[]"“”„‟«»‹›「」『』〝〞【】。؟؛۔।॥։።፧།༎။។៕'
 SPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\s+")
 END = "\n"
-LETTERS_AND_DIGITS = "abcdefghijklmnopqrstuvwxyz0123456789"
-ASCII = "".join(map(chr, range(128)))
 SELECTORS = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # invisible marks of class 0
 SPACING_MODIFIERS = range(0x2B0, 0x300)  # letters to Unicode, apostrophes and primes to those who type them
 
@@ -29,11 +27,9 @@ def sentences(text: str) -> list[str]:
 
     They are taken after NFKC and case folding, without accents, punctuation, symbols and white space.
     """
-    if text.isascii():
-        compared = text.encode().translate(ASCII_FORMS, ASCII_DROPPED).decode()
-    else:
-        compared = unicodedata.normalize("NFKD", SPACED.sub(rf"\1{END}", text)).translate(FORMS)
-    return [sentence for sentence in compared.split(END) if sentence]
+    if not text.isascii():
+        text = unicodedata.normalize("NFKD", SPACED.sub(rf"\1{END}", text))
+    return [sentence for sentence in text.translate(FORMS).split(END) if sentence]
 
 
 def digest(text: str, salt: bytes = b"") -> bytes:
@@ -44,12 +40,12 @@ def digest(text: str, salt: bytes = b"") -> bytes:
     return hashlib.blake2b(text.encode(), digest_size=8, salt=salt).digest()
 
 
-class Forms(dict[int, str]):
-    """Code point -> its compared form, for `str.translate`; computed when a character first occurs."""
+class Forms(dict[int, str | None]):
+    """Code point -> its compared form, or None, for `str.translate`; computed when a character first occurs."""
 
-    def __missing__(self, code: int) -> str:
+    def __missing__(self, code: int) -> str | None:
         folds = unicodedata.normalize("NFKD", chr(code).casefold())
-        self[code] = END if folds in (*ENDS, END) else "".join(filter(is_compared, folds))
+        self[code] = END if folds in (*ENDS, END) else "".join(filter(is_compared, folds)) or None
         return self[code]
 
 
@@ -68,7 +64,3 @@ def is_compared(character: str) -> bool:
 
 
 FORMS = Forms()
-ASCII_FORMS = "".join(END if one in ENDS else one.lower() for one in ASCII).encode().ljust(256, b"\0")
-ASCII_DROPPED = "".join(
-    one for one in ASCII if one not in ENDS and one.lower() not in LETTERS_AND_DIGITS + END
-).encode()

@@ -2,7 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -30,7 +31,7 @@ class Words(Section):
     seed: Annotated[int, Field(ge=0)]
 
 
-class Listed(Section):
+class WordListFile(Section):
     """The content of a word list's file: words in the order of their ids, from the first after the special pieces."""
 
     language: str
@@ -39,35 +40,24 @@ class Listed(Section):
     @field_validator("words")
     @classmethod
     def _are_words(cls, words: list[str]) -> list[str]:
-        if not words:
-            raise ValueError("must hold a word")
-        if len(set(words)) < len(words) or any(word.split() != [word] for word in words):
+        if not words or len(set(words)) < len(words) or any(word.split() != [word] for word in words):
             raise ValueError("must be different words without white space")
         return words
 
 
 class Moses:
-    """Text to words and back by Moses's rules (sacremoses) of one language, or of English if it has none.
+    """Text to words, punctuation marks among them, and back by Moses's rules of one language, or else of English.
 
-    Nothing is lower-cased, escaped or normalised.
+    Nothing is lower-cased, escaped or normalised; no word holds white space.
     """
 
     def __init__(self, language: str) -> None:
         from sacremoses import MosesDetokenizer, MosesTokenizer  # a third of a second, which pieces need not wait for
 
         code = re.split("[-_]", language)[0].lower()  # the rules of pt_BR are those of pt
-        self.tokenizer, self.detokenizer = MosesTokenizer(lang=code), MosesDetokenizer(lang=code)
-
-    def split(self, text: str) -> list[str]:
-        """The words of one line, punctuation marks among them; none holds white space."""
         # `escape` would write &apos; for an apostrophe, which a reference does not have
-        words: list[str] = self.tokenizer.tokenize(text, escape=False)
-        return words
-
-    def join(self, words: Iterable[str]) -> str:
-        """The text of some words, on one line, with spaces if the language has them."""
-        text: str = self.detokenizer.detokenize(list(words), unescape=False)
-        return text
+        self.split: Callable[[str], list[str]] = partial(MosesTokenizer(lang=code).tokenize, escape=False)
+        self.join: Callable[[list[str]], str] = partial(MosesDetokenizer(lang=code).detokenize, unescape=False)
 
 
 class WordList:
@@ -89,7 +79,7 @@ class WordList:
         Raises: DataError if the file is missing or holds no word list.
         """
         try:
-            listed = Listed.model_validate_json(path.read_bytes())
+            listed = WordListFile.model_validate_json(path.read_bytes())
         except FileNotFoundError:
             raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
         except ValidationError:
@@ -105,8 +95,9 @@ class WordList:
 
         Source: Bahdanau et al. 2015. `<unk>` would be three words to BLEU's tokeniser 13a.
         """
-        words = (UNKNOWN if piece == ids.UNK else self.pieces[piece] for piece in sentence if piece not in SILENT)
-        return self.moses.join(words)
+        return self.moses.join(
+            [UNKNOWN if piece == ids.UNK else self.pieces[piece] for piece in sentence if piece not in SILENT]
+        )
 
     def piece(self, piece: int) -> str:
         """The word with this id."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.encoding.shards import Encoded, Ragged
+from pipeline.encoding.shards import Encoded, pack
 from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
 from tests.toys import networks
@@ -50,15 +50,9 @@ def learning(**changed: Any) -> Learning:
     return Learning.model_validate(LEARNING | changed)
 
 
-def ragged(sentences: Sequence[Sequence[int]]) -> Ragged:
-    """Sentences of ids, in memory."""
-    offsets = np.cumsum([0, *map(len, sentences)])
-    return Ragged(np.array([piece for one in sentences for piece in one], dtype=np.uint16), offsets)
-
-
 def encoded(source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> Encoded:
     """A part, in memory."""
-    return Encoded(ragged(source), ragged(target))
+    return Encoded(pack(source, np.dtype(np.uint16)), pack(target, np.dtype(np.uint16)))
 
 
 def sentences(number: int, *, seed: int, vocabulary: int = 11, longest: int = 8, shortest: int = 1) -> list[list[int]]:

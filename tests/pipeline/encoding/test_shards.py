@@ -19,7 +19,7 @@ def write(folder, source, target, *cuts):
     """A part written in blocks that end at `cuts`."""
     folder.mkdir()
     rows = (slice(*ends) for ends in zip((0, *cuts), (*cuts, len(source)), strict=True))
-    shards.write(folder, ((pack(source[row], SHORT), pack(target[row], WIDE)) for row in rows), (SHORT, WIDE))
+    shards.write(folder, (Encoded(pack(source[row], SHORT), pack(target[row], WIDE)) for row in rows), (SHORT, WIDE))
     return folder
 
 
@@ -74,5 +74,5 @@ def test_a_full_disk_answers_enospc(tmp_path):
     (tmp_path / "target.ids.npy").symlink_to("/dev/full")
     block = pack(SOURCE, SHORT)
     with pytest.raises(OSError, match="No space left") as caught:
-        shards.write(tmp_path, [(block, block)], (SHORT, SHORT))
+        shards.write(tmp_path, [Encoded(block, block)], (SHORT, SHORT))
     assert caught.value.errno == errno.ENOSPC

@@ -52,10 +52,11 @@ def test_what_stands_at_the_limit_is_kept(pair):
 
 @pytest.mark.parametrize(("short", "longest"), [(1, 6), (2, 6), (3, 6), (4, 8), (5, 10)])
 def test_length_ratio_takes_a_short_sentence_for_three_words(short, longest):
+    section = SECTION.changed(max_words=99, max_characters=99)
     few, most, more = (" ".join(["mot"] * count) for count in (short, longest, longest + 1))
     for swap in (1, -1):
-        assert not cleaning.length_ratio(*(few, most)[::swap], SECTION)
-        assert cleaning.length_ratio(*(few, more)[::swap], SECTION)
+        assert not cleaning.broken_rule(*(few, most)[::swap], section)
+        assert cleaning.broken_rule(*(few, more)[::swap], section) == "length_ratio"
 
 
 def test_the_first_of_equal_pairs_is_kept_and_changes_are_counted():
