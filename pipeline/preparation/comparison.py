@@ -1,4 +1,4 @@
-"""When two sentences count as the same: the two forms of a text that are compared, exact and near."""
+"""The two forms in which texts are compared, to tell whether they are the same exactly or nearly."""
 
 import hashlib
 import re

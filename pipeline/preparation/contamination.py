@@ -10,7 +10,7 @@ from .splits import Splitting
 LEVELS = ("exact", "near")
 
 
-# Of two parts: pairs that share their source or target, exactly or only nearly, and those that are dropped.
+# Counted of two parts: pairs that share their source or target, exactly or only nearly, and dropped pairs.
 COUNTS = (*(f"{level}_{side}" for level in LEVELS for side in ("source", "target")), "dropped")
 Matches = dict[str, frozenset[str]]  # level -> the held-out parts that have a text; `near` without those of `exact`
 
@@ -90,8 +90,8 @@ class HeldOutIndex:
             for pair in pairs:
                 for index, key in (self.exact, folded(pair[side])), (self.near, "".join(sentences(pair[side]))):
                     index[key] = index[key] | here if key in index else here
-        self.exact.pop("", None)  # two missing sentences are no leak
-        self.near.pop("", None)  # what has neither letters nor digits is near to nothing
+        self.exact.pop("", None)  # two empty texts are no leak
+        self.near.pop("", None)  # a text without letters and digits is near to none
         self.longest = max(map(len, self.near), default=0)
 
     def matches(self, text: str) -> Matches:
@@ -101,11 +101,11 @@ class HeldOutIndex:
         # equal texts have equal letters, so that most need not be folded; those without any letter do
         exact = self.exact.get(folded(text), NO_PART) if near or not compared else NO_PART
         if len(compared) > 1:
-            near = near.union(*self.parts_with_some_of(compared))
+            near = near.union(*self.parts_with_run_of(compared))
         return {"exact": exact, "near": near - exact} if exact or near else NO_MATCH
 
-    def parts_with_some_of(self, compared: Sequence[str]) -> Iterator[frozenset[str]]:
-        """The parts that have one of these sentences, or several in a row, as a text."""
+    def parts_with_run_of(self, compared: Sequence[str]) -> Iterator[frozenset[str]]:
+        """The parts in which one of these sentences, or several in a row, is a text."""
         for first in range(len(compared)):
             run = ""
             for sentence in compared[first:]:

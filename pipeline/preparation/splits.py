@@ -25,12 +25,12 @@ class Splitting(Section):
     validation_share: Share
     test_share: Share
     leakage: Policy  # training pairs that share a sentence with a held-out part
-    near_leakage: Policy  # the same if they differ in punctuation or accents, or one is a sentence of the other
+    near_leakage: Policy  # likewise if they differ in punctuation or accents, or one is a sentence of the other
     seed: Annotated[int, Field(ge=0)]
 
     @model_validator(mode="after")
-    def leaves_some(self) -> Self:
-        """Something must be left to train on."""
+    def leaves_training_pairs(self) -> Self:
+        """Pairs must be left to train on."""
         if (held_out := self.validation_share + self.test_share) >= 1:
             raise ValueError(f"the two shares must sum to less than 1, got {held_out:g}")
         return self

@@ -26,7 +26,7 @@ LONGEST_BYTES = 1 << 24  # SentencePiece's own limit of 4,192 would skip longer 
 # two noncharacters stand for them, which `normalised` takes out of every text.
 RESERVED, STAND_INS = "\u2581\u2585", "\ufdd0\ufdd1"
 SHOWN = str.maketrans(f"\n\r{STAND_INS}", f"  {RESERVED}")
-# What a text may hold and SentencePiece takes for a special piece while it learns, so that < and > would stay unknown.
+# Text that SentencePiece takes for a special piece while it learns, so that < and > would stay unknown.
 SPECIAL = re.compile("<(?=(?:pad|unk|/?s|0x[0-9A-F]{2})>)")
 
 
@@ -63,12 +63,12 @@ class Pieces:
             special = model.pad_id(), model.unk_id(), model.bos_id(), model.eos_id()
             if special == (ids.PAD, ids.UNK, ids.BOS, ids.EOS):
                 return cls(model)
-            what = f"other special pieces, got the ids {special}"
+            fault = f"other special pieces, got the ids {special}"
         except FileNotFoundError:
             raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
         except RuntimeError:
-            what = "not a SentencePiece model"
-        raise files.DataError(f"{path}: {what}; expected one of the stage vocabulary") from None
+            fault = "not a SentencePiece model"
+        raise files.DataError(f"{path}: {fault}; expected one of the stage vocabulary") from None
 
     @cached_property
     def characters(self) -> frozenset[str] | None:
@@ -133,7 +133,7 @@ def read(paths: Iterable[Path], chosen: np.ndarray) -> Iterator[str]:
 
 
 def missing(paths: Iterable[Path], chosen: np.ndarray) -> list[str]:
-    """The characters that no chosen line holds, but another."""
+    """The characters that stand only in lines that are not chosen."""
     others = set(chain.from_iterable(read(paths, ~chosen)))
     return sorted(others.difference(*read(paths, chosen))) if others else []
 
@@ -165,12 +165,12 @@ def train_model(lines: Iterable[str], subwords: Subwords, where: str, paths: tup
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise misfit(error, subwords, where, paths) or error from None
+        raise refusal(error, subwords, where, paths) or error from None
     return model.getvalue()
 
 
-def misfit(error: RuntimeError, subwords: Subwords, where: str, paths: tuple[Path, ...]) -> files.DataError | None:
-    """What the user can do about SentencePiece's refusal; None if we do not know its cause."""
+def refusal(error: RuntimeError, subwords: Subwords, where: str, paths: tuple[Path, ...]) -> files.DataError | None:
+    """The error for a refusal of SentencePiece, with the cure; None if its cause is not known."""
     text, names = str(error), " and ".join(map(str, paths))
     if "sentences_.empty()" in text or "(all_chars_count) > (0)" in text:
         return files.DataError(f"{names}: no text to train a vocabulary on; expected at least one line with words")

@@ -85,7 +85,7 @@ class Vocabulary:
     def writable(self, targets: Sequence[str]) -> list[bool]:
         """Whether a translation can equal a target, white space aside, for each target."""
         written = self.decode_target(self.encode_target(targets))
-        return [one.split() == target.split() for one, target in zip(written, targets, strict=True)]
+        return [text.split() == target.split() for text, target in zip(written, targets, strict=True)]
 
     def known(self, sources: Sequence[str], targets: Sequence[str]) -> list[bool]:
         """Whether a pair has no unknown piece on either side, for each pair."""

@@ -18,7 +18,7 @@ from ..console.progress import say, track
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
 UNKNOWN = "UNK"  # an unknown word of a translation
-SILENT = (ids.PAD, ids.BOS, ids.EOS)
+SILENT = (ids.PAD, ids.BOS, ids.EOS)  # no text
 DIGITS = 6  # of a share
 
 
