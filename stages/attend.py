@@ -9,7 +9,7 @@ from pipeline.console import cli
 from pipeline.console.progress import say
 from pipeline.decoding.attending import Attending, choose, likeliest
 from pipeline.decoding.translator import Translator
-from pipeline.evaluation import curves, diagnosis
+from pipeline.evaluation import diagnosis
 
 READS = ("attend",)
 
@@ -30,7 +30,7 @@ def main(name: str) -> None:
             with files.new_file(folder / f"{part}.json") as file:
                 written = (json.dumps(record, ensure_ascii=False) for record in records)
                 file.write("[\n" + ",\n".join(written) + "\n]\n")
-            say(f"diagnosis of attention, {part}", *curves.lines(diagnosis.of_attention(records)))
+            say(f"diagnosis of attention, {part}", *diagnosis.of_attention(records))
 
 
 def attend(translator: Translator, path: Path, number: int, line: str, attending: Attending) -> dict[str, object]:

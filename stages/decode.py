@@ -9,7 +9,7 @@ from pipeline.console import cli
 from pipeline.console.progress import say
 from pipeline.decoding.settings import Decoding
 from pipeline.decoding.translator import Translator
-from pipeline.evaluation import curves, diagnosis
+from pipeline.evaluation import diagnosis
 
 READS = ("decode", "corpora/{corpus}.yaml:decode")
 
@@ -24,13 +24,13 @@ def main(name: str) -> None:
     decoding = Decoding.load(*READS, corpus=system.corpus)
     translator = Translator.built(system)
     pieces, findings = translator.vocabulary, {}
-    training = diagnosis.Training.of(parts.read(system.split, parts.TRAIN))
+    training = diagnosis.TrainingText.of(parts.read(system.split, parts.TRAIN))
     with files.new_folder(system.decoded) as folder:
         for part, lines, references in parts.read_tests(system.split):
             translations = translator.translate(lines, decoding, what=f"decode {part}")
             files.write_lines(folder / f"{part}.txt", translations)
-            found = diagnosis.of_part(lines, references, translations, pieces.encode_source(lines), training)
-            findings[part] = curves.lines(found)
+            encoded = pieces.encode_source(lines)
+            findings[part] = diagnosis.of_part(lines, references, translations, encoded, training)
             say(f"diagnosis of {part}", *findings[part])
             if pieces.whole_words:
                 known = list(compress(lines, pieces.known(lines, references)))

@@ -11,7 +11,6 @@ from pipeline.console import cli
 from pipeline.report import leaderboard, outputs, page, plots
 from pipeline.report.results import read_corpora
 from pipeline.report.sentences import Report
-from pipeline.tracking.runs import Run
 
 LOG_WIDTH = 160  # of a table that goes to no terminal
 READS = ("build", "report")
@@ -21,8 +20,7 @@ def main() -> None:
     """Write the page of the chosen systems, and print their scores."""
     build, section = Build.load(READS[0]), Report.load(READS[1])
     corpora = list(read_corpora(build.systems()))
-    out = Path("report")
-    with files.new_folder(out) as folder:
+    with files.new_folder(Path("report")) as folder:
         with files.new_file(folder / "index.html") as file:
             file.write(page.report(corpora, section))
         files.write_json(folder / "metrics.json", plots.metrics(corpora))
@@ -32,10 +30,6 @@ def main() -> None:
     console = Console(width=None if sys.stdout.isatty() else LOG_WIDTH)
     for corpus in corpora:
         console.print(leaderboard.terminal(corpus))
-        for one in corpus.systems:
-            with Run(one.system) as run:
-                run.open_finished()
-                run.artifact(out / "index.html", "report")
 
 
 if __name__ == "__main__":

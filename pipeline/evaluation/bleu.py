@@ -24,5 +24,5 @@ def tokenizer(language: str) -> str:
 def bleu(hypotheses: Lines, references: Lines, tokenize: str) -> float:
     """Corpus BLEU, cased, from 0 to 100."""
     assert len(hypotheses) == len(references) > 0, (len(hypotheses), len(references))
-    found = BLEU(tokenize=tokenize, force=True).corpus_score(hypotheses, [references])  # one set of references
-    return round(float(found.score), DIGITS)
+    score = BLEU(tokenize=tokenize, force=True).corpus_score(hypotheses, [references]).score
+    return round(float(score), DIGITS)

@@ -1,4 +1,4 @@
-"""What the curves of a training say: each finding in a line, with its number and the usual cure."""
+"""Findings on the curves of a training: each in a line, with its number and the usual cure."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,32 +21,21 @@ TENTHS = 10
 
 
 def read(folder: Path) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """The validations and the training loss in the folder of a training; none if it was trained elsewhere."""
+    """Validations and training loss in the folder of a training; none if it was trained elsewhere."""
     paths = folder / "curves.csv", folder / "train_loss.csv"
     history, curve = (files.read_table(path) if path.exists() else [] for path in paths)
     return history, curve
 
 
 def of_training(history: Rows, curve: Rows) -> list[str]:
-    """The findings on a training, given its validations and the curve of its training loss; none if it is usual."""
-    validated = points(history, "validation_loss")
-    trained = tenths(points(curve, "train_loss"))
+    """The findings on a training, given its validations and the curve of its training loss, or one line without any."""
+    if not history:
+        return ["trained elsewhere"]
+    validated = [(int(row["update"]), float(row["validation_loss"])) for row in history]
+    trained = tenths([(int(row["update"]), float(row["train_loss"])) for row in curve])
     too_high = jump(trained)
-    return [
-        found
-        for found in (too_high, over_fitting(trained, validated) or (not too_high and fall(trained, validated)))
-        if found
-    ]
-
-
-def lines(found: Sequence[str]) -> list[str]:
-    """The findings of a diagnosis, or a line that says that there are none."""
-    return [*found] or [NOTHING]
-
-
-def points(rows: Rows, name: str) -> list[Point]:
-    """The updates and values of a curve."""
-    return [(int(row["update"]), float(row[name])) for row in rows]
+    later = over_fitting(trained, validated) or ("" if too_high else fall(trained, validated))
+    return [*filter(None, (too_high, later))] or [NOTHING]
 
 
 def tenths(curve: Sequence[Point]) -> list[Point]:
@@ -62,11 +51,9 @@ def jump(trained: Sequence[Point]) -> str:
     for update, loss in trained:
         if loss - lowest >= most:
             most = loss - lowest
-            text = (
-                f"training loss rose from {lowest:.2f} to {loss:.2f} by update {update}: the learning rate is too high"
-            )
+            text = f"training loss rose from {lowest:.2f} to {loss:.2f} by update {update}"
         lowest = min(lowest, loss)
-    return f"{text}; try a third of `peak_rate`, or a longer `warmup`" if text else ""
+    return f"{text}: the learning rate is too high; try a third of `peak_rate`, or a longer `warmup`" if text else ""
 
 
 def over_fitting(trained: Sequence[Point], validated: Sequence[Point]) -> str:
@@ -74,14 +61,13 @@ def over_fitting(trained: Sequence[Point], validated: Sequence[Point]) -> str:
     best, lowest = min(validated, key=lambda point: point[1])
     last, known = validated[-1][1], trained[-1][1]
     if last - lowest >= RISE:
-        what = f"validation loss rose from {lowest:.2f} at update {best} to {last:.2f}"
+        symptom = f"validation loss rose from {lowest:.2f} at update {best} to {last:.2f}"
     elif last - known >= GAP:
-        what = f"validation loss is {last:.2f}, training loss {known:.2f}"
+        symptom = f"validation loss is {last:.2f}, training loss {known:.2f}"
     else:
         return ""
-    return (
-        f"over-fitting: {what}; try more text or dropout, `patience` or fewer updates, validation text of the same kind"
-    )
+    cure = "more text or dropout, `patience` or fewer updates, validation text of the same kind"
+    return f"over-fitting: {symptom}; try {cure}"
 
 
 def fall(trained: Sequence[Point], validated: Sequence[Point]) -> str:

@@ -1,4 +1,4 @@
-"""What is unusual about a system's translations: each finding in a line, with its number and the usual cure."""
+"""Findings on a system's translations: each in a line, with its number and the usual cure."""
 
 import re
 from collections import Counter
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 from ..common.normalisation import UNSPACED, normalised
 from ..common.parts import Pair
 from ..compute import ids
+from .curves import NOTHING
 
 # Shares of lines. Good systems and people have 0 to 1 %, so that several of a hundred are no chance.
 LOOPS = 0.02
@@ -32,8 +33,8 @@ WORD = re.compile(rf"[^\W\d_{UNSPACED}]+|[{UNSPACED}]")
 LOOP = re.compile(r"(\S.{0,39}?)(?:\s*\1){3}")  # four times the same
 
 
-class Training(NamedTuple):
-    """What training saw, to compare a test part with."""
+class TrainingText(NamedTuple):
+    """Words and length of the training part, to compare a test part with."""
 
     source_words: frozenset[str]
     target_words: frozenset[str]
@@ -60,15 +61,15 @@ def of_part(
     references: Sequence[str],
     translations: Sequence[str],
     pieces: Sequence[Sequence[int]],
-    training: Training,
+    training: TrainingText,
 ) -> list[str]:
-    """The findings on a test part, `pieces` being those of its sources; none if all is usual."""
-    found = (*of_translations(sources, references, translations), *of_sources(sources, pieces, training))
-    return [one for one in found if one]
+    """The findings on a test part, `pieces` being those of its sources; one line if all is usual."""
+    findings = (*of_translations(sources, references, translations), *of_sources(sources, pieces, training))
+    return [*filter(None, findings)] or [NOTHING]
 
 
 def of_translations(sources: Sequence[str], references: Sequence[str], translations: Sequence[str]) -> Iterator[str]:
-    """What is unusual about translations beside sources and references."""
+    """Findings on translations beside sources and references; "" where all is usual."""
     rows = list(zip(sources, references, translations, strict=True))
     looping = [has_loop(text) and not has_loop(source) for source, _, text in rows]
     cure = "more text or updates, or `decode.no_repeat_ngram_size` 4"
@@ -83,8 +84,8 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
         cure = f"{'raise' if ratio < SHORT else 'lower'} `length_penalty`, more text or updates"
         yield f"length: translations have {ratio:.2f} of the references' characters; {cure}"
     expected = [Counter(words(reference)) for _, reference, _ in rows]
-    matched = sum((one & Counter(words(text))).total() for one, text in zip(expected, translations, strict=True))
-    number = sum(one.total() for one in expected)
+    matched = sum((bag & Counter(words(text))).total() for bag, text in zip(expected, translations, strict=True))
+    number = sum(bag.total() for bag in expected)
     if number >= FEW and matched / number < MATCHED:
         cure = "more text, 10,000 pairs or so, or more updates; see the other findings"
         yield f"references: {100 * matched / number:.0f} % of their words are in the translations; {cure}"
@@ -95,8 +96,8 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
     yield share(same, SAME, "source ignored: {} of the translations are those of other sources too", cure)
 
 
-def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training: Training) -> Iterator[str]:
-    """What is unusual about the sources for a system that was trained on other ones."""
+def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training: TrainingText) -> Iterator[str]:
+    """Findings on sources unlike those of training; "" where all is usual."""
     running = [*chain.from_iterable(map(words, sources))]
     unseen = [word for word in running if word not in training.source_words]
     cure = "train on more text, or on text like this part"
@@ -119,14 +120,11 @@ def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training
 
 
 def of_attention(records: Iterable[Mapping[str, Any]]) -> list[str]:
-    """The words of the sources that no step of a translation attends to, given records of stage `attend`."""
+    """The finding on source words that no step of a translation attends to, given records of stage `attend`."""
     if not (sums := [total for record in records for total in attended(record)]):
         return ["none to look at"]
-    cure = "more updates; long sources may need more layers or text"
-    found = share(
-        [total < ATTENDED for total in sums], UNATTENDED, "attention: nothing attends to {} of the words", cure
-    )
-    return [found] if found else []
+    cure, ignored = "more updates; long sources may need more layers or text", [total < ATTENDED for total in sums]
+    return [share(ignored, UNATTENDED, "attention: nothing attends to {} of the words", cure) or NOTHING]
 
 
 def attended(record: Mapping[str, Any]) -> list[float]:
@@ -139,13 +137,12 @@ def attended(record: Mapping[str, Any]) -> list[float]:
     ]
     if not heads:
         return []
-    found: list[float] = []
+    sums: list[float] = []
     for column, piece in enumerate(record["source"][:-1]):
-        total = sum(row[column] for head in heads for row in head) / len(heads)
-        if piece.startswith("▁") or not found:
-            found.append(0.0)
-        found[-1] += total
-    return found
+        if piece.startswith("▁") or not sums:
+            sums.append(0.0)
+        sums[-1] += sum(row[column] for head in heads for row in head) / len(heads)
+    return sums
 
 
 def share(marks: Sequence[bool], limit: float, text: str, cure: str) -> str:
@@ -164,6 +161,6 @@ def alike(one: str, other: str) -> bool:
     return any(map(str.isalpha, one)) and normalised(one).casefold() == normalised(other).casefold()
 
 
-def mostly(some: Sequence[str], known: frozenset[str] | set[str]) -> bool:
+def mostly(tested: Sequence[str], known: frozenset[str] | set[str]) -> bool:
     """Whether more than half of the words are known."""
-    return sum(word in known for word in some) > len(some) / 2
+    return sum(word in known for word in tested) > len(tested) / 2

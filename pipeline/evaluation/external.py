@@ -5,22 +5,17 @@ import os
 import shlex
 import subprocess
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..common.files import DataError
 from .bleu import DIGITS, Lines
 from .settings import External
 
 
-class Judged(NamedTuple):
-    """What a program says of a test part."""
-
-    detail: dict[str, Any]  # the score, and the name and version of what computed it
-    sentences: list[float]
-
-
-def judged(name: str, external: External, sources: Lines, hypotheses: Lines, references: Sequence[Lines]) -> Judged:
-    """The scores that a program gives the translations.
+def run(
+    name: str, external: External, sources: Lines, hypotheses: Lines, references: Sequence[Lines]
+) -> tuple[dict[str, Any], list[float]]:
+    """The score of a program, with the name and version of what computed it, and the score of each sentence.
 
     It reads a line a sentence: source, translation and references, with tabs between. It prints a score a line and, as
     its last line, the score of all and what computed it: `0.8312 wmt22-comet-da, unbabel-comet 2.2.7`.
@@ -32,23 +27,22 @@ def judged(name: str, external: External, sources: Lines, hypotheses: Lines, ref
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     where = f"score.external.{name}.command"
     try:
-        done = subprocess.run(
+        ended = subprocess.run(
             shlex.split(external.command),
             input="".join(f"{row}\n" for row in rows),
-            stdout=subprocess.PIPE,  # what it says of its progress goes to the terminal
+            stdout=subprocess.PIPE,  # its progress, on stderr, goes to the terminal
             encoding="utf-8",
             env=environment | {"PYTHONUTF8": "1"},
             check=True,
         )
-        *lines, last = done.stdout.splitlines()
+        *lines, last = ended.stdout.splitlines()
         score, _, signature = last.partition(" ")
         sentences, total = [float(line) for line in lines], float(score)
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        raise DataError(
-            f"{where}: {error}; expected a program that prints a score a line and `<total> <name>`"
-        ) from None
+        expected = "a program that prints a score a line and `<total> <name>`"
+        raise DataError(f"{where}: {error}; expected {expected}") from None
     if len(sentences) != len(sources) or not signature or not all(map(math.isfinite, (*sentences, total))):
         raise DataError(
             f"{where}: must print {len(sources)} numbers and then `<total> <name>`, got {len(sentences)} and {last!r}"
         )
-    return Judged({"score": round(total, DIGITS), "signature": signature, "interval": None}, sentences)
+    return {"score": round(total, DIGITS), "signature": signature, "interval": None}, sentences

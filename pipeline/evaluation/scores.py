@@ -17,7 +17,7 @@ from .settings import Metric, Scoring
 from .significance import SEED
 
 References = Sequence[Lines]  # one or more sets, each with a line for each sentence
-Row = dict[str, str | int | float]
+Record = dict[str, str | int | float]
 
 MEASURED: tuple[Metric, ...] = ("bleu", "chrf")  # by length
 ASIAN = ("zh", "char", "ja-mecab", "ko-mecab")  # tokenisers of languages whose characters TER takes apart
@@ -48,7 +48,7 @@ def interval(hypotheses: Lines, references: References, metric: Metric, scoring:
     """
     os.environ[SEED] = str(scoring.seed)
     try:
-        result = judge(metric, scoring).corpus_score(hypotheses, references, n_bootstrap=scoring.bootstrap_samples)
+        result = measure_of(metric, scoring).corpus_score(hypotheses, references, n_bootstrap=scoring.bootstrap_samples)
     except TypeError:
         if metric in ("bleu", "spbleu"):
             raise
@@ -61,7 +61,7 @@ def interval(hypotheses: Lines, references: References, metric: Metric, scoring:
     return [round(max(0.0, mean - margin), DIGITS), round(min(most, mean + margin), DIGITS)]
 
 
-def judge(metric: Metric, scoring: Scoring, references: References | None = None) -> Any:
+def measure_of(metric: Metric, scoring: Scoring, references: References | None = None) -> Any:
     """Sacrebleu's object for a metric; `scoring` is that of one part."""
     match metric:
         case "ter":
@@ -75,8 +75,8 @@ def judge(metric: Metric, scoring: Scoring, references: References | None = None
 
 def details(hypotheses: Lines, references: References, metric: Metric, scoring: Scoring) -> dict[str, Any]:
     """The score by one metric, sacrebleu's signature, and the counts that the score is made of."""
-    assert all(len(hypotheses) == len(one) > 0 for one in references), len(hypotheses)
-    measure = judge(metric, scoring)
+    assert all(len(hypotheses) == len(lines) > 0 for lines in references), len(hypotheses)
+    measure = measure_of(metric, scoring)
     result = measure.corpus_score(hypotheses, references)
     common = {"score": round(result.score, DIGITS), "signature": str(measure.get_signature())}
     if metric in ("bleu", "spbleu"):
@@ -93,9 +93,9 @@ def details(hypotheses: Lines, references: References, metric: Metric, scoring: 
 
 def sentence_chrf(hypotheses: Lines, references: References) -> list[float]:
     """chrF of each sentence by itself, with one decimal."""
-    judge = CHRF()
+    chrf = CHRF()
     rows = zip(hypotheses, *references, strict=True)
-    return [round(judge.sentence_score(hypothesis, found).score, 1) for hypothesis, *found in rows]
+    return [round(chrf.sentence_score(hypothesis, given).score, 1) for hypothesis, *given in rows]
 
 
 def without_unknown(hypotheses: Lines, references: References, scoring: Scoring) -> dict[str, int | float]:
@@ -112,10 +112,10 @@ def without_unknown(hypotheses: Lines, references: References, scoring: Scoring)
 
 def unmatchable(sources: Lines, references: References, writable: Callable[[Lines], Sequence[bool]]) -> dict[str, int]:
     """For how many sentences no translation can equal a reference, if any: blank, or beyond the vocabulary."""
-    sides = [zip(one, writable(one), strict=True) for one in references]
+    sides = [zip(lines, writable(lines), strict=True) for lines in references]
     count = sum(
-        not any(can and (reference.strip() or not source.strip()) for reference, can in found)
-        for source, *found in zip(sources, *sides, strict=True)
+        not any(can and (reference.strip() or not source.strip()) for reference, can in given)
+        for source, *given in zip(sources, *sides, strict=True)
     )
     return {UNMATCHABLE: count} if count else {}
 
@@ -123,16 +123,16 @@ def unmatchable(sources: Lines, references: References, writable: Callable[[Line
 def caveats(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     """A sentence for every test part with references that no translation can equal."""
     return [
-        f"{found[UNMATCHABLE]:,.0f} references of {part} cannot be matched by any translation: they are blank, not in "
-        "Unicode NFC, or have characters that are invisible or not in the vocabulary"
-        for part, found in scores.items()
-        if UNMATCHABLE in found
+        f"{metrics[UNMATCHABLE]:,.0f} references of {part} cannot be matched by any translation: they are blank, "
+        "not in Unicode NFC, or have characters that are invisible or not in the vocabulary"
+        for part, metrics in scores.items()
+        if UNMATCHABLE in metrics
     ]
 
 
 def scores_by_length(
     part: str, sources: Sequence[str], hypotheses: Lines, references: References, scoring: Scoring
-) -> list[Row]:
+) -> list[Record]:
     """One row for each bucket of source lengths that has sentences, the shortest first.
 
     Units: lengths in words, see `num_words`. An empty source counts with the shortest.
@@ -141,11 +141,11 @@ def scores_by_length(
     members: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
     for index, source in enumerate(sources):
         members[bisect_left(bounds, num_words(normalised(source)))].append(index)
-    rows: list[Row] = []
+    rows: list[Record] = []
     for lower, upper, chosen in zip([1, *(bound + 1 for bound in bounds)], [*bounds, None], members, strict=True):
         if chosen:
-            texts = [hypotheses[i] for i in chosen], [[one[i] for i in chosen] for one in references]
-            row: Row = {"part": part, "bucket": f"{lower}-{upper}" if upper else f"{lower}+"}
+            texts = [hypotheses[i] for i in chosen], [[lines[i] for i in chosen] for lines in references]
+            row: Record = {"part": part, "bucket": f"{lower}-{upper}" if upper else f"{lower}+"}
             row |= {"lower": lower, "upper": upper or "", "sentences": len(chosen)}
             row |= {name: details(*texts, name, scoring)["score"] for name in MEASURED}
             rows.append(row)

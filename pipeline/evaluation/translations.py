@@ -20,18 +20,18 @@ def read(split: Path, decoded: Path, references: Mapping[str, Sequence[str]]) ->
 
     Raises: DataError if a part has no translation, or one with more or fewer lines, or if two parts have other sources.
     """
-    found = {}
-    for part in sorted(filter(parts.is_test, parts.names(split)), key=lambda part: (part != parts.TEST, part)):
-        pairs, lines = list(parts.read(split, part)), list(files.read_lines(decoded / f"{part}.txt"))
-        if len(lines) != len(pairs):
+    texts = {}
+    for part, sources, targets in sorted(parts.read_tests(split), key=lambda read: (read[0] != parts.TEST, read[0])):
+        lines = list(files.read_lines(decoded / f"{part}.txt"))
+        if len(lines) != len(sources):
             raise files.not_parallel(decoded / f"{part}.txt", parts.paths(split, part)[1])
-        found[part] = Translated([source for source, _ in pairs], [[target for _, target in pairs]], lines)
+        texts[part] = Translated(sources, [targets], lines)
     for part, others in references.items():
         for other in others:
-            if part not in found or other not in found or found[part].sources != found[other].sources:
+            if part not in texts or other not in texts or texts[part].sources != texts[other].sources:
                 raise files.DataError(
                     f"score.references.{part}: must be test parts with the same sources, got {other}; "
-                    f"expected some of {', '.join(found)}"
+                    f"expected some of {', '.join(texts)}"
                 )
-        found[part].references.extend(found[other].references[0] for other in others)
-    return found
+        texts[part].references.extend(texts[other].references[0] for other in others)
+    return texts

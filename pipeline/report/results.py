@@ -139,7 +139,7 @@ def compare(corpus: CorpusResults, part: str) -> tuple[dict[str, Standing], str]
         return significance.seeds({system.name: system.of_seeds(part, metric) for system in ranked}), ""
     scoring = corpus.scoring.of(part, corpus.languages[1])
     translations = {system.name: system.texts[part].translations for system in ranked}
-    judge = scores.judge(scoring.metrics[0], scoring, corpus.parts[part].references)
+    judge = scores.measure_of(scoring.metrics[0], scoring, corpus.parts[part].references)
     return significance.bootstrap(translations, judge, num_samples=scoring.bootstrap_samples, seed=scoring.seed)
 
 
@@ -165,6 +165,6 @@ def read_system(seeds: Sequence[System]) -> SystemResults:
         training=files.read_json(system.training_summary),
         average=files.read_json(system.averaged / "average.json"),
         texts=texts,
-        diagnosis=files.read_json(system.scored / "diagnosis.json") | {"attention": curves.lines(attention)},
+        diagnosis=files.read_json(system.scored / "diagnosis.json") | {"attention": attention},
         attended=attended,
     )

@@ -1,4 +1,4 @@
-"""MLflow's store of runs: where it is, and when a stage stops waiting for it."""
+"""MLflow's store of runs: where it is, and how a stage goes on without it."""
 
 import contextlib
 import json
@@ -12,7 +12,7 @@ from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from ..console import printing as terminal
+from ..console.printing import printable
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -23,7 +23,7 @@ ENVIRONMENT = {
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",
-    "MLFLOW_ASYNC_LOGGING_BUFFERING_SECONDS": "1",  # without it, ending a run takes a second
+    "MLFLOW_ASYNC_LOGGING_BUFFERING_SECONDS": "1",
     "MLFLOW_LOGGING_LEVEL": "CRITICAL",  # what fails is reported here, in one line
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -56,14 +56,19 @@ class Store:
         """MLflow's client. Importing it takes seconds, and creating a database too."""
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
-        uri = address()
-        check_database(uri)
+        uri, lock = address(), project() / "work/mlflow.lock"
+        path = uri.removeprefix("sqlite:///")
+        if path != uri and not path.startswith("file:"):  # an error at once, where MLflow would try for minutes
+            with contextlib.closing(sqlite3.connect(path.partition("?")[0], timeout=5)) as database:
+                database.execute("PRAGMA schema_version")
         import mlflow
+        from filelock import FileLock
 
         for name in ("alembic", "mlflow", "urllib3.connectionpool"):  # importing mlflow sets their levels
             logging.getLogger(name).setLevel(logging.CRITICAL)
         mlflow.set_tracking_uri(uri)
-        with created_alone(uri):
+        lock.parent.mkdir(exist_ok=True)
+        with FileLock(lock):  # of two stages that begin at once, one creates the database
             return mlflow.MlflowClient()
 
     @cached_property
@@ -95,17 +100,12 @@ def tolerant(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[A
             return method(self, *args, **kwargs)
         except Exception as error:
             store.is_off = True
-            print(terminal.printable(f"tracking: {reason(error)}; the stage goes on without it"), file=sys.stderr)
+            without_passwords = re.sub(r"//[^/@\s]+@", "//", next(iter(str(error).splitlines()), ""))
+            reason = printable(f"{type(error).__name__}: {without_passwords[:200]}")
+            print(f"tracking: {reason}; the stage goes on without it", file=sys.stderr)
             return None
 
     return call
-
-
-def reason(error: Exception) -> str:
-    """Class and first line of an error, shortened, without the passwords in addresses."""
-    first = next(iter(str(error).splitlines()), "")
-    without_passwords = re.sub(r"//[^/@\s]+@", "//", first)
-    return f"{type(error).__name__}: {without_passwords[:200]}"
 
 
 def project() -> Path:
@@ -120,30 +120,4 @@ def project() -> Path:
 
 def address() -> str:
     """MLFLOW_TRACKING_URI, or mlflow.db in the project's folder."""
-    uri = os.environ.get("MLFLOW_TRACKING_URI") or "sqlite:///mlflow.db"
-    path = uri.removeprefix("sqlite:///")
-    if path == uri or project() == Path.cwd():
-        return uri
-    return f"sqlite:///{os.path.join(os.path.relpath(project()), path)}"
-
-
-def created_alone(uri: str) -> contextlib.AbstractContextManager[Any]:
-    """A block that creates a SQLite file if there is none: of two stages that begin at once the second waits."""
-    if not uri.startswith("sqlite:"):
-        return contextlib.nullcontext()
-    from filelock import FileLock
-
-    lock = project() / "work/mlflow.lock"
-    lock.parent.mkdir(exist_ok=True)
-    return FileLock(lock)
-
-
-def check_database(uri: str) -> None:
-    """Open a SQLite file at once, where MLflow would try for minutes.
-
-    Raises: sqlite3.Error.
-    """
-    path = uri.removeprefix("sqlite:///")
-    if path != uri and not path.startswith("file:"):
-        with contextlib.closing(sqlite3.connect(path.partition("?")[0], timeout=5)) as database:
-            database.execute("PRAGMA schema_version")
+    return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{project().resolve() / 'mlflow.db'}"

@@ -71,7 +71,7 @@ def publish(
         files.write_table(folder / "train_loss.csv", state.whole_curve())
         files.write_json(folder / "training.json", summary)
     files.write_json(checkpoints.folder / resuming.SUMMARY, summary)  # finished: see `resuming.drop_finished`
-    say("diagnosis of training", *curves.lines(curves.of_training(state.history, state.whole_curve())))
+    say("diagnosis of training", *curves.of_training(state.history, state.whole_curve()))
     run.tags(training=files.sha256(system.training_summary))  # by which later stages find it
     run.artifact(system.trained / "curves.csv")
     run.artifact(system.vocabulary_folder, "vocabulary")

@@ -181,7 +181,7 @@ def start_run(
     run_file = checkpoints.folder / f"mlflow_run_{resuming.digest(config.params)}.json"
     run.open_training(run_file, state.update)
     run.params(config.params)
-    for row in () if run.sent else (*state.curve, *state.history):  # of a shorter training, whose run has ended
+    for row in (*state.curve, *state.history) if run.is_new else ():  # of a shorter training, whose run has ended
         run.log(int(row["update"]), **{name: value for name, value in row.items() if name != "update"})
     folder = config.system.encoded
     data = folder / "train/source.ids.npy", folder / "train/target.ids.npy"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.evaluation.curves import lines, of_training
+from pipeline.evaluation.curves import NOTHING, of_training
 
 USUAL = [7.0, 5.0, 3.0, 2.0, 1.5, 1.3, 1.2, 1.15, 1.12, 1.1]
 ENDED = [3.5, 1.2, 1.0, 0.98]
@@ -10,10 +10,9 @@ ENDED = [3.5, 1.2, 1.0, 0.98]
 
 def training(trained, validated, updates=1000):
     """The rows of the curves, evenly spread over the updates."""
-    rows = ([(updates * n // len(some), value) for n, value in enumerate(some, 1)] for some in (validated, trained))
     history, curve = (
-        [{"update": update, name: str(value)} for update, value in some]
-        for some, name in zip(rows, ("validation_loss", "train_loss"), strict=True)
+        [{"update": updates * n // len(values), name: str(value)} for n, value in enumerate(values, 1)]
+        for name, values in (("validation_loss", validated), ("train_loss", trained))
     )
     return of_training(history, curve)
 
@@ -21,8 +20,8 @@ def training(trained, validated, updates=1000):
 @pytest.mark.parametrize(
     ("trained", "validated", "expected"),
     [
-        (USUAL, ENDED, []),
-        (USUAL, [1.0], []),
+        (USUAL, ENDED, [NOTHING]),
+        (USUAL, [1.0], [NOTHING]),
         (USUAL[:4], [2.0], ["still learning at the end: training loss fell by 0.40 in the last tenth"]),
         (USUAL, [3.5, 2.0, 1.0, 0.8], ["still learning at the end: validation loss fell by 0.08 in the last tenth"]),
         (USUAL, [3.5, 3.2, 3.1, 3.1], ["over-fitting: validation loss is 3.10, training loss 1.10; try"]),
@@ -32,15 +31,10 @@ def training(trained, validated, updates=1000):
             ENDED,
             ["training loss rose from 5.00 to 6.50 by update 444: the learning"],
         ),
-        ([7.0, *[5.0, 5.1] * 30], ENDED, []),  # chance, within a tenth
+        ([7.0, *[5.0, 5.1] * 30], ENDED, [NOTHING]),  # chance, within a tenth
     ],
 )
 def test_findings_with_their_number(trained, validated, expected):
-    found = training(trained, validated)
-    assert [one[: len(start)] for one, start in zip(found, expected, strict=True)] == expected
-    assert all("; try " in one for one in found)
-
-
-def test_nothing_unusual_is_a_line():
-    assert lines([]) == ["nothing unusual"]
-    assert lines(["over-fitting"]) == ["over-fitting"]
+    findings = training(trained, validated)
+    assert [line[: len(start)] for line, start in zip(findings, expected, strict=True)] == expected
+    assert findings == [NOTHING] or all("; try " in line for line in findings)

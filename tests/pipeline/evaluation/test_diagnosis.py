@@ -4,28 +4,30 @@ import pytest
 
 from pipeline.compute import ids
 from pipeline.evaluation import diagnosis
-from pipeline.evaluation.diagnosis import Training
+from pipeline.evaluation.curves import NOTHING
+from pipeline.evaluation.diagnosis import TrainingText
 
 NAMES = ["Anne", "Paul", "Marie", "Luc", "Jean", "Rose", "Marc", "Julie", "Pierre", "Claire"]
 VERBS = [("voit", "sees"), ("aime", "likes"), ("cherche", "looks for")]
 SOURCES = [f"{name} {verb} le chat" for name in NAMES for verb, _ in VERBS]
 TARGETS = [f"{name} {verb} the cat" for name in NAMES for _, verb in VERBS]
-TRAINING = Training.of(zip(SOURCES, TARGETS, strict=True))
+TRAINING = TrainingText.of(zip(SOURCES, TARGETS, strict=True))
 
 
-def found(sources=SOURCES, references=TARGETS, translations=TARGETS, pieces=None):
+def findings(sources=SOURCES, references=TARGETS, translations=TARGETS, pieces=None):
     """The findings, each up to its cure; by default a word is a piece."""
     pieces = pieces or [[4] * len(line.split()) for line in sources]
-    return [one.partition(";")[0] for one in diagnosis.of_part(sources, references, translations, pieces, TRAINING)]
+    return [line.partition(";")[0] for line in diagnosis.of_part(sources, references, translations, pieces, TRAINING)]
 
 
 def test_a_good_system_is_usual():
-    assert found() == []
-    assert found(SOURCES[:1], TARGETS[:1], [""]) == []  # one line says nothing
+    assert findings() == [NOTHING]
+    assert findings(SOURCES[:1], TARGETS[:1], [""]) == [NOTHING]  # one line says nothing
 
 
 def test_few_lines_without_a_right_word_say_something():
-    assert found(SOURCES[:3], TARGETS[:3], ["a dog"] * 3) == ["references: 0 % of their words are in the translations"]
+    [finding] = findings(SOURCES[:3], TARGETS[:3], ["a dog"] * 3)
+    assert finding == "references: 0 % of their words are in the translations"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,7 @@ def test_few_lines_without_a_right_word_say_something():
     ],
 )
 def test_translations(translations, expected):
-    assert found(translations=translations) == expected
+    assert findings(translations=translations) == expected
 
 
 def test_sources_unlike_those_of_training():
@@ -59,12 +61,12 @@ def test_sources_unlike_those_of_training():
     assert "77 % of the source's words" in swapped[0]
     assert "are source and target swapped?" in swapped[0]
     longer = [f"{line}, {line}" for line in SOURCES]
-    assert found(longer) == ["length: sources are 2.11 times as long as in training"]
+    assert findings(longer) == ["length: sources are 2.11 times as long as in training"]
 
 
 def test_pieces_of_the_sources():
-    assert found(pieces=[[4] * 16] * 30) == ["vocabulary: a word takes 4.0 pieces"]
-    assert found(pieces=[[4] * 9 + [ids.UNK]] * 30) == ["unknown: 10 % of the source's pieces"]
+    assert findings(pieces=[[4] * 16] * 30) == ["vocabulary: a word takes 4.0 pieces"]
+    assert findings(pieces=[[4] * 9 + [ids.UNK]] * 30) == ["unknown: 10 % of the source's pieces"]
 
 
 def test_source_words_that_no_step_attends_to():
@@ -72,7 +74,7 @@ def test_source_words_that_no_step_attends_to():
     assert diagnosis.of_attention([record]) == ["none to look at"]
     matrix = [[1.0, 0.0, 0.0, 0.0], [0.9, 0.05, 0.02, 0.03]]
     weights = {"encoder 1": [[[0.25] * 4] * 4], "cross 1": [matrix, matrix]}
-    [said] = diagnosis.of_attention([record | {"weights": weights}] * 10)
-    assert said.startswith("attention: nothing attends to 50 % of the words")
+    [finding] = diagnosis.of_attention([record | {"weights": weights}] * 10)
+    assert finding.startswith("attention: nothing attends to 50 % of the words")
     usual = {"cross 1": [[[0.5, 0.25, 0.25, 0.0]] * 2]}
-    assert diagnosis.of_attention([record | {"weights": usual}] * 10) == []
+    assert diagnosis.of_attention([record | {"weights": usual}] * 10) == [NOTHING]

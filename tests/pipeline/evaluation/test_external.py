@@ -6,7 +6,7 @@ import venv
 import pytest
 
 from pipeline.common.files import DataError
-from pipeline.evaluation.external import judged
+from pipeline.evaluation import external
 from pipeline.evaluation.settings import External
 
 SOURCES = ["Oui !", "Un\tchat", "é"]
@@ -15,14 +15,14 @@ REFERENCES = [["Yes .", "The cat", "e"], ["Yes !", "A cat", "o"]]
 
 
 def score(command):
-    return judged("toy", External(command=command), SOURCES, HYPOTHESES, REFERENCES)
+    return external.run("toy", External(command=command), SOURCES, HYPOTHESES, REFERENCES)
 
 
-def test_a_program_in_its_own_environment_says_what_it_is(tmp_path, project_root):
+def test_a_program_runs_in_its_own_environment(tmp_path, project_root):
     venv.create(tmp_path / "own", symlinks=True)
-    found = score(f"{tmp_path}/own/bin/python {project_root}/tests/toys/metric.py")
-    assert found.sentences == [2.0, 2.0, 0.0]
-    assert found.detail == {"score": 1.3333, "signature": "shared-words 1.0, sacrebleu False", "interval": None}
+    detail, sentences = score(f"{tmp_path}/own/bin/python {project_root}/tests/toys/metric.py")
+    assert sentences == [2.0, 2.0, 0.0]
+    assert detail == {"score": 1.3333, "signature": "shared-words 1.0, sacrebleu False", "interval": None}
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,6 @@ def test_a_program_in_its_own_environment_says_what_it_is(tmp_path, project_root
         ("printf '1\n2\nnan\n1.5 toy'", "score.external.toy.command: must print 3 numbers"),
     ],
 )
-def test_what_is_no_such_program_is_named(command, message):
+def test_another_program_is_named(command, message):
     with pytest.raises(DataError, match=f"^{re.escape(message)}"):
         score(command)

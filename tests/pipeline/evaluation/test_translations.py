@@ -17,8 +17,8 @@ def folder(tmp_path):
 
 
 def test_references_of_another_part_count_too(folder):
-    found = translations.read(folder, folder, {"test": ["second"]})
-    assert {part: one.references for part, one in found.items()} == {
+    texts = translations.read(folder, folder, {"test": ["second"]})
+    assert {part: text.references for part, text in texts.items()} == {
         "test": [["A"], ["B"]],
         "second": [["B"]],
         "other": [["X"]],

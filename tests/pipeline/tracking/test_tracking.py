@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.common import files
+from pipeline.common import files, parts
 from pipeline.common.system import System
 from pipeline.tracking import registry, runs, store
 from tests.toys import packages, systems
 
 SYSTEM = System("toy", "bpe", "rnnsearch", "tiny", 1)
-SCORES = {"test": {"bleu": 41.3, "chrf": 60.1}}
 
 
 @pytest.fixture
@@ -55,23 +54,24 @@ def train(state_file: Path, resumed_at: int, updates: range) -> str:
 
 def test_a_training_and_its_scores(new_store, project):
     training = train(project / "states/run.json", 0, range(1, 5))
+    files.write_json(SYSTEM.decoded / "decode.json", {"beam_size": 5})
+    files.write_json(SYSTEM.scored / "scores.json", {})
+    parts.write(SYSTEM.split, "test", [("le chat", "the cat")])
     with runs.Run(SYSTEM) as run:
         run.open_scoring()
-        run.scores(SCORES)
-        run.table("test", {"source": ["le chat"], "translation": ["the cat"]})
+        run.scoring({"seed": 1}, {"test": (["le chat"], [["the cat"]], ["a cat"])}, {"test": {"bleu": 41.3}})
+    assert not new_store.is_off
     first = new_store.client.get_run(training)
     assert first.info.status == "FINISHED"
     assert first.data.params == {"training.updates": "4"}
-    assert {key: first.data.metrics[key] for key in ("train_loss", "test/bleu")} == {
-        "train_loss": 0.25,
-        "test/bleu": 41.3,
-    }
-    assert "broken" not in first.data.metrics
+    assert first.data.metrics == {"train_loss": 0.25, "test/bleu": 41.3}
     assert first.data.tags["system"] == SYSTEM.id
     assert first.info.run_name.startswith("rnnsearch-tiny-1")
     second = new_store.client.get_run(run.id)
     assert second.data.tags["mlflow.parentRunId"] == training
-    assert "41.3" in second.data.tags["mlflow.note.content"]
+    assert second.data.params == {"score.seed": "1", "decode.beam_size": "5"}
+    assert second.inputs.dataset_inputs[0].dataset.name == "toy test"
+    assert {file.path for file in new_store.client.list_artifacts(run.id)} == {"decode", "score", "test.json"}
 
 
 def test_a_resumed_training_goes_on_in_its_run(new_store, project):
@@ -115,14 +115,8 @@ def test_an_experiment_shows_its_name_and_what_it_varies(new_store, project, mon
     assert run.data.tags["varied"] == "tiny.dropout=0.2"
 
 
-def test_an_experiment_that_varies_no_parameter_has_its_name_alone(new_store, project, monkeypatch):
-    monkeypatch.setenv("DVC_EXP_NAME", "wide")
-    training = train(project / "states/run.json", 0, range(1, 2))
-    assert new_store.client.get_run(training).info.run_name.startswith("wide · rnnsearch-tiny-1")
-
-
-def test_the_champion_is_the_best_on_validation(new_store, project, monkeypatch):
-    """By BLEU among the versions validated on the same sentences; an experiment replaces none of other sentences."""
+def test_the_champion_is_the_best_on_validation(new_store, project):
+    """By BLEU among the versions validated on the same sentences."""
     client = new_store.client
     client.create_registered_model("toy")
     for bleu, validation in ((20.0, "a"), (30.0, "a"), (25.0, "a"), (40.0, "b")):
@@ -130,16 +124,15 @@ def test_the_champion_is_the_best_on_validation(new_store, project, monkeypatch)
         client.create_model_version("toy", source=str(project), tags=tags)
     registry.choose_champion("toy", "a")
     assert str(client.get_model_version_by_alias("toy", "champion").version) == "2"
+
+
+def test_a_package_is_registered_once_and_by_no_experiment(new_store, project, monkeypatch):
     monkeypatch.setenv("DVC_EXP_NAME", "other")
-    registry.choose_champion("toy", "b")
-    assert str(client.get_model_version_by_alias("toy", "champion").version) == "2"
-
-
-def test_a_package_is_registered_once(new_store, project):
-    folder = packages.build(project)  # its stage registers it
-    with runs.Run(System.parse(systems.SYSTEM)) as run:
-        run.open_finished()
-        registry.register(run, folder, "other sentences")
+    packages.build(project)  # its stage registers
+    assert not new_store.client.search_registered_models()
+    monkeypatch.delenv("DVC_EXP_NAME")
+    for _ in range(2):
+        registry.register(System.parse(systems.SYSTEM))
     assert not new_store.is_off
     [version] = new_store.client.search_model_versions("name = 'toy'")
     assert version.tags["system"] == systems.SYSTEM
