@@ -3,12 +3,13 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..common.files import DataError
+from ..common.language_identification import base, identify, knows
 from ..common.normalisation import num_words
 from ..common.params import PATH
 from ..common.parts import TEST, TRAIN, VALIDATION, Pair
@@ -16,10 +17,10 @@ from ..corpora import downloading, readers
 from ..corpora.fetching import Store
 from ..corpora.sources import Download
 from ..preparation import cleaning, splits
-from .language_check import mismatch
 from .training_length import Size, held_out_share
 
 SAMPLE = 10_000  # pairs of a data set of the hub that are read, and of any that are looked at
+VOTES, PLAIN = 300, 0.5  # lines that say in which language a side is, and the probability from which one does
 SHARES = (0.15, 0.2, 0.3, 0.4)  # to hold out, where the usual one takes no pair
 
 
@@ -72,9 +73,11 @@ def training_size(download: Download, corpus: Path, page: Path) -> Size:
             sample.append(pair)
     cleaning.check_kept(tally, corpus)
     for side, texts in zip(("source", "target"), zip(*sample, strict=True), strict=True):
-        language = getattr(download, f"{side}_language")
-        if found := mismatch(texts[:1000], language):
-            warn(f"{corpus}: {side}_language: is {language!r}, but the text {found}; expected the two sides in order")
+        tag = getattr(download, f"{side}_language")
+        if code := other_language(texts, tag):
+            warn(
+                f"{corpus}: {side}_language: is {tag!r}, but the text reads like {code!r}; expected the sides in order"
+            )
     splitting = splits.Splitting.load(f"{page}:split")
     missing = [part for part in (VALIDATION, TEST) if part not in download.parts]
     for share in (held_out_share(Size(tally.kept, words)), *SHARES):
@@ -85,6 +88,14 @@ def training_size(download: Download, corpus: Path, page: Path) -> Size:
         f"{corpus}: too little text to hold some out, got {tally.kept} pairs after cleaning; expected more, or "
         "files of their own for validation and test"
     )
+
+
+def other_language(texts: Sequence[str], tag: str) -> str | None:
+    """The language in which most lines plainly are, if next to none is in that of the tag."""
+    votes = Counter(code for code, probability in map(identify, texts[:VOTES]) if probability >= PLAIN)
+    [(code, count)] = votes.most_common(1) or [(base(tag), 0)]
+    is_other = 2 * count >= len(texts[:VOTES]) and votes[base(tag)] <= count / 10
+    return code if knows(tag) and is_other and code != base(tag) else None
 
 
 def warn(text: str) -> None:

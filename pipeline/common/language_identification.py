@@ -31,3 +31,8 @@ def identify(text: str, among: Sequence[str] | None = None) -> tuple[str, float]
     shares = ranked if among is None else {tag: ranked.get(base(tag), 0.0) for tag in among}
     code = max(shares, key=lambda tag: shares[tag])
     return code, shares[code] / (sum(shares.values()) or 1.0)
+
+
+def knows(tag: str) -> bool:
+    """Whether the model knows the language of a tag."""
+    return base(tag) in identifier().labels

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.commands import catalogue, new_corpus
+from pipeline.commands import catalogue, new_corpus, survey
 from pipeline.common.params import read_yaml
 from pipeline.preparation import splits
 
@@ -116,9 +116,30 @@ def test_what_is_odd_is_said(folder, run):
         "warning: corpora/mine.yaml: parts.test: 2 of 3 pairs are blank on one side or both",
         "corpora/mine.yaml  cleaning drops 50 of 500 pairs: empty 50",
         "warning: corpora/mine.yaml: target_language: is 'de', but the text reads like 'en'; "
-        "expected the two sides in order",
+        "expected the sides in order",
     ]
     assert "corpora/mine.yaml: 450 pairs; " in said.out
+
+
+ENGLISH_LINES = ["The dog of the house and that cat are for you.", "He has not gone to school today."]
+
+
+@pytest.mark.parametrize(
+    ("lines", "tag", "code"),
+    [
+        (ENGLISH_LINES, "de_AT", "en"),
+        (ENGLISH_LINES, "ru", "en"),
+        (["Собака лает, потому что она голодна."], "fr", "ru"),
+        (["狗叫了，因为它饿了。"], "ja", "zh"),
+        (ENGLISH_LINES, "en-GB", None),
+        (["Hva gjør du i morgen? Jeg vet ikke hvorfor hunden bjeffer."], "nb", None),
+        (ENGLISH_LINES, "tlh", None),  # which nobody knows
+        (["1 2 3", "Anna 7,50"], "ru", None),
+        ([], "en", None),
+    ],
+)
+def test_only_a_text_that_is_plainly_in_another_language_is_named(lines, tag, code):
+    assert survey.other_language(lines, tag) == code
 
 
 @pytest.mark.parametrize("pairs", [9, 10, 100])
