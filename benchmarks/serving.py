@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import IO, Annotated, NamedTuple
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -30,7 +30,6 @@ from benchmarks.contestants.machine import describe
 from benchmarks.contestants.turn import HERE
 from pipeline.common import files
 from pipeline.compute import cores
-from pipeline.serving import loading
 from pipeline.serving.engines import Engine, EngineKind
 from pipeline.serving.sentences import sentences
 from pipeline.serving.service import Options
@@ -58,39 +57,39 @@ def main(
 ) -> None:
     """Print a table of one row."""
     asked = [line for line in files.read_lines(lines) if line.strip()][:sentences]
-    offline = loading.load(model, engine, threads)
+    offline = Engine(model, engine, threads)
     pair = offline.config.source_language, offline.config.target_language
     expected = {line: translated(offline, line) for line in asked}
     turns = [itertools.islice(itertools.cycle(asked), number, None, clients) for number in range(clients)]
     with running(model, engine, threads) as address, ThreadPoolExecutor(clients) as pool:
         until = time.monotonic() + seconds
-        found = list(pool.map(partial(ask, address, pair, expected, until), turns))
+        clients_met = list(pool.map(partial(ask, address, pair, expected, until), turns))
         took, health = ask_for_most(address, pair, asked)
-    latencies = [1000 * one for client in found for one in client.latencies]
+    latencies = [1000 * latency for client in clients_met for latency in client.latencies]
     cuts = statistics.quantiles(latencies, n=100)
     print(f"{describe()}; {threads} threads; {model.name}; {clients} clients, {seconds:g} s\n")
     print("| engine | sentences/s | p50 ms | p99 ms | answers | wrong | longest request s | its /health, most ms |")
     print("| :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     print(
         f"| {engine} | {len(latencies) / seconds:,.1f} | {cuts[49]:,.0f} | {cuts[98]:,.0f} | {len(latencies):,} "
-        f"| {sum(client.wrong for client in found)} | {took:,.1f} | {1000 * max(health):,.0f} |"
+        f"| {sum(client.wrong for client in clients_met)} | {took:,.1f} | {1000 * max(health):,.0f} |"
     )
 
 
 def translated(engine: Engine, line: str) -> str:
     """The translation of a line without a server."""
     text = engine.split(sentences(line, engine.config.source_language))
-    return text.join([best.text for best, *_ in engine.translate(text.parts, 1)])
+    return text.join([best for (best, _), *_ in engine.translate(text.parts, 1)])
 
 
 @contextmanager
-def running(model: Path, kind: str, threads: int) -> Iterator[str]:
+def running(model: Path, kind: str, threads: int, log: IO[bytes] | None = None) -> Iterator[str]:
     """The address of a server that answers."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     options = ["--model", str(model), "--engine", kind, "--threads", str(threads), "--port", str(port)]
     environment = os.environ | {"PYTHONPATH": str(HERE.parents[1])}
-    process = subprocess.Popen([sys.executable, "-c", NMT, "serve", *options], env=environment)
+    process = subprocess.Popen([sys.executable, "-c", NMT, "serve", *options], env=environment, stderr=log)
     address, until = f"http://127.0.0.1:{port}", time.monotonic() + START_SECONDS
     try:
         while not is_healthy(address):

@@ -11,8 +11,8 @@ from ..common.files import DataError
 from ..compute import cores
 from ..decoding.settings import MOST_BEAM
 from ..packaging.package import CONFIG
-from ..serving import app, loading
-from ..serving.engines import EngineKind
+from ..serving import app
+from ..serving.engines import Engine, EngineKind
 from ..serving.service import Options
 
 MODELS = Path("models")
@@ -54,7 +54,7 @@ def serve(
     engines = []
     for folder in folders:
         print(f"{folder}: loads", file=sys.stderr)
-        engines.append(loading.load(folder, engine, threads or cores.count(), beam))
+        engines.append(Engine(folder, engine, threads or cores.count(), beam))
     # The best of a pair is its default.
     engines.sort(key=lambda engine: (-(engine.score or 0.0), engine.config.validation.get("validation_loss", 0.0)))
     uvicorn.run(

@@ -112,7 +112,7 @@ def translations(
             if n_best is None:
                 yield f"{ranks[0][0]}\n"
             else:
-                yield "".join(f"{number}\t{score:.4f}\t{text.replace(chr(9), ' ')}\n" for text, score in ranks)
+                yield "".join(f"{number}\t{score:.4f}\t{text.replace(chr(9), ' ')}\n" for text, score, _ in ranks)
 
 
 def write(found: Iterator[str], given: sentences.Lines) -> None:

@@ -1,5 +1,6 @@
 """A built system, ready to translate text: its network and its vocabulary."""
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -87,12 +88,14 @@ class Translator:
 
     def translate(self, lines: Sequence[str], decoding: Decoding | None = None, *, what: str = "") -> list[str]:
         """The best translation of each line, as `nmt translate` writes it; by default with its own settings."""
-        return [best for (best, _), *_ in self.ranked(lines, decoding or self.decoding, what=what)]
+        return [best[0] for best, *_ in self.ranked(lines, decoding or self.decoding, what=what)]
 
     def ranked(
         self, lines: Sequence[str], decoding: Decoding, number: int = 1, *, what: str = ""
-    ) -> list[list[tuple[str, float]]]:
-        """The `number` best translations of each line with their scores, the best first; one at least.
+    ) -> list[list[tuple[str, float, float | None]]]:
+        """The `number` best translations of each line, the best first; one at least.
+
+        Each has its score and the mean probability of its pieces, or None of a line without a letter.
 
         A line longer than in training is translated in parts, whose scores are added. What has no letter, and
         characters that no piece spells, come back as they are.
@@ -104,7 +107,8 @@ class Translator:
             ranks = texts.ranked([next(hypotheses) for _ in line.parts])
             translations = [line.join(self.vocabulary.decode_target([best.ids for best in rank])) for rank in ranks]
             scores = [sum(best.score for best in rank) for rank in ranks]
-            results.append(list(zip(translations, scores, strict=True)))
+            probabilities = [mean_probability(rank, decoding) for rank in ranks]
+            results.append(list(zip(translations, scores, probabilities, strict=True)))
         return results
 
     def search(
@@ -139,6 +143,13 @@ class Translator:
             "text": self.vocabulary.decode_target([output])[0],
             "weights": attending.weights(self.model, source, output, self.where),
         }
+
+
+def mean_probability(parts: Sequence[Hypothesis], decoding: Decoding) -> float | None:
+    """The geometric mean of the probabilities of all pieces of some hypotheses, EOS counted; None of none."""
+    lengths = [len(best.ids) + 1 for best in parts]
+    log_p = sum(best.score * decoding.penalty(length) for best, length in zip(parts, lengths, strict=True))
+    return math.exp(log_p / sum(lengths)) if parts else None
 
 
 def network(name: str, arch: Any, vocabulary: Vocabulary, origin: Path, expected: str) -> nn.Module:

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .batches import SECONDS, Batches
+from .batches import Batches
 from .engines import Engine
 from .requests import Question, TranslationRequest, read
 from .service import Options, Service
@@ -35,7 +35,7 @@ HEADERS = {
     "X-Content-Type-Options": "nosniff",
 }
 ANSWERED = Counter("nmt_requests", "Requests answered.", ["status"])
-ANSWER_SECONDS = Histogram("nmt_request_seconds", "Time to an answer.", buckets=SECONDS)
+ANSWER_SECONDS = Histogram("nmt_request_seconds", "Time to an answer.")
 R = TypeVar("R")
 Q = TypeVar("Q", bound=Question)
 
@@ -53,8 +53,6 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
         running = asyncio.create_task(batches.run())
         yield
         running.cancel()
-        with suppress(asyncio.CancelledError):
-            await running
 
     def posted(path: str, kind: type[Q], answer: Callable[[Q], Awaitable[Any]]) -> Route:
         async def endpoint(request: Request) -> Response:
@@ -84,12 +82,12 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
         Route("/metrics", metrics),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
-    middleware = [Middleware(answering)]
-    if not options.keys:  # a page elsewhere whose name suddenly resolves to 127.0.0.1 (DNS rebinding) has another one
-        hosts = [*LOOPBACK, options.host]
-        middleware.append(Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False))
+    # A page elsewhere whose name suddenly resolves to 127.0.0.1 (DNS rebinding) has another host.
+    hosts = ["*"] if options.keys else [*LOOPBACK, options.host]
+    trusted = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
+    refusals = {HTTPException: refusal}
     return Starlette(
-        routes=routes, middleware=middleware, exception_handlers={HTTPException: refusal}, lifespan=lifespan
+        routes=routes, middleware=[Middleware(answering), trusted], exception_handlers=refusals, lifespan=lifespan
     )
 
 

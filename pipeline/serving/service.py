@@ -12,12 +12,13 @@ from ..common.languages import name_of
 from ..decoding.texts import SplitLine, ranked
 from .batches import Batches
 from .cards import card_html
-from .engines import Answer, Engine
+from .engines import Engine
 from .requests import Question, TranslationRequest
 from .sentences import LINE, sentences
 
 AUTO = "auto"
 SAMPLE, SAMPLE_SENTENCES = 300, 3  # characters and sentences by which a language is recognised
+Ranks = Sequence[tuple[str, float]]  # translations of a part and their confidence, the best first
 SHOWN = ("system", "corpus", "vocabulary", "model", "size", "source_language", "target_language")  # on the page
 
 
@@ -42,7 +43,7 @@ class Service:
         engine = await self.choose(request)
         split = await asyncio.to_thread(self.split, engine, request.texts)
         parts = [part for text in split for part in text.parts]
-        answers = await self.batches.translate(engine, parts, 1 + request.alternatives)
+        answers = await self.batches.results((engine, engine.translate, (1 + request.alternatives,)), parts)
         return await asyncio.to_thread(answer, request, engine, split, answers)
 
     async def choose(self, request: TranslationRequest) -> Engine:
@@ -71,14 +72,16 @@ class Service:
     async def confidence(self, engine: Engine, given: Sequence[str]) -> float:
         """A system's confidence in its translation of the beginning of some texts."""
         [sample] = self.split(engine, [" ".join(given)[:SAMPLE]])
-        answers = await self.batches.translate(engine, sample.parts[:SAMPLE_SENTENCES], 1)
+        answers = await self.batches.results((engine, engine.translate, (1,)), sample.parts[:SAMPLE_SENTENCES])
         return mean_confidence(answers) or 0.0
 
     async def attention(self, request: Question) -> dict[str, Any]:
         """A system's attention while it translates a sentence, the first one of a text."""
         engine = self.named(request.system) if request.system else self.engines[0]
         split = await asyncio.to_thread(self.split, engine, request.texts)
-        return await self.batches.beside(engine.attention, next((part for text in split for part in text.parts), ""))
+        first = next((part for text in split for part in text.parts), "")
+        [record] = await self.batches.results((engine, engine.attention, ()), [first])
+        return dict(record)
 
     def split(self, engine: Engine, given: Sequence[str]) -> list[SplitLine]:
         """Texts in the parts that a system translates, by sentence or by line."""
@@ -118,13 +121,13 @@ class Service:
 
 
 def answer(
-    request: TranslationRequest, engine: Engine, split: Sequence[SplitLine], answers: Sequence[Sequence[Answer]]
+    request: TranslationRequest, engine: Engine, split: Sequence[SplitLine], answers: Sequence[Ranks]
 ) -> dict[str, Any]:
     """The answer to a request, from those to all its parts; the n-th alternative of a text has the n-th of each."""
     rest, translations = iter(answers), []
     for text in split:
         of_parts = [next(rest) for _ in text.parts]
-        ranks = [[part.text for part in rank] for rank in ranked(of_parts)]
+        ranks = [[translation for translation, _ in rank] for rank in ranked(of_parts)]
         best, *others = dict.fromkeys(map(text.join, ranks))
         confidence = mean_confidence(of_parts)
         translation: dict[str, Any] = {
@@ -144,6 +147,6 @@ def answer(
     return {name: [translation[name] for translation in translations] for name in names}
 
 
-def mean_confidence(answers: Sequence[Sequence[Answer]]) -> float | None:
+def mean_confidence(answers: Sequence[Ranks]) -> float | None:
     """The mean confidence of the best answers; None if there are none."""
-    return fmean(best.confidence for best, *_ in answers) if answers else None
+    return fmean(confidence for (_, confidence), *_ in answers) if answers else None

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from pipeline.decoding import texts
-from pipeline.serving.engines import Answer
 
 LEXICON = {"où": "where", "est": "is", "la": "the", "gare": "station", "chat": "cat", "dort": "sleeps", "noir": "black"}
 BROKEN = "panne"
@@ -28,36 +27,34 @@ class WordEngine:
 
     def split(self, units: Iterable[str]) -> texts.SplitLine:
         spells_all = SimpleNamespace(characters=None)
-        return texts.split(units, SimpleNamespace(source=spells_all, encode_source=lambda some: [some[0].split()]), 50)
+        return texts.split(
+            units, SimpleNamespace(source=spells_all, encode_source=lambda lines: [lines[0].split()]), 50
+        )
 
-    def translate(self, lines: list[str], number: int) -> list[list[Answer]]:
+    def translate(self, lines: list[str], number: int) -> list[list[tuple[str, float]]]:
         if any(BROKEN in line for line in lines):
             raise RuntimeError("out of order")
         return [[self.answer(line, rank) for rank in range(min(number, 3))] for line in lines]
 
-    def answer(self, line: str, rank: int) -> Answer:
+    def answer(self, line: str, rank: int) -> tuple[str, float]:
         words = line.split()
         known = sum(word.lower().strip(".?!") in self.lexicon for word in words) / max(1, len(words))
-        return Answer(" ".join(map(self.word, words)) + " indeed" * rank, known * math.exp(-rank))
+        return (" ".join(map(self.word, words)) + " indeed" * rank, known * math.exp(-rank))
 
     def word(self, word: str) -> str:
         core = word.rstrip(".?!")
-        found = self.lexicon.get(core.lower(), core) + word[len(core) :]
-        return found.capitalize() if word[0].isupper() else found
+        translation = self.lexicon.get(core.lower(), core) + word[len(core) :]
+        return translation.capitalize() if word[0].isupper() else translation
 
-    def attention(self, line: str) -> dict[str, Any]:
+    def attention(self, lines: list[str]) -> list[dict[str, Any]]:
         """Each word looks at the one that it translates."""
-        words = line.split()
-        pieces, written = ([f"▁{word}" for word in some] for some in (words, map(self.word, words)))
+        words = lines[0].split()
+        pieces, written = ([f"▁{word}" for word in side] for side in (words, map(self.word, words)))
         size = len(words) + 1
         diagonal = [[float(row == column) for column in range(size)] for row in range(size)]
         text = " ".join(map(self.word, words))
-        return {
-            "source": [*pieces, "</s>"],
-            "target": [*written, "</s>"],
-            "text": text,
-            "weights": {"attention": [diagonal]},
-        }
+        source, target = [*pieces, "</s>"], [*written, "</s>"]
+        return [{"source": source, "target": target, "text": text, "weights": {"attention": [diagonal]}}]
 
 
 ENGINES = [WordEngine("transformer_prenorm", score=94.5), WordEngine(), WordEngine(languages="en-fr")]

@@ -20,21 +20,21 @@ def client():
     opened = []
 
     def open_client(engines=ENGINES, **options):
-        one = TestClient(app.create(engines, Options(**options)), base_url="http://localhost")
-        opened.append(one.__enter__())
-        return one
+        server = TestClient(app.create(engines, Options(**options)), base_url="http://localhost")
+        opened.append(server.__enter__())
+        return server
 
     yield open_client
-    for one in opened:
-        one.__exit__(None, None, None)
+    for server in opened:
+        server.__exit__(None, None, None)
 
 
 def test_a_text_and_a_list(client):
     server = client()
-    one = server.post("/translate", json={"q": "Le chat dort. Où est la gare ?", **FRENCH}).json()
-    assert one["translatedText"] == "Le cat sleeps. Where is the station ?"
-    assert one["system"] == BEST
-    assert len(one["sentences"]) == 2
+    answer = server.post("/translate", json={"q": "Le chat dort. Où est la gare ?", **FRENCH}).json()
+    assert answer["translatedText"] == "Le cat sleeps. Where is the station ?"
+    assert answer["system"] == BEST
+    assert len(answer["sentences"]) == 2
     several = server.post("/translate", json={"q": ["chat", "", "42 ...", "noir\nchat"], **FRENCH}).json()
     assert several["translatedText"] == ["cat", "", "42 ...", "black\ncat"]
 
@@ -46,26 +46,29 @@ def test_a_request_without_a_sentence_keeps_none_waiting(client):
 
 
 def test_a_form_as_libretranslate_takes(client):
-    said = client().post("/translate", data={"q": "chat noir", "source": "fr", "target": "en", "format": "text"})
-    assert said.json()["translatedText"] == "cat black"
+    answer = client().post("/translate", data={"q": "chat noir", "source": "fr", "target": "en", "format": "text"})
+    assert answer.json()["translatedText"] == "cat black"
 
 
 def test_alternatives_begin_after_the_best(client):
-    said = client().post("/translate", json={"q": "chat", "alternatives": 2, **FRENCH}).json()
-    assert (said["translatedText"], said["alternatives"]) == ("cat", ["cat indeed", "cat indeed indeed"])
+    answer = client().post("/translate", json={"q": "chat", "alternatives": 2, **FRENCH}).json()
+    assert (answer["translatedText"], answer["alternatives"]) == ("cat", ["cat indeed", "cat indeed indeed"])
 
 
 def test_the_language_is_that_of_the_surest_system(client):
     server = client()
     for text, language, target in (("le chat dort", "fr", "en"), ("the cat sleeps", "en", "fr")):
-        said = server.post("/translate", json={"q": text, "source": "auto", "target": target}).json()
-        assert said["detectedLanguage"]["language"] == language
+        answer = server.post("/translate", json={"q": text, "source": "auto", "target": target}).json()
+        assert answer["detectedLanguage"]["language"] == language
 
 
 def test_systems_languages_and_cards(client):
     server = client()
-    assert [one["score"] for one in server.get("/systems").json()["systems"]] == [94.5, 94.0, 94.0]
-    assert {one["code"]: one["targets"] for one in server.get("/languages").json()} == {"en": ["fr"], "fr": ["en"]}
+    assert [system["score"] for system in server.get("/systems").json()["systems"]] == [94.5, 94.0, 94.0]
+    assert {entry["code"]: entry["targets"] for entry in server.get("/languages").json()} == {
+        "en": ["fr"],
+        "fr": ["en"],
+    }
     html = server.get(f"/card/{BEST}").json()["html"]
     assert "<strong>toy</strong>" in html
     assert "<img" not in html
@@ -74,12 +77,12 @@ def test_systems_languages_and_cards(client):
 
 
 def test_attention(client):
-    said = client().post("/attention", json={"q": "le chat", "system": BEST}).json()
-    assert said["target"] == ["▁le", "▁cat", "</s>"]
+    answer = client().post("/attention", json={"q": "le chat", "system": BEST}).json()
+    assert answer["target"] == ["▁le", "▁cat", "</s>"]
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "error"),
     [
         ({"q": "chat", "source": "de", "target": "en"}, 400, "no such system, got de-en"),
         ({"q": "chat", "source": "fr"}, 400, "target: field required"),
@@ -89,10 +92,10 @@ def test_attention(client):
         ({"q": "x" * 100_000, **FRENCH}, 413, "body: is too long"),
     ],
 )
-def test_what_is_refused(client, body, status, said):
+def test_what_is_refused(client, body, status, error):
     answer = client(characters=100).post("/translate", json=body)
     assert answer.status_code == status
-    assert said in answer.json()["error"]
+    assert error in answer.json()["error"]
 
 
 def test_a_key_is_wanted(client):

@@ -54,30 +54,30 @@ def browser():
     path = browsers.chromium()
     expect.set_options(timeout=WAIT_MILLISECONDS)
     with playwright.sync_playwright() as started:
-        one = started.chromium.launch(executable_path=path, args=[*FLAGS])
-        yield one
-        one.close()
+        chromium = started.chromium.launch(executable_path=path, args=[*FLAGS])
+        yield chromium
+        chromium.close()
 
 
 @pytest.fixture
 def visit(browser, open_server):
     """Opens a page; what it says in the console and whom it asks is checked at the end."""
-    contexts, said, asked = [], [], []
+    contexts, console, asked = [], [], []
 
     def open_page(fragment="", address=open_server, **options):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}} | options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(WAIT_MILLISECONDS)
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("console", lambda message: console.append(message.text))
+        page.on("pageerror", lambda error: console.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{address}/{fragment}")
         expect(page.locator(".chip").first).to_be_visible()
         return page
 
     yield open_page
-    assert [line for line in said if not line.startswith("Failed to load resource")] == []
+    assert [line for line in console if not line.startswith("Failed to load resource")] == []
     assert {urlsplit(url).hostname for url in asked} == {"127.0.0.1"}
     for context in contexts:
         context.close()
