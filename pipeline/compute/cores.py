@@ -4,5 +4,5 @@ import os
 
 
 def count() -> int:
-    """How many there are; macOS cannot bind a process to some of them, so there all count."""
+    """Their number; macOS cannot bind a process to some of them, so there all count."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""What a model attends to while it translates: which sentences to show, and their attention weights."""
+"""The attention of a model while it translates: the sentences to show, and their weights."""
 
 from collections.abc import Sequence
 from typing import Annotated, Self, TypeAlias
@@ -42,11 +42,11 @@ def choose(lines: Sequence[str], attending: Attending, part: str) -> list[int]:
     Lines without a word are never shown, so there may be fewer than asked for.
     """
     words = [num_words(normalised(line)) for line in lines]
-    fits = [attending.min_words <= count <= attending.max_words for count in words]
-    fitting = [index for index, count in enumerate(words) if count and fits[index]]
-    others = [index for index, count in enumerate(words) if count and not fits[index]]
+    allowed = range(attending.min_words, attending.max_words + 1)
+    wanted = [index for index, count in enumerate(words) if count in allowed]
+    others = [index for index, count in enumerate(words) if count and count not in allowed]
     random = generator(attending.seed, f"attend {part}")
-    drawn = [*random.permutation(fitting), *random.permutation(others)][: attending.sentences]
+    drawn = [*random.permutation(wanted), *random.permutation(others)][: attending.sentences]
     return sorted(map(int, drawn))
 
 

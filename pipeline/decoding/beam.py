@@ -6,7 +6,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -15,14 +15,6 @@ from ..compute import ids
 from ..models import interface
 from .scores import Hypothesis, forbidden, logit_blocks
 from .settings import length_penalty
-
-
-class Candidates(NamedTuple):
-    """The C best prefixes of each sentence with one more piece, the best first."""
-
-    pieces: Tensor  # (B, C, 2 + length)
-    parents: Tensor  # (B, C) slots of the prefixes they extend
-    log_p: Tensor  # (B, C)
 
 
 @torch.inference_mode()
@@ -64,9 +56,9 @@ def decode(
         beam = Beam.start(model, source, limits, n_best)
         while len(beam.sentence):
             hidden, beam.state = model.step(beam.state, beam.pieces[:, :, -1].flatten())
-            found = beam.candidates(model, hidden, 2 * beam_size, never, no_repeat)
-            beam = beam.advance(found, beam_size, alpha, max_finished, finished)
-    return [sorted(hypotheses, key=lambda one: -one.score)[:beam_size] for hypotheses in finished]
+            candidates = beam.candidates(model, hidden, 2 * beam_size, never, no_repeat)
+            beam = beam.advance(candidates, beam_size, alpha, max_finished, finished)
+    return [sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)[:beam_size] for hypotheses in finished]
 
 
 @dataclass
@@ -101,12 +93,12 @@ class Beam:
 
     def candidates(
         self, model: interface.Model, hidden: Tensor, count: int, never: Sequence[int], no_repeat: int
-    ) -> Candidates:
-        """The `count` best prefixes of each sentence with one more piece, the best first; fewer if there are fewer.
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """The C = `count` best prefixes of each sentence with one more piece, the best first; fewer if there are fewer.
 
-        They are among the `count` best of each prefix, which are found first.
+        With the slots of the prefixes that they extend, and log P. They are among the C best of each prefix.
 
-        Shapes: hidden (B * W, D).
+        Shapes: hidden (B * W, D) -> (B, C, 2 + length), (B, C) twice.
         """
         best_of_each = []
         for rows, logits in logit_blocks(model, hidden, never, self.pieces.flatten(0, 1), no_repeat):
@@ -116,13 +108,18 @@ class Beam:
         sentences, each = len(self.sentence), log_p.shape[1]
         best, index = stable_topk(log_p.view(sentences, -1), min(count, log_p.numel() // sentences))
         parents, last = index // each, last.view(sentences, -1).gather(1, index)
-        return Candidates(torch.cat((take(self.pieces, parents), last[:, :, None]), dim=2), parents, best)
+        return torch.cat((take(self.pieces, parents), last[:, :, None]), dim=2), parents, best
 
     def advance(
-        self, found: Candidates, beam_size: int, alpha: float, max_finished: float, finished: list[list[Hypothesis]]
+        self,
+        candidates: tuple[Tensor, Tensor, Tensor],
+        beam_size: int,
+        alpha: float,
+        max_finished: float,
+        finished: list[list[Hypothesis]],
     ) -> Self:
         """The prefixes one piece longer, of sentences not yet done; hypotheses that end are added to `finished`."""
-        pieces, parents, log_p = found
+        pieces, parents, log_p = candidates
         length, width, count = pieces.shape[2] - 1, self.log_p.shape[1], pieces.shape[1]
         ends, is_last_step = pieces[:, :, -1] == ids.EOS, self.max_lengths == length
         # Of each prefix one candidate at most ends, so at least C - W of them go on.

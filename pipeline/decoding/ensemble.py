@@ -45,8 +45,8 @@ class Ensemble(nn.Module):
         return EnsembleState(tuple(member.start(source) for member in self.models))
 
     def step(self, state: EnsembleState, tokens: Tensor) -> tuple[Tensor, EnsembleState]:
-        """What the output projections read, side by side: (N,) -> (N, D1 + D2 + ...), and the next state."""
-        steps = [member.step(one, tokens) for member, one in zip(self.models, state.members, strict=True)]
+        """The inputs of the output projections, side by side: (N,) -> (N, D1 + D2 + ...), and the next state."""
+        steps = [member.step(before, tokens) for member, before in zip(self.models, state.members, strict=True)]
         self.widths = [hidden.shape[1] for hidden, _ in steps]
         return torch.cat([hidden for hidden, _ in steps], dim=1), EnsembleState(tuple(after for _, after in steps))
 

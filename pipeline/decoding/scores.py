@@ -1,4 +1,4 @@
-"""What greedy and beam search share: hypotheses, and the scores of the next pieces."""
+"""The common part of greedy and beam search: hypotheses, and the scores of the next pieces."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -52,13 +52,13 @@ def search(
         if width == 1:
             return [[best] for best in greedy.decode(model, source, limits, **settings)]
         most = decoding.max_finished
-        found = beam.decode(model, source, limits, beam_size=width, n_best=number, max_finished=most, **settings)
-        return [hypotheses[:number] for hypotheses in found]
+        results = beam.decode(model, source, limits, beam_size=width, n_best=number, max_finished=most, **settings)
+        return [hypotheses[:number] for hypotheses in results]
 
     todo = batches([len(source) for source in sources], decoding.tokens_per_batch)
     with ONE_SEARCH, interface.prepacking(model), single_threads(device) as pool:
-        for batch, found in zip(todo, pool.map(search_batch, todo), strict=True):
-            yield from zip(batch, found, strict=True)
+        for batch, results in zip(todo, pool.map(search_batch, todo), strict=True):
+            yield from zip(batch, results, strict=True)
 
 
 def batches(lengths: Sequence[int], tokens_per_batch: int) -> list[list[int]]:
@@ -70,11 +70,11 @@ def batches(lengths: Sequence[int], tokens_per_batch: int) -> list[list[int]]:
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         if lengths[index]:
             by_size[math.ceil((lengths[index] + 1) / MULTIPLE)].append(index)
-    found = []
-    for indices in by_size.values():
-        sizes = [lengths[index] + 1 for index in indices]
-        found += [indices[begin:end] for begin, end in cuts(sizes, tokens_per_batch)]
-    return found
+    return [
+        indices[begin:end]
+        for indices in by_size.values()
+        for begin, end in cuts([lengths[index] + 1 for index in indices], tokens_per_batch)
+    ]
 
 
 @contextmanager

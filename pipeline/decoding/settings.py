@@ -31,7 +31,7 @@ class Decoding(Section):
 
     @property
     def max_finished(self) -> float:
-        """How many finished hypotheses end the search of a sentence; infinity if the search is exact.
+        """Number of finished hypotheses that ends the search of a sentence; infinity if the search is exact.
 
         Source: Kasai et al. 2022, `A Call for Clarity in Beam Search`; 1 is what fairseq does.
         """

@@ -32,7 +32,7 @@ class Translator:
     vocabulary: Vocabulary
     max_pieces: int  # the longest source of its training, without EOS
     precision: str = "fp32"  # of the products of its training, then of those here
-    settings: Decoding | None = None  # of the search, unless it is told others
+    settings: Decoding | None = None  # of the search, unless a call gives others
     writes_unknown: bool = True  # whether a translation in whole words may hold unknown ones
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Recurrent cells, which make the next state of an input and the state before, and how their weights start."""
+"""Recurrent cells, which make the next state of an input and the state before, and their initial weights."""
 
 from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
@@ -83,20 +83,10 @@ def initialise(model: nn.Module) -> None:
     Source: Bahdanau et al. 2015, appendix B.1, where the vector v of the scoring starts at 0 too.
     """
     for name, weight in model.named_parameters():
-        if is_recurrent(name):
-            orthogonal_blocks_(weight)
+        if "weight_hh" in name or name.endswith(("cell.gates.weight", "cell.candidate.weight")):
+            for block in weight.data.chunk(len(weight) // weight.shape[1]):  # square matrices, one above the other
+                nn.init.orthogonal_(block)
         elif weight.dim() == 1:
             nn.init.zeros_(weight)
         else:
             nn.init.normal_(weight, std=0.001 if name.startswith("scoring.") else 0.01)
-
-
-def orthogonal_blocks_(matrix: Tensor) -> None:
-    """Make each square block of stacked recurrent matrices orthogonal, in place: (n * D, D)."""
-    for block in matrix.data.chunk(len(matrix) // matrix.shape[1]):
-        nn.init.orthogonal_(block)
-
-
-def is_recurrent(name: str) -> bool:
-    """Whether the weight called `name` holds stacked recurrent matrices, of one of these cells or of torch's."""
-    return "weight_hh" in name or name.endswith(("cell.gates.weight", "cell.candidate.weight"))

@@ -1,4 +1,4 @@
-"""How the weights of a Transformer start; biases always start at 0 and norms at 1."""
+"""Initial weights of a Transformer; biases always start at 0 and norms at 1."""
 
 from abc import abstractmethod
 from typing import Annotated, Literal, TypeAlias

@@ -1,6 +1,6 @@
 """The Transformer's two stacks; a model chooses how sub-layers are wrapped and what tells it of positions."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, cast
 
@@ -137,7 +137,7 @@ class TransformerState(DecoderState):
 
     @property
     def length(self) -> int:
-        """How many positions there are so far."""
+        """The number of positions so far."""
         return self.past[0].keys.shape[2]
 
 
@@ -155,8 +155,10 @@ class Transformer(nn.Module):
         self.embeddings = Embeddings(source_size, target_size, width, tied=arch.tied_embeddings)
         self.positions = None if design.rotary else Positions(width)
         self.dropout = Dropout(arch.dropout)
-        self.encoder = nn.ModuleList(EncoderLayer(design, arch) for _ in range(arch.encoder_layers))
-        self.decoder = nn.ModuleList(DecoderLayer(design, arch) for _ in range(arch.decoder_layers))
+        encoder = nn.ModuleList(EncoderLayer(design, arch) for _ in range(arch.encoder_layers))
+        decoder = nn.ModuleList(DecoderLayer(design, arch) for _ in range(arch.decoder_layers))
+        self.encoder = cast("Sequence[EncoderLayer]", encoder)  # the types that a ModuleList forgets
+        self.decoder = cast("Sequence[DecoderLayer]", decoder)
         has_final_norm = design.residual is PreNorm  # whose sums have not been normalised yet
         self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
@@ -194,7 +196,7 @@ class Transformer(nn.Module):
     def start(self, source: Tensor) -> TransformerState:
         """Encode once: the state before the first decode step, with one hypothesis per sentence."""
         x, mask = self.encode(source)
-        memory = tuple(layer.cross_attention.project_memory(x) for layer in self.decoder_layers())
+        memory = tuple(layer.cross_attention.project_memory(x) for layer in self.decoder)
         past = tuple(KeysValues(layer.keys[:, :, :0], layer.values[:, :, :0]) for layer in memory)
         return TransformerState(EncodedSource(mask, memory), past)
 
@@ -202,22 +204,18 @@ class Transformer(nn.Module):
         """The input of the output projection for the piece after `tokens`, (N,) -> (N, D), and the next state."""
         source, past = state.source, []
         x = self.with_positions(self.embeddings.embed_target(tokens[:, None]), start=state.length)
-        for layer, before, memory in zip(self.decoder_layers(), state.past, source.memory, strict=True):
+        for layer, before, memory in zip(self.decoder, state.past, source.memory, strict=True):
             x, extended = layer.step(x, before, memory, source.mask)
             past.append(extended)
         return self.decoder_norm(x[:, 0]), TransformerState(source, tuple(past))
-
-    def decoder_layers(self) -> Iterable[DecoderLayer]:
-        """`decoder`, with the type that `nn.ModuleList` forgets."""
-        return cast("Iterable[DecoderLayer]", self.decoder)
 
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
         """Every matrix of attention weights, by kind and layer: `encoder 1`, `decoder 1`, `cross 1`, `encoder 2` ..."""
         watched: dict[str, MultiHeadAttention] = {}
-        for index, encoder in enumerate(cast("Iterable[EncoderLayer]", self.encoder), 1):
+        for index, encoder in enumerate(self.encoder, 1):
             watched[f"encoder {index}"] = encoder.self_attention
-        for index, decoder in enumerate(self.decoder_layers(), 1):
+        for index, decoder in enumerate(self.decoder, 1):
             watched |= {f"decoder {index}": decoder.self_attention, f"cross {index}": decoder.cross_attention}
         weights: dict[str, list[Tensor]] = {name: [] for name in watched}
         for name, attention in watched.items():

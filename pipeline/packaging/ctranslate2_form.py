@@ -14,7 +14,7 @@ from ..layers.attention import MultiHeadAttention
 from ..layers.feed_forward import FeedForward, GatedFeedForward
 from ..layers.positions import sinusoids
 from ..layers.residual import PostNorm, PreNorm
-from ..layers.transformer import DecoderLayer, EncoderLayer, Transformer
+from ..layers.transformer import Transformer
 from ..vocabularies.vocabulary import Vocabulary
 from .package import POSITIONS
 
@@ -59,14 +59,14 @@ def save(
 
 def tokens(pieces: Sequence[str]) -> list[str]:
     """A token for each id, all different: the piece, or the name that `specification` gives a special one."""
-    taken, found = set(SPECIAL.values()), []
+    taken, names = set(SPECIAL.values()), []
     for number, piece in enumerate(pieces):
         token = SPECIAL.get(number, piece)
         while number not in SPECIAL and token in taken:  # a text may hold the very word `</s>`
             token += f"#{number}"
         taken.add(token)
-        found.append(token)
-    return found
+        names.append(token)
+    return names
 
 
 def specification(model: Transformer, positions: int) -> Any:
@@ -77,7 +77,6 @@ def specification(model: Transformer, positions: int) -> Any:
     from ctranslate2 import specs
 
     first = model.encoder[0]
-    assert isinstance(first, EncoderLayer)
     settings = {
         "num_heads": first.self_attention.heads,
         "pre_norm": isinstance(first.attention_residual, PreNorm),
@@ -95,33 +94,31 @@ def specification(model: Transformer, positions: int) -> Any:
     )
     spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL[ids.BOS], True
     for stack in (encoder, decoder) if model.positions else ():
-        stack.position_encodings.encodings = array(sinusoids(positions, model.width))
+        fill(stack.position_encodings, encodings=sinusoids(positions, model.width))
     fill_encoder(spec.encoder, model)
     fill_decoder(spec.decoder, model)
     return spec
 
 
 def fill_encoder(spec: Any, model: Transformer) -> None:
-    """The weights of the encoder, and what it reads."""
+    """The weights of the encoder and of its embeddings."""
     matrices = model.embeddings
-    spec.embeddings[0].weight = array(matrices.target if matrices.tied == "all" else matrices.source)
+    fill(spec.embeddings[0], weight=matrices.target if matrices.tied == "all" else matrices.source)
     if isinstance(model.encoder_norm, nn.LayerNorm):
-        fill_norm(spec.layer_norm, model.encoder_norm)
+        fill(spec.layer_norm, gamma=model.encoder_norm.weight, beta=model.encoder_norm.bias)
     for part, layer in zip(spec.layer, model.encoder, strict=True):
-        assert isinstance(layer, EncoderLayer)
         fill_attention(part.self_attention, layer.self_attention, layer.attention_residual)
         fill_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_residual)
 
 
 def fill_decoder(spec: Any, model: Transformer) -> None:
-    """The weights of the decoder, what it reads and what it writes."""
+    """The weights of the decoder, of its embeddings and of the output projection."""
     matrices = model.embeddings
-    spec.embeddings.weight = array(matrices.target)
-    fill_linear(spec.projection, matrices.projection, matrices.bias)
+    fill(spec.embeddings, weight=matrices.target)
+    fill(spec.projection, weight=matrices.projection, bias=matrices.bias)
     if isinstance(model.decoder_norm, nn.LayerNorm):
-        fill_norm(spec.layer_norm, model.decoder_norm)
+        fill(spec.layer_norm, gamma=model.decoder_norm.weight, beta=model.decoder_norm.bias)
     for part, layer in zip(spec.layer, model.decoder, strict=True):
-        assert isinstance(layer, DecoderLayer)
         fill_attention(part.self_attention, layer.self_attention, layer.self_residual)
         fill_attention(part.attention, layer.cross_attention, layer.cross_residual)
         fill_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_residual)
@@ -129,37 +126,28 @@ def fill_decoder(spec: Any, model: Transformer) -> None:
 
 def fill_attention(spec: Any, attention: MultiHeadAttention, residual: PostNorm | PreNorm) -> None:
     """One attention: query, key and value in one matrix, or (to the source) the query's and then the other two's."""
-    fill_norm(spec.layer_norm, residual.norm)
+    fill(spec.layer_norm, gamma=residual.norm.weight, beta=residual.norm.bias)
     *inward, outward = spec.linear
     width, project = attention.width, attention.project_in
     bounds = (0, 3 * width) if len(inward) == 1 else (0, width, 3 * width)
     for part, (begin, end) in zip(inward, pairwise(bounds), strict=True):
-        fill_linear(part, project.weight[begin:end], project.bias[begin:end])
-    fill_linear(outward, attention.project_out.weight, attention.project_out.bias)
+        fill(part, weight=project.weight[begin:end], bias=project.bias[begin:end])
+    fill(outward, weight=attention.project_out.weight, bias=attention.project_out.bias)
 
 
 def fill_feed_forward(spec: Any, network: FeedForward | GatedFeedForward, residual: PostNorm | PreNorm) -> None:
     """One position-wise network, plain or gated."""
-    fill_norm(spec.layer_norm, residual.norm)
+    fill(spec.layer_norm, gamma=residual.norm.weight, beta=residual.norm.bias)
     if isinstance(network, GatedFeedForward):
-        weights, biases = (one.chunk(2) for one in (network.gate_and_widen.weight, network.gate_and_widen.bias))
-        for part, weight, bias in zip((spec.linear_0, spec.linear_0_noact), weights, biases, strict=True):
-            fill_linear(part, weight, bias)
+        stacked = zip(network.gate_and_widen.weight.chunk(2), network.gate_and_widen.bias.chunk(2), strict=True)
+        for part, (weight, bias) in zip((spec.linear_0, spec.linear_0_noact), stacked, strict=True):
+            fill(part, weight=weight, bias=bias)
     else:
-        fill_linear(spec.linear_0, network.widen.weight, network.widen.bias)
-    fill_linear(spec.linear_1, network.narrow.weight, network.narrow.bias)
+        fill(spec.linear_0, weight=network.widen.weight, bias=network.widen.bias)
+    fill(spec.linear_1, weight=network.narrow.weight, bias=network.narrow.bias)
 
 
-def fill_linear(spec: Any, weight: Tensor, bias: Tensor) -> None:
-    """One matrix and its bias."""
-    spec.weight, spec.bias = array(weight), array(bias)
-
-
-def fill_norm(spec: Any, norm: nn.LayerNorm) -> None:
-    """One LayerNorm."""
-    spec.gamma, spec.beta = array(norm.weight), array(norm.bias)
-
-
-def array(weight: Tensor) -> Any:
-    """A copy of a weight as CTranslate2 takes it: numpy's, in fp32. (It quantizes in place.)"""
-    return weight.detach().to("cpu", torch.float32, copy=True).numpy()
+def fill(spec: Any, **weights: Tensor) -> None:
+    """The weights of one layer by CTranslate2's names: numpy's, in fp32, and copies, as it quantizes in place."""
+    for name, weight in weights.items():
+        setattr(spec, name, weight.detach().to("cpu", torch.float32, copy=True).numpy())

@@ -76,7 +76,7 @@ def padded_scores(query: Tensor, key: Tensor) -> torch.Size:
 
 
 def filled(sentences: int) -> int:
-    """How many sentences the kernel computes for so many."""
+    """The number of sentences that the kernel computes for so many."""
     return 1 << (sentences - 1).bit_length() if sentences < MULTIPLE else sentences + -sentences % MULTIPLE
 
 
