@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.common import files
 from pipeline.console import cli, progress
 from pipeline.corpora import downloading
-from pipeline.corpora.fetching import Store
+from pipeline.corpora.fetching import Downloads
 from pipeline.corpora.sources import Download
 
 READS = (
@@ -23,9 +23,9 @@ READS = (
 def main(corpus: str) -> None:
     """Write every part of `corpus` as parallel text, and download.json, which records its sources."""
     download = Download.load_own("corpora/{corpus}.yaml:", corpus=corpus)  # whose fields READS lists
-    store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
+    downloads = Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     with files.new_folder(Path("data/download", corpus)) as out:
-        parts = {name: downloading.write_part(name, download, store, out) for name in download.parts}
+        parts = {name: downloading.write_part(name, download, downloads, out) for name in download.parts}
         languages = {"source_language": download.source_language, "target_language": download.target_language}
         files.write_json(out / "download.json", {**languages, "parts": parts})
     last = Path("work/sources", f"{corpus}.json")

@@ -56,12 +56,16 @@ def has_code(path: Path) -> bool:
 
 
 def closure(*entries: Path) -> set[str]:
-    """Paths from the root of all that running `entries` imports, `entries` included, without neutral modules."""
+    """Paths from the root of all that running `entries` imports, `entries` included, without neutral modules.
+
+    Importers are found by name, all of them.
+    """
     seen, todo = set(), list(entries)
     while todo:
         if (path := todo.pop()) not in seen:
             seen.add(path)
             todo += [] if is_neutral(path) else imported(path)
+            todo += modules("pipeline/corpora/importers") if path.match("importers/interface.py") else []
     return {name(path) for path in seen if not is_neutral(path)}
 
 

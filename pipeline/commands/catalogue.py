@@ -11,8 +11,8 @@ from pydantic import Field, create_model
 from ..averaging.checkpoints import Averaging
 from ..common.params import NAME, PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
 from ..common.system import Build, Name, System, config_file, corpus_file
-from ..corpora import local
-from ..corpora.sources import Download, Text
+from ..corpora.importers.interface import NonEmpty
+from ..corpora.sources import Download
 from ..decoding.attending import Attending
 from ..decoding.settings import Decoding
 from ..evaluation.settings import Scoring
@@ -56,7 +56,7 @@ class Params(Section):
 class CorpusFile(Download):
     """`corpora/<corpus>.yaml`: what a corpus is, and the keys of params.yaml that it overrides; {} for none."""
 
-    licence: Text
+    licence: NonEmpty
 
 
 OVERRIDES: dict[str, Any] = {name: partial(kind) for name, kind in OVERRIDABLE.items()}
@@ -147,7 +147,8 @@ def corpus_faults(project: Project) -> Iterator[str]:
     for name, content in project.corpora.items():
         path = corpus_file(name)
         download = Download.model_validate({key: content[key] for key in Download.model_fields})
-        yield from (f"{path}: {fault}" for fault in local.faults(download))
+        for part, source in download.parts.items():
+            yield from (f"{path}: parts.{part}: {fault}" for fault in source.unwatched())
         for section, kind in OVERRIDABLE.items():
             yield from kind.merged_faults(overridden(project, section, name))
         both = overridden(project, "split", name)

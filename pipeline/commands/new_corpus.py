@@ -16,7 +16,8 @@ from ..common import files, parts
 from ..common.files import DataError
 from ..common.params import NAME, PATH
 from ..common.system import Build, corpus_file
-from ..corpora import archives, local, readers, tables
+from ..corpora import archives, readers, tables
+from ..corpora.importers import local
 from . import catalogue, project, training_length
 from .survey import survey
 from .training_length import Size

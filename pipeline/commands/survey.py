@@ -14,7 +14,7 @@ from ..common.normalisation import num_words
 from ..common.params import PATH
 from ..common.parts import TEST, TRAIN, VALIDATION, Pair
 from ..corpora import downloading, readers
-from ..corpora.fetching import Store
+from ..corpora.fetching import Downloads
 from ..corpora.sources import Download
 from ..preparation import cleaning, splits
 from .training_length import Size, held_out_share
@@ -53,10 +53,10 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
     return training_size(download, corpus, page)
 
 
-def read(part: str, download: Download) -> Iterator[readers.Pair]:
+def read(part: str, download: Download) -> Iterator[readers.RawPair]:
     """The pairs of a part."""
-    store = Store(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
-    return downloading.read(part, download, store, {})
+    downloads = Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
+    return downloading.read(part, download, downloads, {})
 
 
 def training_size(download: Download, corpus: Path, page: Path) -> Size:

@@ -29,7 +29,7 @@ class NotThere(files.DataError):
 
 
 @dataclass(frozen=True)
-class Store:
+class Downloads:
     """The folder of fetched files, and the mirror that is asked before the published address."""
 
     folder: Path

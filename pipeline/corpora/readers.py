@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from ..common import files
 from . import archives, encodings
 
-Pair = tuple[bytes, bytes]
+RawPair = tuple[bytes, bytes]
 
 TEXT_BYTES = 64 << 30  # unpacked; the largest side of a public corpus (WMT14 French-English) has some 6 GiB
 # The lines of an IWSLT `train.tags.*` file that describe a talk; the others are its text.
@@ -24,7 +24,7 @@ class NotParallel(files.DataError):
 
 
 @dataclass(frozen=True)
-class Text:
+class TextFile:
     """A text on disk: a file, or a member of an archive, whose `address` says how it is packed."""
 
     address: str
@@ -63,7 +63,7 @@ def is_tagged(name: str) -> bool:
     return PurePosixPath(name).name.startswith("train.tags.")
 
 
-def parallel(source: Text, target: Text) -> Iterator[Pair]:
+def parallel(source: TextFile, target: TextFile) -> Iterator[RawPair]:
     """Line i of `source` with line i of `target`.
 
     Raises: NotParallel with both counts if one text is longer.
@@ -82,7 +82,7 @@ def flat(text: str) -> bytes:
     return re.sub(r"[\r\n]+", " ", text).encode("utf-8", "surrogateescape")
 
 
-def decoded(pairs: Iterable[Pair], source: str, target: str) -> Iterator[Pair]:
+def decoded(pairs: Iterable[RawPair], source: str, target: str) -> Iterator[RawPair]:
     """The pairs unchanged, all of them UTF-8.
 
     Raises: DataError naming file (`source` or `target`), pair and byte if one is not.

@@ -1,13 +1,14 @@
 """Sentence pairs from two columns of a table: with tabs or, by its name, with commas."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal
 
 from ..common import files, params
 from ..console import progress
-from .readers import Pair, Text, flat
+from .readers import RawPair, TextFile, flat
 
 Quoting = Literal["raw", "quoted"]  # quotes are text, or those of a CSV writer: around cells, and doubled inside
 
@@ -15,9 +16,13 @@ MEANT = {
     "raw": "which are text: they stay (`quoting: quoted` takes a CSV writer's off)",
     "quoted": "which a CSV writer put there: they are taken off (`quoting: raw` keeps them)",
 }
+WRITTEN = r'(?:"((?:[^"]|"")*)"|([^"\t]*))'  # a cell as a CSV writer writes it, with quotes or without
+ROW, CELL = re.compile(rf"{WRITTEN}(?:\t{WRITTEN})*"), re.compile(rf"(?:^|\t){WRITTEN}")
+
+MARKS = ("\n", '"', "\t", ",", "")  # in a cell, for which a CSV writer puts quotes around it; or none
 
 
-def columns(table: Text, source: int | str, target: int | str, *, quoting: Quoting | None) -> Iterator[Pair]:
+def columns(table: TextFile, source: int | str, target: int | str, *, quoting: Quoting | None) -> Iterator[RawPair]:
     """Two columns of a table: by their numbers from 1, or by their names in the first row.
 
     Raises: DataError naming the column that the first row lacks, or a row with more or fewer columns than that.
@@ -46,7 +51,7 @@ def is_csv(name: str) -> bool:
     return name.removesuffix(".gz").endswith(".csv")
 
 
-def quoted_rows(table: Text, delimiter: str) -> Iterator[list[bytes]]:
+def quoted_rows(table: TextFile, delimiter: str) -> Iterator[list[bytes]]:
     """The rows of a table that a CSV writer wrote; a cell is one line.
 
     Raises: DataError for a row that is no CSV.
@@ -61,59 +66,40 @@ def quoted_rows(table: Text, delimiter: str) -> Iterator[list[bytes]]:
         ) from None
 
 
-def found_quoting(table: Text) -> Quoting | None:
-    """Whose the quotes of a table with tabs are, decided by all of them; None if there are none.
+def found_quoting(table: TextFile) -> Quoting | None:
+    """Whose the quotes of a table with tabs are; None if there are none.
 
-    A CSV writer puts quotes around a cell that holds a quote, a tab or a line end, or for Excel a comma, or around a
-    whole column; it doubles those inside. One quote that it would not write, and all are text.
+    A CSV writer puts quotes around every cell, or around those that hold a quote, a tab, a line end or, for Excel, a
+    comma. One quote that it would not write, and all are text.
 
-    Raises: DataError if some quotes are around cells as a writer's are, and some around others.
+    Raises: DataError if both readings are possible.
     """
-    cells = set[tuple[int, bool, str]]()  # column, whether it has quotes around, and why it may have
-    line_widths, row_widths, longest = set[int](), set[int](), 0
-    try:
-        for row, lines in rows_as_written(table):
-            line_widths.update(line.count("\t") for line in lines)
-            row_widths.add(len(row))
-            longest, text = max(longest, len(lines)), "\n".join(lines)
-            for column, cell in enumerate(row):
-                doubled = cell.replace('"', '""')
-                is_quoted = text.startswith(f'"{doubled}"')
-                if '"' in cell and not is_quoted:
-                    return "raw"
-                text = text[len(doubled) + 2 * is_quoted + 1 :]
-                if cell:
-                    cells.add((column, is_quoted, next((mark for mark in '"\t\n,' if mark in cell), "")))
-    except csv.Error:
+    kinds, text = set[str](), ""  # of cells; a row so far
+    line_widths, row_widths = set[int](), set[int]()
+    for line in table.lines():
+        line_widths.add(line.count(b"\t"))
+        text += line.decode("utf-8", "surrogateescape")
+        if text.count('"') % 2 and len(text) < files.LINE_BYTES:
+            text += "\n"
+            continue
+        if not ROW.fullmatch(text):
+            return "raw"
+        cells = CELL.findall(text)
+        row_widths.add(len(cells))
+        kinds.update(f"quoted {next(filter(quoted.__contains__, MARKS))}" for quoted, _ in cells if quoted)
+        kinds.update(f"bare {',' * (',' in bare)}" for _, bare in cells if bare)
+        text = ""
+    if not any(kind.startswith("quoted") for kind in kinds):
+        return "raw" if text else None
+    if len(row_widths) > 1 or text or ("quoted \n" in kinds and len(line_widths) == 1):
         return "raw"
-    mixed = {column for column, is_quoted, _ in cells if not is_quoted}
-    free = "," if any(mark == "," and not is_quoted for _, is_quoted, mark in cells) else ""
-    by_writer = {column not in mixed or mark not in ("", free) for column, is_quoted, mark in cells if is_quoted}
-    if len(row_widths) > 1 or not by_writer:
-        return "raw" if by_writer else None
-    if len(line_widths) == 1 and longest == 1 and len(by_writer) == 2:
+    is_needless = "quoted " in kinds or {"quoted ,", "bare ,"} <= kinds
+    if is_needless and len(line_widths) == 1 and {"bare ", "bare ,"} & kinds:
         raise files.DataError(
-            f"{table.name}: some quotes are as a CSV writer puts them, some are not, got both; expected a choice, "
-            "`quoting: raw` (--quoting raw) to keep them or `quoting: quoted` to take them off"
+            f"{table.name}: has quotes around cells, as text or by a CSV writer, got both readings possible; expected "
+            "a choice, `quoting: raw` (--quoting raw) to keep them or `quoting: quoted` to take them off"
         )
-    return "quoted" if len(line_widths) > 1 or (longest == 1 and True in by_writer) else "raw"
-
-
-def rows_as_written(table: Text) -> Iterator[tuple[list[str], list[str]]]:
-    """The rows of a table with tabs, read as CSV, and the lines of each.
-
-    Raises: csv.Error.
-    """
-    lines: list[str] = []
-
-    def read() -> Iterator[str]:
-        for line in table.lines():
-            lines.append(line.decode("utf-8", "surrogateescape"))
-            yield lines[-1] + "\n"
-
-    for row in csv.reader(read(), delimiter="\t", strict=True):
-        yield row, lines[:]
-        lines.clear()
+    return "quoted"
 
 
 def check_columns(table: str, names: Iterable[str], known: Iterable[str]) -> None:

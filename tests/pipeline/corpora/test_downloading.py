@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.files import DataError
-from pipeline.corpora import downloading, sacrebleu_sets
-from pipeline.corpora.fetching import Store
+from pipeline.corpora import downloading
+from pipeline.corpora.fetching import Downloads
+from pipeline.corpora.importers import sacrebleu
 from pipeline.corpora.sources import Download
 
 FRENCH, ENGLISH = b"un\ndeux\n", b"one\ntwo\n"
@@ -29,7 +30,8 @@ def project(tmp_path, monkeypatch):
 def write(source, name="train", mirror=None):
     """Write one part of a corpus; its record, and the bytes of both sides."""
     about = {"source_language": "fr", "target_language": "en", "parts": {"train": source, "test": source, name: source}}
-    record = downloading.write_part(name, Download.model_validate(about), Store(Path("downloads"), mirror), Path("out"))
+    downloads = Downloads(Path("downloads"), mirror)
+    record = downloading.write_part(name, Download.model_validate(about), downloads, Path("out"))
     return record, *(Path(f"out/{name}.{side}.txt").read_bytes() for side in ("source", "target"))
 
 
@@ -78,7 +80,7 @@ def test_the_phrasebook(project):
 def test_a_test_set_in_either_direction(project, monkeypatch):
     (project / "x.src").write_bytes(ENGLISH)
     (project / "x.ref").write_bytes(FRENCH)
-    monkeypatch.setattr(sacrebleu_sets, "texts", lambda name, pair, number: (Path("x.src"), Path("x.ref")))
+    monkeypatch.setattr(sacrebleu, "paths", lambda name, pair, number: (Path("x.src"), Path("x.ref")))
     about, source, target = write({"kind": "sacrebleu", "name": "multi30k/2016"}, "test")
     assert (source, target) == (FRENCH, ENGLISH)
     assert [file["address"] for file in about["files"]] == [
@@ -143,4 +145,6 @@ def test_bad_files_are_fetched_again_and_ones_own_are_kept(server, project, bad,
 )
 def test_a_real_corpus(project, corpus, part, pairs):
     about = Download.load_own(f"{ROOT}/corpora/{corpus}.yaml:")
-    assert downloading.write_part(part, about, Store(Path("downloads"), CORPUS_MIRROR), Path("out"))["pairs"] == pairs
+    assert (
+        downloading.write_part(part, about, Downloads(Path("downloads"), CORPUS_MIRROR), Path("out"))["pairs"] == pairs
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from pipeline.common.files import DataError
 from pipeline.corpora import fetching
-from pipeline.corpora.fetching import Store
+from pipeline.corpora.fetching import Downloads
 
 BODY = b"".join(b"Satz %d.\n" % number for number in range(1000))
 SHA256 = hashlib.sha256(BODY).hexdigest()
@@ -20,7 +20,7 @@ def address(server):
 
 @pytest.fixture
 def store(tmp_path):
-    return Store(tmp_path / "downloads")
+    return Downloads(tmp_path / "downloads")
 
 
 def test_a_file_is_fetched_once(server, store, address):
@@ -114,7 +114,7 @@ def test_a_mirrors_folder_is_asked_first(server, tmp_path, address):
     mirrored = tmp_path / "mirror" / server.address.removeprefix("http://") / "a/x.de"
     mirrored.parent.mkdir(parents=True)
     mirrored.write_bytes(BODY)
-    store = Store(tmp_path / "downloads", str(tmp_path / "mirror"))
+    store = Downloads(tmp_path / "downloads", str(tmp_path / "mirror"))
     assert store.fetch(address, SHA256) == mirrored
     assert server.asked == []
     mirrored.write_bytes(b"no corpus")
@@ -126,7 +126,7 @@ def test_a_mirrors_folder_is_asked_first(server, tmp_path, address):
 
 def test_a_mirrors_address_is_asked_first(server, tmp_path):
     server.files = {"/m/a.org/x": b"mirrored", "/y": b"published"}
-    store = Store(tmp_path, f"{server.address}/m/")
+    store = Downloads(tmp_path, f"{server.address}/m/")
     assert store.fetch("https://a.org/x").read_bytes() == b"mirrored"
     assert store.fetch(f"{server.address}/y").read_bytes() == b"published"
     assert [path for path, _ in server.asked] == ["/m/a.org/x", f"/m/{server.address[7:]}/y", "/y"]
@@ -134,4 +134,4 @@ def test_a_mirrors_address_is_asked_first(server, tmp_path):
 
 @pytest.mark.parametrize("address", ["https://a.org/../../etc/passwd", "https://a.org/get?file=a"])
 def test_a_name_that_leaves_the_mirror_or_is_none_there(tmp_path, address):
-    assert Store(tmp_path, str(tmp_path)).mirrored(address) is None
+    assert Downloads(tmp_path, str(tmp_path)).mirrored(address) is None

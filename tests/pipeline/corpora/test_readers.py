@@ -1,4 +1,4 @@
-"""Text formats, as files have them in the wild, and the pairs that they hold."""
+"""TextFile formats, as files have them in the wild, and the pairs that they hold."""
 
 import gzip
 import io
@@ -11,7 +11,7 @@ from pipeline.common import files
 from pipeline.common.files import DataError
 from pipeline.corpora import readers
 from pipeline.corpora.archives import Damaged, archive_kind
-from pipeline.corpora.readers import NotParallel, Text
+from pipeline.corpora.readers import NotParallel, TextFile
 
 TAGGED = b"""<url>http://www.ted.com/talks/x</url>
 <talkid>1</talkid>
@@ -28,7 +28,7 @@ def text(tmp_path):
 
     def make(content, name="x.de", member=None):
         (path := tmp_path / name).write_bytes(content)
-        return Text(name, path, member)
+        return TextFile(name, path, member)
 
     return make
 

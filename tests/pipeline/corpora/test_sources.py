@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.common.files import DataError
-from pipeline.corpora import local
+from pipeline.corpora.importers import local
 from pipeline.corpora.sources import Download
 
 PHRASES = {"kind": "phrasebook", "part": "train", "num_pairs": 3}
@@ -56,7 +56,7 @@ def test_one_part_is_train_and_a_test_part_test(parts, message):
 
 def test_languages_fit_the_sources():
     assert faults(("en", "fr"), train=PHRASES) == []
-    assert faults(("de", "en"), train=PHRASES) == ["d.parts.train: the phrasebook is in fr and en, got de and en"]
+    assert faults(("de", "en"), train=PHRASES) == ["d.parts.train.kind: the phrasebook is in fr and en, got de and en"]
     assert faults(("../de", "en"), train=MINE)[0].startswith("d.source_language: String should match pattern")
 
 
@@ -113,9 +113,9 @@ def test_own_files_must_be_in_the_folder_that_dvc_watches():
     parts = {"train": MINE | {"source": "/data/x.fr"}, "test": MINE | {"target": "my/../x.en"}, "news": MINE}
     download = Download.model_validate({"source_language": "fr", "target_language": "en", "parts": parts})
     where = "must be in my/, which DVC watches, got"
-    assert list(local.faults(download)) == [
-        f"parts.train: {where} '/data/x.fr'; expected my/x.fr, or a link there",
-        f"parts.test: {where} 'my/../x.en'; expected my/x.en, or a link there",
+    assert [line for source in download.parts.values() for line in source.unwatched()] == [
+        f"{where} '/data/x.fr'; expected my/x.fr, or a link there",
+        f"{where} 'my/../x.en'; expected my/x.en, or a link there",
     ]
 
 

@@ -1,13 +1,43 @@
 """Test sets by their sacrebleu names: the files that the package keeps in its cache (`SACREBLEU`, ~/.sacrebleu)."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import sacrebleu
+from pydantic import PositiveInt
 
-from ..common import files, params
+from ...common import files, params
+from ..fetching import Downloads
+from ..readers import TextFile, parallel
+from .interface import BaseSource, Bitext, Languages, NonEmpty
 
 
-def find(name: str, source_language: str, target_language: str) -> tuple[str, bool]:
+class Source(BaseSource):
+    """A test set by the name the sacrebleu package gives it, in either direction."""
+
+    kind: Literal["sacrebleu"]
+    name: NonEmpty
+    reference: PositiveInt | None = None  # of several, counted from 1; without it the first
+
+    def check_languages(self, languages: Languages) -> None:
+        """As `find` does."""
+        find(self.name, languages)
+
+
+def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
+    """The pairs of source and reference.
+
+    Raises: DataError if there are none.
+    """
+    pair, is_swapped = find(source.name, languages)
+    sides = zip(("source", "reference"), paths(source.name, pair, source.reference or 1), strict=True)
+    texts = tuple(TextFile(f"sacrebleu {source.name} {pair} {side}", path) for side, path in sides)
+    texts = texts[::-1] if is_swapped else texts
+    yield texts, parallel(*texts)
+
+
+def find(name: str, languages: Languages) -> tuple[str, bool]:
     """The language pair as sacrebleu names it for test set `name`, and whether its sides must be swapped.
 
     Raises: ValueError naming the nearest test set, or the language pairs that this one has.
@@ -15,16 +45,15 @@ def find(name: str, source_language: str, target_language: str) -> tuple[str, bo
     if name not in sacrebleu.DATASETS:
         raise ValueError(f"name: unknown sacrebleu test set, got {name!r}{params.nearest(name, sacrebleu.DATASETS)}")
     known = sacrebleu.get_langpairs_for_testset(name)
-    pairs = f"{source_language}-{target_language}", f"{target_language}-{source_language}"
-    for pair in pairs:
+    wanted = "-".join(languages)
+    for pair in wanted, "-".join(languages[::-1]):
         if pair in known:
-            return pair, pair != pairs[0]
-    raise ValueError(
-        f"name: sacrebleu's {name} lacks this pair, got {pairs[0]}; expected one of {', '.join(sorted(known))}"
-    )
+            return pair, pair != wanted
+    expected = ", ".join(sorted(known))
+    raise ValueError(f"name: sacrebleu's {name} lacks this pair, got {wanted}; expected one of {expected}")
 
 
-def texts(name: str, pair: str, number: int) -> tuple[Path, Path]:
+def paths(name: str, pair: str, number: int) -> tuple[Path, Path]:
     """The source file of a test set and one of its references, counted from 1; downloaded if need be.
 
     Raises: DataError if sacrebleu cannot download them, there are fewer, or some lines have another reference.

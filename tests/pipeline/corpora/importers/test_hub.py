@@ -8,9 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from pipeline.common.files import DataError
-from pipeline.corpora import hub
-from pipeline.corpora.fetching import Store
-from pipeline.corpora.sources import Hub
+from pipeline.corpora.fetching import Downloads
+from pipeline.corpora.importers import hub
 
 ROWS = [
     {"fr": "un", "en": "one", "number": 1, "translation": {"fr": "un", "en": "one"}},
@@ -31,16 +30,16 @@ def folder(tmp_path):
 
 def source(**keys):
     about = {"kind": "hub", "dataset": "toy/pairs", "revision": "main", "split": "train"}
-    return Hub.model_validate(about | (keys if "translation_field" in keys else COLUMNS | keys))
+    return hub.Source.model_validate(about | (keys if "translation_field" in keys else COLUMNS | keys))
 
 
 def pairs(folder, languages=("fr", "en"), **keys):
     mirror = folder.parents[3]
-    return read(source(**keys), languages, Store(mirror.parent / "downloads", str(mirror)))
+    return read(source(**keys), languages, Downloads(mirror.parent / "downloads", str(mirror)))
 
 
-def read(source, languages, store):
-    return [pair for text in hub.texts(source, store) for pair in hub.pairs(text.path, source, languages)]
+def read(source, languages, downloads):
+    return [pair for text in hub.texts(source, downloads) for pair in hub.pairs(text.path, source, languages)]
 
 
 def test_columns_or_a_field_of_languages_from_every_format(folder):
@@ -120,5 +119,5 @@ def test_files_of_the_hub_are_kept_in_the_store_by_their_commit(tmp_path, monkey
 
     monkeypatch.setattr("datasets.load_dataset_builder", lambda address, name, revision: builder)
     monkeypatch.setattr("huggingface_hub.hf_hub_download", fetch)
-    assert read(source(), ("fr", "en"), Store(tmp_path)) == PAIRS
+    assert read(source(), ("fr", "en"), Downloads(tmp_path)) == PAIRS
     assert asked == [("toy/pairs", "data/a.jsonl", "c0ffee", tmp_path / "huggingface.co")]

@@ -5,36 +5,69 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
-from ..common import files, params
-from . import fetching, readers, tables
-from .sources import Hub
+from pydantic import StringConstraints, model_validator
+
+from ...common import files, params
+from .. import tables
+from ..fetching import Downloads, is_address
+from ..readers import RawPair, TextFile, flat
+from .interface import BaseSource, Bitext, Languages, NonEmpty, check_either
 
 HOST = "huggingface.co"
 ROWS = 1000  # of a parquet file decoded at a time
 FORMATS = (".parquet", ".json", ".jsonl", ".csv", ".tsv")
+# Parts of a mirror's path: none may be `..`.
+DatasetId = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]{0,95}(/\w[\w.-]{0,95})?$")]
+Revision = Annotated[str, StringConstraints(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$")]
 
 
-def split_name(source: Hub) -> str:
-    """What messages call a split."""
-    config = "" if source.config is None else f" {source.config}"
-    return f"{address(source)}{config} {source.split}"
+class Source(BaseSource):
+    """A data set of the Hugging Face hub: two text columns, or one field that holds {language: text}."""
 
+    kind: Literal["hub"]
+    is_public = True
+    dataset: DatasetId
+    revision: Revision
+    split: NonEmpty
+    config: NonEmpty | None = None
+    source_column: NonEmpty | None = None
+    target_column: NonEmpty | None = None
+    translation_field: NonEmpty | None = None
+    quoting: tables.Quoting | None = None  # of tables with tabs or commas; without it their quotes decide
 
-def address(source: Hub) -> str:
-    """A data set, as messages and download.json call it."""
-    return f"{HOST}/datasets/{source.dataset}@{source.revision}"
+    @model_validator(mode="after")
+    def check_choice(self) -> Self:
+        """Either two columns or a field."""
+        check_either(self, ("source_column", "target_column"), ("translation_field",))
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The two columns, or the field."""
+        return tuple(name for name in (self.source_column, self.target_column, self.translation_field) if name)
+
+    @property
+    def address(self) -> str:
+        """The data set, as messages and download.json call it."""
+        return f"{HOST}/datasets/{self.dataset}@{self.revision}"
+
+    def unpinned(self, record: dict[str, Any]) -> tuple[str, str] | None:
+        """The data set, if its revision is a branch; a mirror's folder says of no commit."""
+        is_pinned = record.get("commit") in (None, self.revision)
+        return None if is_pinned else (self.address, f"revision: {record['commit']}")
 
 
 @contextmanager
-def named(source: Hub) -> Iterator[None]:
-    """A block that reads a split, and names it where it fails.
+def named(source: Source) -> Iterator[str]:
+    """A block that reads a split, with its name, by which it is called where the block fails.
 
     Raises: DataError.
     """
+    name = " ".join(filter(None, (source.address, source.config, source.split)))
     try:
-        yield
+        yield name
     except files.DataError:
         raise
     except Exception as error:  # of three libraries and what they read with: no class is common to them
@@ -42,12 +75,18 @@ def named(source: Hub) -> Iterator[None]:
             raise
         got = " ".join(str(error).split()) or type(error).__name__
         raise files.DataError(
-            f"{split_name(source)}: cannot be read, got {got}; expected a data set with this revision "
-            "and config, and a connection or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
+            f"{name}: cannot be read, got {got}; expected a data set with this revision and config, and a connection "
+            "or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
         ) from None
 
 
-def texts(source: Hub, store: fetching.Store) -> Iterator[readers.Text]:
+def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
+    """The pairs of one file of a split after the other."""
+    for text in texts(source, downloads):
+        yield (text,), pairs(text.path, source, languages)
+
+
+def texts(source: Source, downloads: Downloads) -> Iterator[TextFile]:
     """The files of a split on disk: those of the mirror's folder, else fetched from the hub once, when they are needed.
 
     Raises: DataError if there is no such data set or split, or it does not consist of tables of its own.
@@ -55,45 +94,42 @@ def texts(source: Hub, store: fetching.Store) -> Iterator[readers.Text]:
     import datasets  # three seconds to import, and only here in need
     import huggingface_hub
 
-    with named(source):
-        folder = mirrored(source, store)
+    with named(source) as name:
+        folder = mirrored(source, downloads)
         # `hf://` keeps the library from taking the id for a path in the working directory.
         root = f"hf://datasets/{source.dataset}" if folder is None else str(folder)
         revision = source.revision if folder is None else None
         builder = datasets.load_dataset_builder(root, name=source.config, revision=revision)
         splits = builder.config.data_files
         if source.split not in splits:
-            raise files.DataError(
-                f"{split_name(source)}: no such split{params.nearest(source.split, map(str, splits))}"
-            )
+            raise files.DataError(f"{name}: no such split{params.nearest(source.split, map(str, splits))}")
         for place in map(str, splits[source.split]):
             inside = place.startswith((f"{root}@", f"{root}/")) and ".." not in place.split("/")
             if not inside or suffix(place) not in FORMATS:
                 expected = f"files of its own, of {', '.join(FORMATS)}"
-                raise files.DataError(f"{split_name(source)}: has data in {place}; expected {expected}")
+                raise files.DataError(f"{name}: has data in {place}; expected {expected}")
             if folder is not None:
-                name = Path(place).relative_to(folder).as_posix()
-                yield readers.Text(f"{address(source)}/{name}", Path(place))
+                yield TextFile(f"{source.address}/{Path(place).relative_to(folder).as_posix()}", Path(place))
             else:
-                commit, _, name = place.removeprefix(f"{root}@").partition("/")
-                where: dict[str, Any] = {"repo_type": "dataset", "revision": commit, "cache_dir": store.folder / HOST}
-                path = Path(huggingface_hub.hf_hub_download(source.dataset, name, **where))
-                yield readers.Text(f"{address(source)}/{name}", path, commit=commit)
+                commit, _, inner = place.removeprefix(f"{root}@").partition("/")
+                where: dict[str, Any] = {"repo_type": "dataset", "cache_dir": downloads.folder / HOST}
+                path = huggingface_hub.hf_hub_download(source.dataset, inner, revision=commit, **where)
+                yield TextFile(f"{source.address}/{inner}", Path(path), commit=commit)
 
 
-def mirrored(source: Hub, store: fetching.Store) -> Path | None:
+def mirrored(source: Source, downloads: Downloads) -> Path | None:
     """The folder with a data set's files, `<dataset>` or `<dataset>@<revision>`, if the mirror is a folder that has it.
 
     A mirror of the hub itself is named by `HF_ENDPOINT`.
     """
-    if store.mirror is None or fetching.is_address(store.mirror):
+    if downloads.mirror is None or is_address(downloads.mirror):
         return None
     revision = "" if source.revision == "main" else f"@{source.revision}"
-    folder = Path(store.mirror, HOST, "datasets", f"{source.dataset}{revision}").resolve()
+    folder = Path(downloads.mirror, HOST, "datasets", f"{source.dataset}{revision}").resolve()
     return folder if folder.is_dir() else None
 
 
-def pairs(path: Path, source: Hub, languages: tuple[str, str]) -> Iterator[readers.Pair]:
+def pairs(path: Path, source: Source, languages: Languages) -> Iterator[RawPair]:
     """The pairs of one file of a data set, in constant memory. A missing sentence becomes an empty one.
 
     Raises: DataError for a column or language that it lacks, or what is no text.
@@ -101,7 +137,7 @@ def pairs(path: Path, source: Hub, languages: tuple[str, str]) -> Iterator[reade
     kind = suffix(path.name)
     with named(source):
         if kind in (".csv", ".tsv"):
-            yield from tables.columns(readers.Text(path.name, path), *source.columns, quoting=source.quoting)
+            yield from tables.columns(TextFile(path.name, path), *source.columns, quoting=source.quoting)
             return
         for cells in (parquet_cells if kind == ".parquet" else json_cells)(path, source.columns):
             left, right = (in_language(cells[0], code) for code in languages) if len(cells) == 1 else cells
@@ -125,7 +161,7 @@ def parquet_cells(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, ...
 
 def json_cells(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
     """Some columns of each row of a JSON file, a row a line."""
-    for line in readers.Text(path.name, path).lines():
+    for line in TextFile(path.name, path).lines():
         row = json.loads(line)
         tables.check_columns(path.name, names, row)
         yield tuple(row[name] for name in names)
@@ -148,4 +184,4 @@ def sentence(value: Any) -> bytes:
     """
     if not isinstance(value, str | None):
         raise ValueError(f"{type(value).__name__} {value!r}, which is no text")
-    return readers.flat(value or "")
+    return flat(value or "")

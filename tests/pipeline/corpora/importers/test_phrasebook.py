@@ -3,7 +3,7 @@
 import pytest
 
 from pipeline.common.files import DataError
-from pipeline.corpora import phrasebook
+from pipeline.corpora.importers import phrasebook
 
 SIZES = {"train": 14_000, "validation": 500, "test": 500, "compositional": 500}
 

@@ -1,0 +1,119 @@
+"""Kinds of sources: `importers/<kind>.py` defines `Source`, its keys, and `bitexts`, which gives its pairs."""
+
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
+
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+
+from ...common.params import Section
+from .. import importers, tables
+from ..fetching import Downloads
+from ..readers import RawPair, TextFile, parallel
+
+NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+Column = Annotated[int, Field(ge=1, le=1000)]  # counted from 1
+Languages = tuple[str, str]  # codes of source and target
+Bitext = tuple[tuple[TextFile, ...], Iterator[RawPair]]  # the texts that are read together, none if bundled; the pairs
+
+T = TypeVar("T")
+# One, or a list of those that are read one after the other.
+Several = Annotated[
+    Annotated[T, Tag("[one]")] | Annotated[list[T], Tag("[list]"), Field(min_length=1)],
+    Discriminator(lambda value: "[list]" if isinstance(value, list) else "[one]"),
+]
+
+
+class BaseSource(Section):
+    """Where a part of a corpus comes from."""
+
+    kind: str
+    is_public: ClassVar[bool] = False  # of files that others may change
+
+    def check_languages(self, languages: Languages) -> None:
+        """Check that the source has these languages.
+
+        Raises: ValueError.
+        """
+
+    def unwatched(self) -> Iterator[str]:
+        """A line for each file of it that DVC does not watch."""
+        yield from ()
+
+    def unpinned(self, record: dict[str, Any]) -> tuple[str, str] | None:
+        """The address of a file that may change, and the key and value that pin it; None if it is pinned."""
+        return None
+
+
+class ParallelSource(BaseSource, Generic[T]):
+    """Two parallel files, or two columns of a table; or several of them."""
+
+    source: Several[T] | None = None
+    target: Several[T] | None = None
+    table: Several[T] | None = None
+    source_column: Column | None = None
+    target_column: Column | None = None
+    quoting: tables.Quoting | None = None  # of the table; without it its quotes decide
+
+    @model_validator(mode="after")
+    def check_choice(self) -> Self:
+        """Either files of two sides, as many of one as of the other, or tables."""
+        check_either(self, ("source", "target"), ("table", "source_column", "target_column"))
+        source, target = len(listed(self.source)), len(listed(self.target))
+        if source != target:
+            raise ValueError(f"must have as many files of source as of target, got {source} and {target}")
+        if self.quoting and self.table is None:
+            raise ValueError(f"quoting: must be that of a table, got {self.quoting!r} and no table")
+        return self
+
+    @property
+    def groups(self) -> list[tuple[T, ...]]:
+        """The files that are read together, a source and a target or a table, in order."""
+        return [*zip(listed(self.source), listed(self.target), strict=True), *((one,) for one in listed(self.table))]
+
+    def bitext(self, *texts: TextFile) -> Bitext:
+        """The pairs of one group of files."""
+        if self.source_column is None or self.target_column is None:
+            return texts, parallel(*texts)
+        return texts, tables.columns(texts[0], self.source_column, self.target_column, quoting=self.quoting)
+
+
+class Importer(Protocol):
+    """A module of this folder."""
+
+    Source: type[BaseSource]
+
+    def bitexts(self, source: Any, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
+        """The pairs of a source, from one file or pair of files after the other, which are fetched when needed."""
+        ...
+
+
+def listed(value: T | list[T] | None) -> list[T]:
+    """The files at a key."""
+    return value if isinstance(value, list) else [] if value is None else [value]
+
+
+def check_either(section: Section, some: tuple[str, ...], others: tuple[str, ...]) -> None:
+    """Check that a section has all keys of one group and none of the other, and two different columns, if any.
+
+    Raises: ValueError.
+    """
+    given = tuple(key for key in (*some, *others) if getattr(section, key) is not None)
+    if given not in (some, others):
+        expected = f"{' and '.join(some)} or {' and '.join(others)}"
+        raise ValueError(f"must have either {expected}, got {' and '.join(given) or 'neither'}")
+    columns = [getattr(section, key) for key in given if key.endswith("_column")]
+    if len({*columns}) < len(columns):
+        raise ValueError(f"must have two different columns, got {columns[0]!r} twice")
+
+
+def names() -> list[str]:
+    """Every kind of source."""
+    return [module.name for module in pkgutil.iter_modules(importers.__path__) if module.name != "interface"]
+
+
+def find(kind: str) -> Importer:
+    """The module of a kind."""
+    module: Any = import_module(f"{importers.__name__}.{kind}")  # the wheel has another name for the package
+    return module

@@ -1,0 +1,57 @@
+"""A user's own files: in the folder `my/`, which DVC watches."""
+
+import os
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import model_validator
+
+from ...common.files import DataError
+from .. import archives
+from ..fetching import Downloads
+from ..readers import TextFile
+from .interface import Bitext, Languages, NonEmpty, ParallelSource
+
+FOLDER = Path("my")
+
+
+class Source(ParallelSource[NonEmpty]):
+    """The user's own files, plain or .gz, by path from the project's root."""
+
+    kind: Literal["local"]
+
+    @model_validator(mode="after")
+    def check_packing(self) -> Self:
+        """No archives with members: a user can unpack them."""
+        for path in chain(*self.groups):
+            if archives.archive_kind(path) not in ("plain", "gz"):
+                raise ValueError(f"must be plain or .gz files, got {path!r}; unpack {Path(path).name} first")
+        return self
+
+    def unwatched(self) -> Iterator[str]:
+        """A line for each file outside `my/`."""
+        for path in chain(*self.groups):
+            if Path(os.path.normpath(path)).parts[:1] != FOLDER.parts:
+                expected = f"{FOLDER / Path(path).name}, or a link there"
+                yield f"must be in {FOLDER}/, which DVC watches, got {path!r}; expected {expected}"
+
+
+def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
+    """The pairs of one file or pair of files after the other."""
+    for group in source.groups:
+        yield source.bitext(*(TextFile(path, checked(Path(path))) for path in group))
+
+
+def checked(path: Path) -> Path:
+    """A file of the user's.
+
+    Raises: DataError if it is missing, or in a linked folder, into which DVC does not look.
+    """
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected the one that the corpus's file names")
+    linked = next((folder for folder in path.parents if folder.is_symlink()), None)
+    if linked and path.parts[:1] == FOLDER.parts:
+        raise DataError(f"{linked}: DVC does not look into a linked folder; expected a folder with links to files")
+    return path
