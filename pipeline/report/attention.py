@@ -1,4 +1,4 @@
-"""What a model attended to while it translated a sentence, as the page's script draws it."""
+"""Attention of a model while it translated a sentence, as the page's script draws it."""
 
 import base64
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def heat_map(name: str, weights: Any) -> dict[str, Any]:
         "title": f"{title}, layer {layer}" if layer else title,
         "rows": rows,
         "columns": columns,
-        "heads": {one: encoded(head) for one, head in heads.items()},
+        "heads": {head: encoded(weights) for head, weights in heads.items()},
     }
 
 

@@ -28,7 +28,7 @@ class Point(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """What the template draws."""
+    """A drawing for the template."""
 
     title: str
     x_title: str
@@ -54,17 +54,17 @@ def by_length(corpus: CorpusResults) -> list[Chart]:
     for part in corpus.parts:
         chosen = {corpus.label(one): [row for row in one.by_length if row["part"] == part] for one in corpus.systems}
         # every system translates the same sources, so that the buckets are the same
-        buckets = [f"{row['bucket']} ({int(row['sentences']):,})" for row in next(iter(chosen.values()))]
+        labels = [f"{row['bucket']} ({int(row['sentences']):,})" for row in next(iter(chosen.values()))]
         lines = {name: [(float(n), float(row["bleu"])) for n, row in enumerate(rows)] for name, rows in chosen.items()}
-        title = f"BLEU by length on {part}"
-        charts.append(chart(title, "words in the source (sentences)", lines, labels=buckets, from_zero=True))
+        x_title = "words in the source (sentences)"
+        charts.append(chart(f"BLEU by length on {part}", x_title, lines, labels=labels, from_zero=True))
     return charts
 
 
 def points(rows: Rows, column: str) -> Points:
     """A column over the updates, without cells that hold no finite number."""
-    found = [(float(row["update"]), float(row.get(column) or "nan")) for row in rows]
-    return [(update, value) for update, value in found if math.isfinite(value)]
+    values = [(float(row["update"]), float(row.get(column) or "nan")) for row in rows]
+    return [(update, value) for update, value in values if math.isfinite(value)]
 
 
 def chart(
@@ -90,13 +90,8 @@ def chart(
         name: [place(x, y, f"{labels[int(x)] if labels else format(x, ',g')}: {y:,.4g}") for x, y in line]
         for name, line in lines.items()
     }
-    return Chart(
-        title,
-        x_title,
-        drawn,
-        [place(x, y_range[0], name) for x, name in zip(x_ticks, names, strict=True)],
-        [place(x_range[0], y, f"{y:,g}") for y in y_ticks],
-    )
+    placed_x = [place(x, y_range[0], name) for x, name in zip(x_ticks, names, strict=True)]
+    return Chart(title, x_title, drawn, placed_x, [place(x_range[0], y, f"{y:,g}") for y in y_ticks])
 
 
 def share(value: float, ends: tuple[float, float]) -> float:

@@ -10,18 +10,18 @@ from ..evaluation.settings import TITLES
 from ..evaluation.significance import ALPHA, Standing, agreement
 from .results import CorpusResults, SystemResults
 
-LEVELS = (0.001, 0.01, 0.05)  # below which a p is said to lie
+LEVELS = (0.001, 0.01, ALPHA)  # below which a p is said to lie
 
 
 class Verdict(NamedTuple):
-    """A sentence: who, and what about it."""
+    """The best systems on a test part, in a sentence."""
 
     winners: list[str]  # names of systems, the best first; several if chance may have ordered them
     claim: str  # `a wins`, `a and b tie`
     reason: str
 
 
-class Row(NamedTuple):
+class SystemRow(NamedTuple):
     """One system on one test part."""
 
     label: str
@@ -29,15 +29,14 @@ class Row(NamedTuple):
     score: float
     low: float  # the ends of its interval; both the score if there is none
     high: float
-    cells: list[str]  # one for each of `columns`
+    cells: dict[str, str]  # under their titles
 
 
 def verdict(corpus: CorpusResults, part: str) -> Verdict:
-    """What the scores on a test part say about its systems."""
+    """Which systems are the best on a test part, by their scores and standings."""
     ranked, metric, standings = corpus.best_first(part), corpus.metrics[0], corpus.standings[part]
     measured = f"{TITLES[metric]} on {part}" + f", mean of {corpus.num_seeds} seeds" * (corpus.num_seeds > 1)
-    labels = [corpus.label(system) for system in ranked]
-    scores = [system.score(part, metric) for system in ranked]
+    labels, scores = [corpus.label(system) for system in ranked], [system.score(part, metric) for system in ranked]
     if len(ranked) == 1:
         return Verdict([ranked[0].name], labels[0], f"{scores[0]:.1f} {measured}, the only system")
     p_values = [standings[system.name].corrected if standings else None for system in ranked]
@@ -45,34 +44,25 @@ def verdict(corpus: CorpusResults, part: str) -> Verdict:
     if tied:
         values = listed(f"{scores[place]:.1f}" for place in (0, *tied))
         claim = f"{listed(labels[place] for place in (0, *tied))} tie"
-        reason = f"{values} {measured}; {doubt([p_values[place] for place in tied])}"
+        reason = f"{values} {measured}; {chance([p_values[place] for place in tied])}"
         return Verdict([ranked[place].name for place in (0, *tied)], claim, reason)
     lead, ahead = abs(scores[0] - scores[1]), "below" if metric == "ter" else "above"
-    reason = f"{scores[0]:.1f} {measured}, {lead:.1f} {ahead} {labels[1]} ({chance(p_values[1])}{people(metric, lead)})"
+    share = agreement(metric, lead)
+    people = "" if share is None else f"; people agree with {100 * share:.0f} % of such differences"
+    reason = f"{scores[0]:.1f} {measured}, {lead:.1f} {ahead} {labels[1]} ({chance(p_values[1:2])}{people})"
     return Verdict([ranked[0].name], f"{labels[0]} wins", reason)
 
 
-def people(metric: str, difference: float) -> str:
-    """How many people agree with a difference, as the end of a sentence; nothing where that is not known."""
-    share = agreement(metric, difference)
-    return "" if share is None else f"; people agree with {100 * share:.0f} % of such differences"
-
-
-def doubt(p_values: list[float | None]) -> str:
-    """Why systems tie, by the p of each against the best."""
+def chance(p_values: Iterable[float | None]) -> str:
+    """Whether differences may be chance, by the p of each; in words if they were not tested."""
     known = [p_value for p_value in p_values if p_value is not None]
     if not known:
-        return chance(None)
+        return "not tested for significance"
+    if max(known) < ALPHA:
+        return next(f"p < {level}" for level in LEVELS if max(known) < level)
     if len(known) == 1:
         return f"the difference may be chance (p = {known[0]:.2f})"
     return f"the differences may be chance (p from {min(known):.2f} to {max(known):.2f})"
-
-
-def chance(p_value: float | None) -> str:
-    """How likely a difference is chance; in words if it was not tested."""
-    if p_value is None:
-        return "not tested for significance"
-    return next((f"p < {level}" for level in LEVELS if p_value < level), f"p = {p_value:.2f}")
 
 
 def listed(words: Iterable[str]) -> str:
@@ -81,50 +71,35 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def columns(corpus: CorpusResults) -> list[str]:
-    """Titles of the cells of a row."""
-    first, *rest = [TITLES.get(metric, metric) for metric in corpus.metrics]
-    margin = f" ± s.d. of {corpus.num_seeds} seeds" if corpus.num_seeds > 1 else " ± 95 %"
-    unknown = [f"{TITLES[metric]}, no unknown" for metric in corpus.scoring.metrics] if knows_unknown(corpus) else []
-    return [first + margin * any(corpus.standings.values()), "p (Holm)", "people", *rest, *unknown, "parameters"]
-
-
-def knows_unknown(corpus: CorpusResults) -> bool:
-    """Whether any system was scored without the sentences that have unknown words."""
-    return any("sentences_without_unknown" in scores for one in corpus.systems for scores in one.scores[0].values())
-
-
-def rows(corpus: CorpusResults, part: str) -> list[Row]:
+def rows(corpus: CorpusResults, part: str) -> list[SystemRow]:
     """The systems on a test part, the best first."""
-    winners = verdict(corpus, part).winners
-    state = "tied" if len(winners) > 1 else "won"
-    found = []
+    winners, systems = verdict(corpus, part).winners, []
     for system in corpus.best_first(part):
         score = system.score(part, corpus.metrics[0])
-        one = corpus.standings[part].get(system.name, Standing(score, 0.0, None, None))
-        won = state if system.name in winners else ""
-        cells = score_cells(corpus, system, part, one)
-        found.append(Row(corpus.label(system), won, score, one.mean - one.margin, one.mean + one.margin, cells))
-    return found
+        standing = corpus.standings[part].get(system.name, Standing(score, 0.0, None, None))
+        state = "" if system.name not in winners else "tied" if len(winners) > 1 else "won"
+        ends = standing.mean - standing.margin, standing.mean + standing.margin
+        systems.append(SystemRow(corpus.label(system), state, score, *ends, cells(corpus, system, part, standing)))
+    return systems
 
 
-def score_cells(corpus: CorpusResults, system: SystemResults, part: str, standing: Standing) -> list[str]:
-    """What a table says of a system."""
-    first, *rest = [f"{system.score(part, metric):.2f}" for metric in corpus.metrics]
-    margin = f" ± {standing.margin:.2f}" if standing.margin else ""
-    best, metric = corpus.best_first(part)[0], corpus.metrics[0]
+def cells(corpus: CorpusResults, system: SystemResults, part: str, standing: Standing) -> dict[str, str]:
+    """Title and text of each cell of a system; the corrected p stands behind p if it looks different."""
+    (metric, *others), best = corpus.metrics, corpus.best_first(part)[0]
+    margin = f" ± s.d. of {corpus.num_seeds} seeds" if corpus.num_seeds > 1 else " ± 95 %"
+    title = TITLES[metric] + margin * any(corpus.standings.values())
+    texts = {title: f"{system.score(part, metric):.2f}" + (f" ± {standing.margin:.2f}" if standing.margin else "")}
+    p_values = [value for value in (standing.p_value, standing.corrected) if value is not None]
+    shown = [f"< {LEVELS[0]}" if value < LEVELS[0] else f"{value:.3f}" for value in p_values]
+    shown[1:] = [f"({corrected})" for corrected in shown[1:] if corrected != shown[0]]
     share = agreement(metric, best.score(part, metric) - system.score(part, metric)) if system is not best else None
-    compared = [p_cell(standing), "–" if share is None else f"{100 * share:.0f} %"]
-    unknown = [system.scores[0][part].get(f"{metric}_without_unknown") for metric in corpus.scoring.metrics]
-    known = [f"{score:.2f}" if score is not None else "–" for score in unknown] if knows_unknown(corpus) else []
-    return [first + margin, *compared, *rest, *known, f"{system.training['num_parameters']:,}"]
-
-
-def p_cell(standing: Standing) -> str:
-    """A p as a table shows it, and the corrected one behind it if it looks different."""
-    known = [value for value in (standing.p_value, standing.corrected) if value is not None]
-    shown = [f"< {LEVELS[0]}" if value < LEVELS[0] else f"{value:.3f}" for value in known]
-    return shown[0] + f" ({shown[1]})" * (shown[0] != shown[1]) if shown else "–"
+    texts |= {"p (Holm)": " ".join(shown) or "–", "people": "–" if share is None else f"{100 * share:.0f} %"}
+    texts |= {TITLES.get(metric, metric): f"{system.score(part, metric):.2f}" for metric in others}
+    if any("sentences_without_unknown" in scores for one in corpus.systems for scores in one.scores[0].values()):
+        for metric in corpus.scoring.metrics:
+            score = system.scores[0][part].get(f"{metric}_without_unknown")
+            texts[f"{TITLES[metric]}, no unknown"] = "–" if score is None else f"{score:.2f}"
+    return texts | {"parameters": f"{system.training['num_parameters']:,}"}
 
 
 def terminal(corpus: CorpusResults) -> Table:
@@ -133,12 +108,13 @@ def terminal(corpus: CorpusResults) -> Table:
     table = Table(
         title=f"Scores on {corpus.name}", title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD
     )
+    boards = {part: rows(corpus, part) for part in corpus.parts}
     table.add_column("system", no_wrap=True)
-    for column in columns(corpus)[:-1]:
+    for column in [*next(iter(boards.values()))[0].cells][:-1]:
         table.add_column(column, justify="right")
-    for part in corpus.parts:
+    for part, systems in boards.items():
         table.add_section()
         table.add_row(f"[bold]{part}")
-        for row in rows(corpus, part):
-            table.add_row(row.label, *row.cells[:-1])
+        for row in systems:
+            table.add_row(row.label, *[*row.cells.values()][:-1])
     return table

@@ -9,7 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from ..evaluation.significance import ALPHA
 from . import attention, charts, leaderboard, sentences
 from .charts import Chart
-from .results import CorpusResults, SystemResults
+from .results import CorpusResults
 from .sentences import Report
 
 TEMPLATES = Environment(
@@ -20,14 +20,14 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.filters["count"] = lambda number: f"{number:,}"
-TEMPLATES.filters["percent"] = lambda some, total: f"{100 * some / total:.2f} %" if total else "–"
+TEMPLATES.filters["percent"] = lambda part, total: f"{100 * part / total:.2f} %" if total else "–"
 TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": (",", ":")}
 
 
 def report(corpora: Sequence[CorpusResults], section: Report) -> str:
     """The page on all corpora."""
-    found = [corpus_data(corpus, section) for corpus in corpora]
-    return TEMPLATES.get_template("report.html").render(corpora=found, alpha=ALPHA)
+    data = [corpus_data(corpus, section) for corpus in corpora]
+    return TEMPLATES.get_template("report.html").render(corpora=data, alpha=ALPHA)
 
 
 def attention_page(title: str, record: dict[str, Any]) -> str:
@@ -42,27 +42,21 @@ def anatomy_page(drawn: Sequence[Chart], maps: dict[str, Any]) -> str:
 
 
 def corpus_data(corpus: CorpusResults, section: Report) -> dict[str, Any]:
-    """What the template shows of a corpus."""
+    """Values of the template for a corpus."""
     return {
         "corpus": corpus,
         "verdicts": {part: leaderboard.verdict(corpus, part) for part in corpus.parts},
-        "columns": leaderboard.columns(corpus),
         "boards": {part: leaderboard.rows(corpus, part) for part in corpus.parts},
         "by_length": charts.by_length(corpus),
         "sentences": sentences.browser(corpus, section),
         "attention": {
-            corpus.label(system): attended(system)
+            corpus.label(system): [
+                attention.sentence(record, f"{part}, line {record['line']:,}")
+                for part, records in system.attended.items()
+                for record in records
+            ]
             for system in corpus.best_first(next(iter(corpus.parts)))
             if any(record["weights"] for records in system.attended.values() for record in records)
         },
         "training": charts.training(corpus),
     }
-
-
-def attended(system: SystemResults) -> list[dict[str, Any]]:
-    """The sentences of a system whose attention is drawn."""
-    return [
-        attention.sentence(record, f"{part}, line {record['line']:,}")
-        for part, records in system.attended.items()
-        for record in records
-    ]

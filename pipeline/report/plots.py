@@ -1,4 +1,4 @@
-"""What DVC shows: one table for each chart of `dvc plots show`, and the columns of `dvc exp show`.
+"""Tables for the charts of `dvc plots show`, and the columns of `dvc exp show`.
 
 `dvc exp show` has a column for each metric, named by its keys alone if only one file is declared as metrics. So these
 are few, and short; metrics/<system>.json has all scores of a system.
@@ -38,12 +38,12 @@ def metrics(corpora: Iterable[CorpusResults]) -> dict[str, dict[str, float]]:
     """
     systems = [(corpus, one) for corpus in corpora for one in corpus.systems]
     varied = [axis for axis in ("corpus", "vocabulary") if len({getattr(one.system, axis) for _, one in systems}) > 1]
-    found = {}
+    named = {}
     for corpus, one in systems:
-        metric = corpus.metrics[0]
+        metric, loss = corpus.metrics[0], one.training["best"]["validation_loss"]
         scores = one.of_seeds(next(iter(corpus.parts)), metric)
         name = "-".join(getattr(one.system, axis) for axis in (*varied, "model", "size"))
-        found[name] = {"loss": one.training["best"]["validation_loss"], metric: round(statistics.fmean(scores), DIGITS)}
+        named[name] = {"loss": loss, metric: round(statistics.fmean(scores), DIGITS)}
         if len(scores) > 1:
-            found[name][f"{metric}_deviation"] = round(statistics.stdev(scores), DIGITS)
-    return found
+            named[name][f"{metric}_deviation"] = round(statistics.stdev(scores), DIGITS)
+    return named

@@ -1,4 +1,4 @@
-"""What earlier stages wrote, read for the report: one object a corpus, one a system."""
+"""Outputs of earlier stages, read for the report: one object a corpus, one a system."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -24,6 +24,7 @@ class SystemResults:
     """One system: the scores of every seed; training, translations and attention of the first seed."""
 
     system: System
+    scoring: Scoring
     scores: list[dict[str, dict[str, float]]]  # one a seed: test part -> metric -> score
     details: dict[str, dict[str, dict[str, Any]]]  # test part -> metric -> how the score was computed
     by_length: Rows
@@ -58,7 +59,6 @@ class CorpusResults:
     splitting: dict[str, Any]
     tokens: dict[str, dict[str, dict[str, int]]]  # vocabulary -> part -> counts
     systems: list[SystemResults]
-    scoring: Scoring
     standings: dict[str, dict[str, Standing]] = field(default_factory=dict)  # test part -> system's name
     signatures: list[str] = field(default_factory=list)  # of every metric and comparison
 
@@ -66,6 +66,11 @@ class CorpusResults:
     def parts(self) -> dict[str, Translated]:
         """The test parts; their translations are those of the first system."""
         return self.systems[0].texts
+
+    @property
+    def scoring(self) -> Scoring:
+        """The section with which the systems were scored."""
+        return self.systems[0].scoring
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -80,23 +85,18 @@ class CorpusResults:
     @property
     def caveats(self) -> list[str]:
         """What to know of the references before trusting a score; it depends on the vocabulary."""
-        return list(dict.fromkeys(caveat for one in self.systems for caveat in scores.caveats(one.scores[0])))
+        return list(dict.fromkeys(caveat for system in self.systems for caveat in scores.caveats(system.scores[0])))
 
     @property
     def num_seeds(self) -> int:
-        """With how many seeds each system was trained."""
+        """The number of seeds that each system was trained with."""
         return len(self.systems[0].scores)
 
-    @property
-    def varied(self) -> list[str]:
-        """What tells the systems apart: the model, and whatever else differs."""
-        return [
-            axis for axis in AXES if axis == "model" or len({getattr(one.system, axis) for one in self.systems}) > 1
-        ]
-
     def label(self, system: SystemResults) -> str:
-        """A short name of a system."""
-        return "-".join(getattr(system.system, axis) for axis in self.varied)
+        """A short name of a system: its model, and whatever else tells the systems apart."""
+        systems = [other.system for other in self.systems]
+        varied = (axis for axis in AXES if axis == "model" or len({getattr(other, axis) for other in systems}) > 1)
+        return "-".join(getattr(system.system, axis) for axis in varied)
 
     def best_first(self, part: str) -> list[SystemResults]:
         """The systems by their first metric on `part`; equal ones keep their order."""
@@ -115,20 +115,19 @@ def read_corpora(systems: Sequence[System]) -> Iterator[CorpusResults]:
 
 def read_corpus(name: str, systems: list[SystemResults]) -> CorpusResults:
     """A corpus: its counts, and its systems compared with the best."""
-    vocabularies = dict.fromkeys(one.system.vocabulary for one in systems)
+    encoded = {one.system.vocabulary: encoded_folder(name, one.system.vocabulary) for one in systems}
     corpus = CorpusResults(
         name=name,
         cleaning=files.read_json(Path("data/clean", name, "clean.json")),
         splitting=files.read_json(Path("data/split", f"{name}.json")),
-        tokens={one: files.read_json(encoded_folder(name, one) / "encode.json") for one in vocabularies},
+        tokens={vocabulary: files.read_json(folder / "encode.json") for vocabulary, folder in encoded.items()},
         systems=systems,
-        scoring=read_scoring(systems[0].system),
     )
     compared = {part: compare(corpus, part) for part in corpus.parts}
-    details = [found for system in systems for metrics in system.details.values() for found in metrics.items()]
+    details = [detail for system in systems for metrics in system.details.values() for detail in metrics.items()]
     signatures = [f"{TITLES.get(metric, metric)}: {detail['signature']}" for metric, detail in details]
     signatures += [f"paired bootstrap: {signature}" for _, signature in compared.values() if signature]
-    standings = {part: found for part, (found, _) in compared.items()}
+    standings = {part: standing for part, (standing, _) in compared.items()}
     return replace(corpus, standings=standings, signatures=list(dict.fromkeys(signatures)))
 
 
@@ -139,24 +138,21 @@ def compare(corpus: CorpusResults, part: str) -> tuple[dict[str, Standing], str]
         return significance.seeds({system.name: system.of_seeds(part, metric) for system in ranked}), ""
     scoring = corpus.scoring.of(part, corpus.languages[1])
     translations = {system.name: system.texts[part].translations for system in ranked}
-    judge = scores.measure_of(scoring.metrics[0], scoring, corpus.parts[part].references)
-    return significance.bootstrap(translations, judge, num_samples=scoring.bootstrap_samples, seed=scoring.seed)
-
-
-def read_scoring(system: System) -> Scoring:
-    """The section with which a system was scored."""
-    return Scoring.model_validate(files.read_json(system.scored / "score.json"))
+    measure = scores.measure_of(scoring.metrics[0], scoring, corpus.parts[part].references)
+    return significance.bootstrap(translations, measure, num_samples=scoring.bootstrap_samples, seed=scoring.seed)
 
 
 def read_system(seeds: Sequence[System]) -> SystemResults:
     """One system, with the scores of all its seeds."""
     system = seeds[0]
     history, train_loss = curves.read(system.trained)
-    texts = read(system.split, system.decoded, read_scoring(system).references)
+    scoring = Scoring.model_validate(files.read_json(system.scored / "score.json"))
+    texts = read(system.split, system.decoded, scoring.references)
     attended = {part: files.read_json(system.attended / f"{part}.json") for part in texts}
     attention = diagnosis.of_attention(record for records in attended.values() for record in records)
     return SystemResults(
         system=system,
+        scoring=scoring,
         scores=[files.read_json(one.metrics) for one in seeds],
         details=files.read_json(system.scored / "scores.json"),
         by_length=files.read_table(system.scored / "by_length.csv"),

@@ -19,34 +19,28 @@ class Report(Section):
 
 
 def browser(corpus: CorpusResults, report: Report) -> dict[str, Any]:
-    """What the page's script shows: systems, the best first, and the sentences of each part."""
-    systems = corpus.best_first(next(iter(corpus.parts)))
-    return {
-        "systems": [corpus.label(system) for system in systems],
-        "languages": corpus.languages,
-        "parts": [part_data(corpus, part, report) for part in corpus.parts],
-    }
-
-
-def part_data(corpus: CorpusResults, part: str, report: Report) -> dict[str, Any]:
-    """Sentences of one test part, with every system's translation and its chrF."""
-    texts, systems = corpus.parts[part], corpus.best_first(next(iter(corpus.parts)))
-    translations = [system.texts[part].translations for system in systems]
-    chrf = [sentence_chrf(one, texts.references) for one in translations]
-    lines = choose(chrf, report, f"{corpus.name} {part}")
-    return {
-        "name": part,
-        "total": len(texts.sources),
-        "lines": lines,
-        "sources": [texts.sources[line] for line in lines],
-        "references": [texts.references[0][line] for line in lines],
-        "translations": [[one[line] for line in lines] for one in translations],
-        "chrf": [[one[line] for line in lines] for one in chrf],
-    }
+    """Data of the page's script: systems, the best first; sentences of each part, all translations and their chrF."""
+    systems, parts = corpus.best_first(next(iter(corpus.parts))), []
+    for part, (sources, references, _) in corpus.parts.items():
+        translations = [system.texts[part].translations for system in systems]
+        chrf = [sentence_chrf(texts, references) for texts in translations]
+        lines = choose(chrf, report, f"{corpus.name} {part}")
+        data = {
+            "name": part,
+            "total": len(sources),
+            "lines": lines,
+            "sources": [sources[line] for line in lines],
+            "references": [references[0][line] for line in lines],
+            "translations": [[texts[line] for line in lines] for texts in translations],
+            "chrf": [[values[line] for line in lines] for values in chrf],
+        }
+        parts.append(data)
+    labels = [corpus.label(system) for system in systems]
+    return {"systems": labels, "languages": corpus.languages, "parts": parts}
 
 
 def choose(chrf: list[list[float]], report: Report, purpose: str) -> list[int]:
-    """Some lines drawn by chance, and the worst and the best of each system, in order."""
+    """Lines drawn by chance, and the worst and the best of each system, in order."""
     total = len(chrf[0])
     draw = seeding.generator(report.seed, f"sentences {purpose}")
     lines = set(draw.choice(total, size=min(report.sentences, total), replace=False).tolist())
