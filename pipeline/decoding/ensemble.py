@@ -1,7 +1,7 @@
 """Several networks that choose each piece together."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -32,27 +32,22 @@ class Ensemble(nn.Module):
 
     def __init__(self, members: Iterable[nn.Module]) -> None:
         super().__init__()
-        self.members = nn.ModuleList(members)
+        self.members: Any = nn.ModuleList(members)
         self.widths: list[int] = []  # of what each member's output projection reads; known after a step
-
-    @property
-    def models(self) -> Sequence[Any]:
-        """`members`, without the type that `nn.ModuleList` gives them."""
-        return list(self.members)
 
     def start(self, source: Tensor) -> EnsembleState:
         """The state of each member before its first step, one row per sentence of (B, S)."""
-        return EnsembleState(tuple(member.start(source) for member in self.models))
+        return EnsembleState(tuple(member.start(source) for member in self.members))
 
     def step(self, state: EnsembleState, tokens: Tensor) -> tuple[Tensor, EnsembleState]:
         """The inputs of the output projections, side by side: (N,) -> (N, D1 + D2 + ...), and the next state."""
-        steps = [member.step(before, tokens) for member, before in zip(self.models, state.members, strict=True)]
+        steps = [member.step(before, tokens) for member, before in zip(self.members, state.members, strict=True)]
         self.widths = [hidden.shape[1] for hidden, _ in steps]
         return torch.cat([hidden for hidden, _ in steps], dim=1), EnsembleState(tuple(after for _, after in steps))
 
     def logits(self, hidden: Tensor) -> Tensor:
         """The logarithm of the mean probability of every target piece: (N, D1 + D2 + ...) -> (N, V)."""
         parts = hidden.split(self.widths, dim=1)
-        every = (member.logits(part) for member, part in zip(self.models, parts, strict=True))
+        every = (member.logits(part) for member, part in zip(self.members, parts, strict=True))
         log_p = torch.stack([torch.log_softmax(logits.float(), dim=1) for logits in every])
         return torch.logsumexp(log_p, dim=0) - math.log(len(parts))
