@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from itertools import chain, product
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, create_model
+from pydantic.fields import FieldInfo
 
 from ..averaging.checkpoints import Averaging
-from ..common.params import NAME, PATH, Node, ParamsError, Section, joined, nearest, partial, read_yaml
+from ..common.params import NAME, PATH, Node, ParamsError, Section, joined, nearest, read_yaml
 from ..common.system import Build, Name, System, config_file, corpus_file
 from ..corpora.importers.interface import NonEmpty
 from ..corpora.sources import Download
@@ -27,15 +28,6 @@ from ..vocabularies.words import Words
 
 CORPORA = Path("corpora")
 SHARED = "shared"  # keys of a model that all its sizes have
-# Sections of params.yaml that a corpus may override, key by key.
-OVERRIDABLE: dict[str, type[Section]] = {
-    "clean": Cleaning,
-    "split": Splitting,
-    "training": Training,
-    "average": Averaging,
-    "decode": Decoding,
-    "score": Scoring,
-}
 
 
 class Params(Section):
@@ -59,6 +51,19 @@ class CorpusFile(Download):
     licence: NonEmpty
 
 
+def partial(kind: type[Section]) -> type[Section]:
+    """A class with the keys and types of `kind`, each of which may be left out."""
+    keys: dict[str, Any] = {
+        name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
+        for name, field in kind.model_fields.items()
+    }
+    return create_model(f"Partial{kind.__name__}", __base__=Section, __doc__=kind.__doc__, **keys)
+
+
+# Sections of params.yaml that a corpus may override, key by key.
+OVERRIDABLE: dict[str, Any] = {
+    name: Params.model_fields[name].annotation for name in ("clean", "split", "training", "average", "decode", "score")
+}
 OVERRIDES: dict[str, Any] = {name: partial(kind) for name, kind in OVERRIDABLE.items()}
 Corpus = create_model("Corpus", __base__=CorpusFile, **OVERRIDES)
 
@@ -77,28 +82,24 @@ def check() -> None:
     Raises: ParamsError listing every fault.
     """
     faults: list[str] = []
-    project = Project(
-        params=read([PATH], faults)[PATH.stem],
-        corpora=read([corpus_file(name) for name in corpus_names()], faults),
-        configs=read([path for path in map(config_file, interface.names()) if path.exists()], faults),
-    )
-    for kinds in ((file_faults, config_faults), (corpus_faults, choice_faults)):
-        for kind in kinds:
-            faults += kind(project)
-        if faults:
-            raise ParamsError("\n".join(dict.fromkeys(faults)))
 
-
-def read(paths: list[Path], faults: list[str]) -> dict[str, dict[str, Any]]:
-    """The content of each file by its stem; a file that cannot be read is empty, and a line of `faults`."""
-    content: dict[str, dict[str, Any]] = {}
-    for path in paths:
+    def read(path: Path) -> dict[str, Any]:
         try:
-            content[path.stem] = read_yaml(path)
+            return read_yaml(path)
         except ParamsError as error:
             faults.append(str(error))
-            content[path.stem] = {}
-    return content
+            return {}
+
+    models = [name for name in interface.names() if config_file(name).exists()]
+    project = Project(
+        params=read(PATH),
+        corpora={name: read(corpus_file(name)) for name in corpus_names()},
+        configs={name: read(config_file(name)) for name in models},
+    )
+    for kinds in ((file_faults, config_faults), (corpus_faults, choice_faults)):
+        faults += [fault for kind in kinds for fault in kind(project)]
+        if faults:
+            raise ParamsError("\n".join(dict.fromkeys(faults)))
 
 
 def file_faults(project: Project) -> Iterator[str]:
@@ -118,25 +119,15 @@ def config_faults(project: Project) -> Iterator[str]:
         if content and not isinstance(shared, dict):
             yield f"{path}: {SHARED}: is missing; expected the keys that all sizes have, {{}} for none"
             continue
+        kind = create_model("Size", __base__=(interface.find(model).Arch, Learning))
         for size in sizes_of(content):
-            both = [Node(content[name], name, path) for name in (SHARED, size)]
-            for key in both[0].value.keys() & both[1].value.keys():
+            nodes = [Node(content[name], name, path) for name in (SHARED, size)]
+            for key in content[SHARED].keys() & content[size].keys():
                 yield f"{path}: {size}.{key}: stands in {SHARED} too; expected it there or in every size"
-            yield from size_faults(interface.find(model), both)
-
-
-def size_faults(module: ModuleType, both: list[Node]) -> Iterator[str]:
-    """The faults of one size: each key belongs to the architecture or to learning."""
-    kinds = (module.Arch, Learning)
-    known = [key for kind in kinds for key in kind.model_fields]
-    for node in both:
-        for key in node.value.keys() - known:
-            yield f"{node.path}: {node.name}.{key}: unknown key{nearest(str(key), known)}"
-    for kind in kinds:
-        yield from kind.merged_faults([node.only(kind.model_fields) for node in both])
-    values = joined(both)
-    if values.get("r_drop") and not any(value for key, value in values.items() if str(key).endswith("dropout")):
-        yield f"{both[1].path}: {both[1].name}.r_drop: has no effect without dropout, got {values['r_drop']}"
+            yield from kind.merged_faults(nodes)
+            values = joined(nodes)
+            if values.get("r_drop") and not any(values[key] for key in values if str(key).endswith("dropout")):
+                yield f"{path}: {size}.r_drop: has no effect without dropout, got {values['r_drop']}"
 
 
 def corpus_faults(project: Project) -> Iterator[str]:
@@ -146,17 +137,15 @@ def corpus_faults(project: Project) -> Iterator[str]:
     """
     for name, content in project.corpora.items():
         path = corpus_file(name)
-        download = Download.model_validate({key: content[key] for key in Download.model_fields})
+        download = Download.model_validate(Node(content).only(Download.model_fields).value)
         for part, source in download.parts.items():
             yield from (f"{path}: parts.{part}: {fault}" for fault in source.unwatched())
-        for section, kind in OVERRIDABLE.items():
-            yield from kind.merged_faults(overridden(project, section, name))
-        both = overridden(project, "split", name)
-        if not any(Splitting.merged_faults(both)):
-            try:
-                check_shares(Splitting.merged(both), content["parts"], f"{path}: split")
-            except ParamsError as error:
-                yield str(error)
+        faults = [kind.merged_faults(overridden(project, section, name)) for section, kind in OVERRIDABLE.items()]
+        yield from chain(*faults)
+        try:
+            check_shares(Splitting.merged(overridden(project, "split", name)), content["parts"], f"{path}: split")
+        except ParamsError as error:
+            yield from str(error).splitlines()
 
 
 def overridden(project: Project, section: str, corpus: str) -> list[Node]:
@@ -173,18 +162,18 @@ def choice_faults(project: Project) -> Iterator[str]:
         for name in getattr(build, axis):
             if name not in names:
                 yield f"{PATH}: build.{axis}: unknown name, got {name!r}{nearest(name, map(str, names))}"
-    for model in filter(project.configs.__contains__, build.models):
+    for model, size in product(filter(project.configs.__contains__, build.models), build.sizes):
         content = project.configs[model]
-        for size in build.sizes:
-            if size not in sizes_of(content):
-                yield f"{PATH}: build.sizes: unknown size of {model}, got {size!r}{nearest(size, sizes_of(content))}"
-            elif (content[SHARED] | content[size]).get("tied_embeddings") == "all":
-                for name in filter(vocabularies.__contains__, build.vocabularies):
-                    if not vocabularies[name].get("joint"):
-                        yield (
-                            f"{PATH}: build: {model} {size} ties source and target embeddings, which {name} does not "
-                            "share; expected a joint vocabulary or tied_embeddings: none|output"
-                        )
+        sizes = sizes_of(content)
+        if size not in sizes:
+            yield f"{PATH}: build.sizes: unknown size of {model}, got {size!r}{nearest(size, sizes)}"
+        elif (content[SHARED] | content[size]).get("tied_embeddings") == "all":
+            for name in filter(vocabularies.__contains__, build.vocabularies):
+                if not vocabularies[name].get("joint"):
+                    yield (
+                        f"{PATH}: build: {model} {size} ties source and target embeddings, which {name} does not "
+                        "share; expected a joint vocabulary or tied_embeddings: none|output"
+                    )
     for corpus in filter(project.corpora.__contains__, build.corpora):
         kept = joined(overridden(project, "training", corpus))["last_checkpoints"]
         if (number := joined(overridden(project, "average", corpus))["checkpoints"]) > kept:

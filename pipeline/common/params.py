@@ -6,20 +6,10 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    ValidationInfo,
-    create_model,
-    field_validator,
-    model_validator,
-)
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
-from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.error import YAMLError
 
 from .files import DataError
 
@@ -27,8 +17,7 @@ PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
 LARGEST = 2**31 - 1  # whole number: a larger one was mistyped, and many libraries fail on it
-TAGS = ("[key]", "[one]", "[list]")  # of pydantic and of `sources.Several`, in the location of a fault
-SHOWN = 200  # characters of a wrong value in a message
+TAGS = ("[key]", "[one]", "[list]")  # of pydantic and of an importer's `Several`, in the location of a fault
 
 Width = Annotated[int, Field(gt=0, le=2**16)]  # of a layer
 Depth = Annotated[int, Field(gt=0, le=1000)]  # layers
@@ -37,11 +26,46 @@ AnySection = TypeVar("AnySection", bound="Section")
 
 
 class ParamsError(ValueError):
-    """`params.yaml` or a file of `corpora/` does not fit the classes that read it."""
+    """`params.yaml` or a file of `corpora/` or `configs/` does not fit the classes that read it."""
+
+
+class Node(NamedTuple):
+    """A YAML value and its place: a dotted name in a file."""
+
+    value: Any
+    name: str = ""  # of the whole file
+    path: Path | None = None  # of no file
+
+    @classmethod
+    def read(cls, place: str) -> "Node":
+        """The node at a place: `training` of params.yaml, `x.yaml:clean`, or a whole file, `x.yaml:`.
+
+        Raises: ParamsError naming the first key that is missing and the nearest one that exists.
+        """
+        file, colon, name = place.rpartition(":")
+        path = Path(file) if colon else PATH
+        value: Any = read_yaml(path)
+        keys = name.split(".") if name else []
+        for depth, key in enumerate(keys, 1):
+            choices = value if isinstance(value, Mapping) else {}
+            if key not in choices:
+                raise ParamsError(f"{path}: {'.'.join(keys[:depth])}: no such section{nearest(key, map(str, choices))}")
+            value = choices[key]
+        return cls(value, name, path)
+
+    def only(self, keys: Container[str]) -> "Node":
+        """The node with these keys alone."""
+        if not isinstance(self.value, Mapping):
+            return self
+        return self._replace(value={key: value for key, value in self.value.items() if key in keys})
+
+    def fault(self, keys: Iterable[str], what: str) -> str:
+        """The line about a fault at some keys below this node."""
+        return ": ".join(filter(None, (str(self.path or ""), ".".join(filter(None, (self.name, *keys))), what)))
 
 
 class Section(BaseModel):
-    """A section of `params.yaml` or `corpora/<corpus>.yaml`: every key known, typed, unchangeable and without default.
+    """A section of a parameter file: every key known, typed, unchangeable and without default.
 
     Every value is written in the files.
     """
@@ -72,15 +96,12 @@ class Section(BaseModel):
 
     @classmethod
     def load_own(cls, *places: str, **axes: str) -> Self:
-        """As `load`, but only the keys of this class: the others there belong to another class.
-
-        Raises: ParamsError listing every fault, each at the place of the key.
-        """
+        """As `load`, but only the keys of this class: the others there belong to another class."""
         nodes = [Node.read(place.format(**axes) if axes else place) for place in places]
         return cls.merged([node.only(cls.model_fields) for node in nodes])
 
     @classmethod
-    def merged(cls, nodes: "Sequence[Node]") -> Self:
+    def merged(cls, nodes: Sequence[Node]) -> Self:
         """One section from several nodes; a key of a later node replaces that of an earlier one, with all below it.
 
         Raises: ParamsError listing every fault, each at the place of the key.
@@ -90,62 +111,28 @@ class Section(BaseModel):
         return cls.model_validate(joined(nodes))
 
     @classmethod
-    def merged_faults(cls, nodes: "Sequence[Node]") -> Iterator[str]:
-        """One line per fault of the section merged from the nodes, at the node that has the key."""
-        for below, what in cls.details(joined(nodes)):
-            holders = [node for node in nodes if below and isinstance(node.value, Mapping) and below[0] in node.value]
-            node = (holders or nodes)[-1]
-            yield f"{node.path}: {'.'.join(filter(None, (node.name, *below)))}: {what}"
-
-    @classmethod
     def faults(cls, value: Any, name: str, path: Path = PATH) -> Iterator[str]:
-        """One line per fault of the value at `name` in the file at `path`; "" is the whole file."""
+        """One line per fault of the value at `name` in the file at `path`."""
         return cls.merged_faults([Node(value, name, path)])
 
     @classmethod
-    def details(cls, value: Any) -> Iterator[tuple[list[str], str]]:
-        """The keys that lead to each fault of `value`, and the sentence about it."""
-        known: dict[int, Collection[str]] = {}  # keys of the class that reads a mapping, by its `id`
+    def merged_faults(cls, nodes: Sequence[Node]) -> Iterator[str]:
+        """One line per fault of the section merged from the nodes, at the node that has the key."""
+        value, known = joined(nodes), dict[int, Collection[str]]()  # keys of the class of a mapping, by its `id`
         try:
             cls.model_validate(value, context=known)
         except ValidationError as error:
             for detail in error.errors():
-                yield fault(value, known, detail)
+                keys, what = fault(value, known, detail)
+                holders = [node for node in nodes if keys and isinstance(node.value, Mapping) and keys[0] in node.value]
+                yield (holders or nodes)[-1].fault(keys, what)
 
     def changed(self, **values: Any) -> Self:
         """This section with other values of some keys.
 
         Raises: ParamsError listing every fault, by its key: the values come from no file.
         """
-        whole = self.model_dump() | values
-        if faults := [f"{'.'.join(below)}: {what}" for below, what in self.details(whole)]:
-            raise ParamsError("\n".join(faults))
-        return self.model_validate(whole)
-
-
-class Node(NamedTuple):
-    """A YAML value and its place: a dotted name in a file."""
-
-    value: Any
-    name: str  # "" for the whole file
-    path: Path
-
-    @classmethod
-    def read(cls, place: str) -> "Node":
-        """The node at a place: `training` of params.yaml, `x.yaml:clean`, or a whole file, `x.yaml:`.
-
-        Raises: ParamsError if there is nothing.
-        """
-        file, colon, name = place.rpartition(":")
-        path = Path(file) if colon else PATH
-        whole = read_yaml(path)
-        return cls(find(whole, name, path) if name else whole, name, path)
-
-    def only(self, keys: Container[str]) -> "Node":
-        """The node with these keys alone."""
-        if not isinstance(self.value, Mapping):
-            return self
-        return self._replace(value={key: value for key, value in self.value.items() if key in keys})
+        return self.merged([Node(self.model_dump() | values)])
 
 
 def joined(nodes: Sequence[Node]) -> Any:
@@ -165,18 +152,10 @@ def stored_section(
 
     Raises: DataError with every fault, and what was expected in its place.
     """
-    if faults := list(kind.faults(values, name, origin)):
-        raise DataError(f"{'; '.join(faults)}; expected {expected}")
-    return kind.model_validate(values)
-
-
-def partial(kind: type[Section]) -> type[Section]:
-    """A class with the keys and types of `kind`, each of which may be left out."""
-    keys: dict[str, Any] = {
-        name: (field.annotation, FieldInfo.merge_field_infos(field, default=None))
-        for name, field in kind.model_fields.items()
-    }
-    return create_model(f"Partial{kind.__name__}", __base__=Section, __doc__=kind.__doc__, **keys)
+    try:
+        return kind.merged([Node(values, name, origin)])
+    except ParamsError as error:
+        raise DataError(f"{'; '.join(str(error).splitlines())}; expected {expected}") from None
 
 
 def read_yaml(path: Path) -> dict[str, Any]:
@@ -184,88 +163,62 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
     Raises: ParamsError if the file is missing, is not YAML or holds no mapping.
     """
-    yaml = YAML(typ="safe", pure=True)  # ruamel.yaml.clib has other messages
     try:
-        node = yaml.load(path)
+        node = YAML(typ="safe", pure=True).load(path)  # ruamel.yaml.clib has other messages
     except FileNotFoundError:
         raise ParamsError(f"{path}: no such file; expected in the folder the command runs in") from None
-    except YAMLError as error:
-        raise ParamsError(f"{path}{broken(error)}") from None
-    except (ValueError, KeyError) as error:  # no such date, not UTF-8, a wrong tag
-        raise ParamsError(f"{path}: not valid YAML, {' '.join(str(error).split())}") from None
-    if not isinstance(node, dict):
-        got = "nothing" if node is None else shown(node)
-        raise ParamsError(f"{path}: must be a mapping of sections, got {got}")
-    return node
-
-
-def shown(value: Any) -> str:
-    """A value as a message shows it; a long one is cut."""
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-
-
-def broken(error: YAMLError) -> str:
-    """Where and why a file is not valid YAML, in one line."""
-    if isinstance(error, MarkedYAMLError) and error.problem_mark:
-        what = ", ".join(text for text in (error.context, error.problem) if text)
-        mark = error.problem_mark
+    except (YAMLError, ValueError, KeyError) as error:  # ValueError and KeyError: no such date, not UTF-8, a wrong tag
+        mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
+        where = (
+            f" line {mark.line + 1} column {mark.column + 1}"
+            if mark
+            else f" character {position + 1}"
+            if position
+            else ""
+        )
+        what = str(getattr(error, "problem", None) or str(error).splitlines()[0])
         what = re.sub(r'(duplicate key ".*?") with value .*', r"\1", what, flags=re.DOTALL)
-        return f" line {mark.line + 1} column {mark.column + 1}: not valid YAML, {' '.join(what.split())}"
-    return f": not valid YAML, {str(error).splitlines()[0]}, at character {getattr(error, 'position', 0) + 1}"
-
-
-def find(node: Any, name: str, path: Path = PATH) -> Any:
-    """The value at `name` (dots descend) below `node`.
-
-    Raises: ParamsError naming the first key that is missing and the nearest one that exists.
-    """
-    done: list[str] = []
-    for key in name.split("."):
-        if not isinstance(node, Mapping) or key not in node:
-            choices = [str(choice) for choice in node] if isinstance(node, Mapping) else []
-            raise ParamsError(f"{path}: {'.'.join([*done, key])}: no such section{nearest(key, choices)}")
-        done.append(key)
-        node = node[key]
+        raise ParamsError(f"{path}{where}: not valid YAML, {what}") from None
+    if not isinstance(node, dict):
+        raise ParamsError(f"{path}: must be a mapping of sections, got {node!r:.200}")
     return node
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
     """`; nearest is 'x'` for the choice most like `name`, or the list of choices if none is like it."""
     choices = sorted(choices)
-    close = difflib.get_close_matches(name, choices, n=1, cutoff=0.6)
-    if close:
+    if close := difflib.get_close_matches(name, choices, n=1):
         return f"; nearest is {close[0]!r}"
     return f"; expected one of {', '.join(choices)}" if choices else ""
 
 
 def fault(value: Any, known: Mapping[int, Collection[str]], detail: ErrorDetails) -> tuple[list[str], str]:
     """One of pydantic's errors about a value: the keys that lead to the fault, and the sentence about it."""
-    path, holder, node = follow(value, detail["loc"])
+    keys, holder, node = follow(value, detail["loc"])
     context = detail.get("ctx", {})
     message = detail["msg"].removeprefix("Value error, ").removeprefix("Input ")
     match detail["type"]:
         case "missing":
-            return path, "is missing"
+            return keys, "is missing"
         case "extra_forbidden":
-            return path, f"unknown key{nearest(path[-1], known[id(holder)])}"
+            return keys, f"unknown key{nearest(keys[-1], known[id(holder)])}"
         case "union_tag_not_found":
-            return [*path, context["discriminator"].strip("'")], "is missing"
+            return [*keys, context["discriminator"].strip("'")], "is missing"
         case "union_tag_invalid":
             tag, tags = context["tag"], re.findall("'(.+?)'", context["expected_tags"])
-            return [*path, context["discriminator"].strip("'")], f"unknown choice, got {tag!r}{nearest(tag, tags)}"
+            return [*keys, context["discriminator"].strip("'")], f"unknown choice, got {tag!r}{nearest(tag, tags)}"
         case "value_error":  # a whole section's names its key: `heads: must ...` or `heads must ...`
             begin = re.match(r"([\w.]+)(?:: | (?=must ))(.*)", message, flags=re.DOTALL)
             if begin and begin[1].split(".")[0] in known.get(id(node), ()):
-                return [*path, begin[1]], begin[2]
-            return path, message
+                return [*keys, begin[1]], begin[2]
+            return keys, message
         case "model_type" | "dict_type" | "model_attributes_type":
             message = "should be a mapping"
         case "too_short":
             message = f"should have at least {context['min_length']} of them"
         case "string_pattern_mismatch" if context["pattern"] == NAME:
             message = "should be letters, digits and underscores"
-    return path, f"{message}, got {shown(detail['input'])}"
+    return keys, f"{message}, got {detail['input']!r:.200}"
 
 
 def first_fault(error: ValidationError, name: str) -> str:
@@ -281,15 +234,15 @@ def follow(value: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any,
 
     The location also has the `kind` or `[tag]` of each union member, and `[key]` after a bad key.
     """
-    path: list[str] = []
+    keys: list[str] = []
     holder, node, may_be_kind = None, value, False
     for key in location:
         is_kind = may_be_kind and isinstance(node, Mapping) and key == node.get("kind")
         if key not in TAGS and not is_kind and isinstance(node, Mapping | list):
-            path.append(str(key))
+            keys.append(str(key))
             holder, node = node, node.get(key) if isinstance(node, Mapping) else node[int(key)]
         may_be_kind = not is_kind
-    return path, holder, node
+    return keys, holder, node
 
 
 def flatten(node: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -50,7 +50,7 @@ def test_own_files_are_right(project):
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "said"),
+    ("place", "value", "expected"),
     [
         ("decode", REMOVE, "params.yaml: decode: is missing"),
         ("decode.beam_sise", 4, "params.yaml: decode.beam_sise: unknown key; nearest is 'beam_size'"),
@@ -106,9 +106,9 @@ def test_own_files_are_right(project):
         ),
     ],
 )
-def test_a_fault_is_one_line(project, place, value, said):
+def test_a_fault_is_one_line(project, place, value, expected):
     edit(place, value)
-    assert said in faults()
+    assert expected in faults()
 
 
 def test_all_faults_at_once(project):

@@ -28,13 +28,13 @@ def test_an_id_is_read_back():
 
 @pytest.mark.parametrize("text", ["", "a-b-c-d", "a-b-c-d-0", "a-b-c-d-02", "a-b-c-d-e", "a-b-c-d-2-3", "../a-b-c-d-1"])
 def test_what_is_no_id(text):
-    said = f"must be <corpus>-<vocabulary>-<model>-<size>-<seed>, got {text!r}"
-    with pytest.raises(ValueError, match=re.escape(said)):
+    expected = f"must be <corpus>-<vocabulary>-<model>-<size>-<seed>, got {text!r}"
+    with pytest.raises(ValueError, match=re.escape(expected)):
         System.parse(text)
 
 
 @pytest.mark.parametrize(
-    ("lists", "said"),
+    ("lists", "expected"),
     [
         ({"models": ["gru-2"]}, "models.0: should be letters, digits and underscores, got 'gru-2'"),
         ({"models": ["m", "n", "m"]}, "models: must name each once, got m more than once"),
@@ -44,5 +44,5 @@ def test_what_is_no_id(text):
         ({"seeds": ["2"]}, "seeds.0: should be a valid integer, got '2'"),
     ],
 )
-def test_a_wrong_list_is_named(lists, said):
-    assert faults(**lists) == [f"params.yaml: build.{said}"]
+def test_a_wrong_list_is_named(lists, expected):
+    assert faults(**lists) == [f"params.yaml: build.{expected}"]

@@ -67,8 +67,8 @@ def test_several_files_are_read_in_order_and_counted(project, capsys):
     about, *texts = write(mine | {"source": ["my/x.fr", "my/y.fr"], "target": ["my/x.en", "my/y.en"]})
     assert texts == [FRENCH + b"trois\n", ENGLISH + b"three\n"]
     assert [file["address"] for file in about["files"]] == ["my/x.fr", "my/x.en", "my/y.fr", "my/y.en"]
-    said = "train  2 pairs of my/x.fr and my/x.en\ntrain  1 pairs of my/y.fr and my/y.en\n"
-    assert (about["pairs"], capsys.readouterr().err) == (3, said)
+    expected = "train  2 pairs of my/x.fr and my/x.en\ntrain  1 pairs of my/y.fr and my/y.en\n"
+    assert (about["pairs"], capsys.readouterr().err) == (3, expected)
 
 
 def test_the_phrasebook(project):
