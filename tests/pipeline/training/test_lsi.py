@@ -1,5 +1,7 @@
 """Embeddings start close together where their pieces occur in the same pairs."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -9,7 +11,6 @@ from torch.nn import functional as F
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.layers.embedding import EmbeddingMatrices
 from pipeline.training import lsi
-from pipeline.training.lsi import Occurrences, positions
 from tests.toys import networks, samples
 
 WORDS, FIRST = 40, 4  # of each language, and the id of the first one: those below are never in a sentence
@@ -38,37 +39,29 @@ def nearest(vectors, others):
 
 
 def test_occurrences_by_hand():
-    """Piece 3 is twice in pair 0, which counts once; piece 1 is nowhere."""
-    occurrences = Occurrences.of(np.array([3, 0, 3, 2, 0]), np.array([0, 0, 0, 2, 2]), 4, 3)
-    dense = torch.tensor([[1.0, 0, 1], [0, 0, 0], [0, 0, 1], [1, 0, 0]])
-    x, y = torch.randn(4, 2), torch.randn(3, 2)
-    torch.testing.assert_close(occurrences.sums_of_pieces(x), dense.T @ x)
-    torch.testing.assert_close(occurrences.sums_of_pairs(y), dense @ y)
-    torch.testing.assert_close(occurrences.rarity, torch.tensor([3 / 2, 1, 3, 3]).log())
-
-
-def test_positions_by_hand():
-    pieces, numbers = positions(samples.ragged([[7], [5, 6], [], [8, 8, 4]]), np.array([3, 2, 1]))
-    assert (pieces.tolist(), pieces.dtype) == ([8, 8, 4, 5, 6], np.int64)
-    assert numbers.tolist() == [0, 0, 0, 2, 2]
+    """Piece 3 is twice in pair 0, which counts once; pieces 1 and 4 are nowhere."""
+    encoded = samples.encoded([[3, 0, 3], [7], [0]], [[0], [8], [1]])
+    expected = torch.zeros(8, 2)
+    expected[[3, 5], [0, 1]] = math.log(2)
+    expected[[0, 4], :] = torch.tensor([[0, 0], [math.log(2), 0]])
+    torch.testing.assert_close(lsi.occurrences(encoded, np.array([0, 2]), 4, 8).to_dense(), expected)
 
 
 def test_decomposition_is_the_exact_one():
-    """The angles between pieces are those of numpy's decomposition, U sqrt(S) of the weighted matrix."""
+    """The angles between pieces are those of numpy's decomposition, U sqrt(S); torch's generator stays as it is."""
     draw = np.random.default_rng(1)
-    pieces, pairs = np.nonzero(draw.random((50, 90)) < 0.1)
-    occurrences = Occurrences.of(pieces, pairs, 50, 90)
-    dense = np.zeros((50, 90))
-    dense[pieces, pairs] = 1
-    left, values, _ = np.linalg.svd(dense * occurrences.rarity[:, None].double().numpy())
+    weighted = (draw.random((50, 90)) * (draw.random((50, 90)) < 0.1)).astype(np.float32)
+    left, values, _ = np.linalg.svd(weighted)
     exact = F.normalize(torch.from_numpy(left[:, :8] * values[:8] ** 0.5))
-    directions = lsi.decompose(occurrences, 8, seed=1).double()
+    before = torch.get_rng_state()
+    directions = lsi.directions(torch.from_numpy(weighted).to_sparse(), 8, seed=1)
     torch.testing.assert_close(directions @ directions.T, exact @ exact.T, rtol=0, atol=1e-3)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_wider_than_the_data_leaves_no_gap():
-    directions = lsi.decompose(Occurrences.of(np.array([0, 1, 2]), np.array([0, 1, 1]), 4, 2), 6, seed=1)
-    torch.testing.assert_close(directions.norm(dim=1), torch.tensor([1.0, 1, 1, 0]))
+    weighted = torch.tensor([[2.0, 0], [0, 1], [0, 1], [0, 0]]).to_sparse()
+    torch.testing.assert_close(lsi.directions(weighted, 6, seed=1).norm(dim=1), torch.tensor([1.0, 1, 1, 0]))
 
 
 @pytest.mark.parametrize("most_pairs", [10_000, 200])
