@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -24,18 +24,25 @@ MINUTES = 10.0  # without a checkpoint, after which one is due
 class Checkpoints:
     """The folder of one training: `state.safetensors` to resume from, `update_<n>.safetensors` to average or publish.
 
-    `open/` holds a state, with the
-    weights it refers to, from which a longer training goes on. In a state the optimizer's tensors are called
-    `optimizer/<key>/<weight>`. A thread writes the files, one checkpoint after the
+    `open/` holds a state, with the weights it refers to, from which a longer training goes on. In a state the
+    optimizer's tensors are called `optimizer/<key>/<weight>`. A thread writes the files, one checkpoint after the
     other, from copies of the tensors; the next call raises its errors. As a context manager it waits for the last one
-    to be written. `made_by` says what computes: code, libraries, device; see `resuming.made_by`.
-    `fits` says whether this training would come through a state.
+    to be written. `made_by` says what computes: code, libraries, device; see `resuming.made_by`. `comes_through` says
+    whether this training would come through a state that was saved with other `params`.
     """
 
     def __init__(
-        self, folder: Path, made_by: dict[str, str], fits: Callable[[TrainState], bool], *, last: int, best: int
+        self,
+        folder: Path,
+        made_by: dict[str, str],
+        params: dict[str, Any],
+        comes_through: Callable[[TrainState, dict[str, Any]], bool],
+        *,
+        last: int,
+        best: int,
     ) -> None:
-        self.folder, self.made_by, self.fits, self.last, self.best = folder, made_by, fits, last, best
+        self.folder, self.made_by, self.last, self.best = folder, made_by, last, best
+        self.params, self.comes_through = params, comes_through
         self.newest_path = folder / "state.safetensors"
         self.open_path = folder / resuming.OPEN / self.newest_path.name
         self.has_others = False  # states through which this training would not come
@@ -52,10 +59,10 @@ class Checkpoints:
 
     def resume(self, model: nn.Module, optimizer: torch.optim.Optimizer, ranks: Ranks) -> TrainState:
         """Load rank 0's newest checkpoint into model and optimizer on every rank; without one, change neither."""
-        found = ranks.broadcast(self.read_newest() if ranks.is_main else None)
-        if found is None:
+        newest = ranks.broadcast(self.read_newest() if ranks.is_main else None)
+        if newest is None:
             return TrainState()
-        state, tensors = found
+        state, tensors = newest
         model.load_state_dict({name: tensors.pop(name) for name in model.state_dict()})
         order = {name: index for index, (name, _) in enumerate(model.named_parameters())}
         kept: dict[int, dict[str, Tensor]] = {index: {} for index in order.values()}
@@ -78,9 +85,9 @@ class Checkpoints:
                 continue
             state = TrainState.from_json(about["state"])
             kept = [path.with_name(self.weights_path(update).name) for update in state.saved]
-            if lost := [one for one in kept if not one.exists()]:
+            if lost := [weights_path for weights_path in kept if not weights_path.exists()]:
                 warn(f"{path}: needs {lost[0].name}, which is not there")
-            elif self.fits(state):
+            elif self.comes_through(state, about["params"]):
                 link(kept, self.folder)
                 return (state, tensors) if self.is_same(about["made_by"], state) else None
             else:
@@ -139,7 +146,7 @@ class Checkpoints:
                 path.unlink()
         if kept:
             weights.save(self.weights_path(state.update), kept)
-        weights.save(self.newest_path, tensors, state=state._asdict(), made_by=self.made_by)
+        weights.save(self.newest_path, tensors, state=state._asdict(), made_by=self.made_by, params=self.params)
         for path in {*self.folder.glob("update_*.safetensors")} - {*map(self.weights_path, state.saved)}:
             path.unlink()
         self.is_begun = True
@@ -172,7 +179,7 @@ class Checkpoints:
             with new_file(folder / self.weights_path(update).name, "wb") as file:
                 file.write(self.weights_path(update).read_bytes())
         updates = {"last": state.saved[-self.last :], "best": state.best(self.best)}
-        names = {key: [self.weights_path(update).name for update in some] for key, some in updates.items()}
+        names = {key: [self.weights_path(update).name for update in numbers] for key, numbers in updates.items()}
         write_json(folder / "checkpoints.json", names)
 
 

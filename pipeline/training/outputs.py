@@ -3,64 +3,51 @@
 import signal
 from typing import NoReturn
 
-import torch
-from torch import nn
-
 from ..common import files
 from ..compute.device import peak_memory_gib
-from ..console.progress import TrainingDisplay, say
+from ..console.progress import say
 from ..evaluation import curves
-from ..tracking.runs import Run
 from ..vocabularies.vocabulary import digest
 from . import resuming
-from .batching import BatchSampler
-from .checkpoints import Checkpoints
 from .loop import resolve_precision
-from .ranks import Ranks
-from .setup import TrainingConfig
+from .setup import Session
 from .state import TrainState
 
 
-def log_speed(run: Run, display: TrainingDisplay, update: int, device: torch.device) -> None:
+def log_speed(session: Session, update: int) -> None:
     """Log and show the mean speed of the updates that this process made, if any, and its peak memory."""
+    display = session.display
     if display.tokens:
-        speed, peak = display.tokens / display.seconds, peak_memory_gib(device)
-        run.log(update, mean_tokens_per_second=speed, peak_memory_gib=peak)
+        speed, peak = display.tokens / display.seconds, peak_memory_gib(session.device)
+        session.run.log(update, mean_tokens_per_second=speed, peak_memory_gib=peak)
         say(display.name, f"{speed:,.0f} target tokens/s without padding, peak memory {peak:.2f} GiB")
 
 
-def stop(checkpoints: Checkpoints, ranks: Ranks, name: str, update: int) -> NoReturn:
+def stop(session: Session, update: int) -> NoReturn:
     """End a training that was asked to stop, once what was saved after this update is written."""
-    checkpoints.wait()
-    ranks.barrier()  # until rank 0 has written: torchrun ends all ranks once one has ended
-    say(name, f"asked to stop, saved at update {update}; the same command resumes")
+    session.checkpoints.wait()
+    session.ranks.barrier()  # until rank 0 has written: torchrun ends all ranks once one has ended
+    say(session.display.name, f"asked to stop, saved at update {update}; the same command resumes")
     raise SystemExit(128 + signal.SIGTERM)
 
 
-def publish(
-    run: Run,
-    config: TrainingConfig,
-    checkpoints: Checkpoints,
-    state: TrainState,
-    device: torch.device,
-    sampler: BatchSampler,
-    net: nn.Module,
-) -> None:
+def publish(session: Session, state: TrainState) -> None:
     """Write `checkpoints/`, `curves.csv`, `train_loss.csv` and `training.json` into runs/<system>/train/; say the rest.
 
     The summary says what was trained and how it ended, without times. The state to resume from stays for an hour: DVC,
     killed before it has recorded these outputs, deletes them and runs the stage again.
     """
-    system, start, best = config.system, config.start, state.best(1)[0]
+    config, checkpoints, run, best = session.config, session.checkpoints, session.run, state.best(1)[0]
+    system, start = config.system, config.start
     summary = {
         "vocabulary": digest(system.vocabulary_folder),
         "updates": state.update,
         "stopped": "patience" if state.is_out_of_patience(config.training.patience) else "updates",
         "best": next(row for row in state.history if row["update"] == best),
-        "precision": resolve_precision(config.learning.precision, device),
+        "precision": resolve_precision(config.learning.precision, session.device),
         "padding_share": 1 - state.num_real_positions / state.num_positions,
-        "num_parameters": sum(weight.numel() for weight in net.parameters()),
-        **sampler.pair_counts(),
+        "num_parameters": sum(weight.numel() for weight in session.net.parameters()),
+        **session.sampler.pair_counts(),
         # The base is called as where it was trained.
         **({"base": files.read_json(start.training_summary).get("base", start.id)} if start else {}),
         "params": config.params,

@@ -38,20 +38,22 @@ def digest(value: Any) -> str:
 
 
 def drop_finished(own: Path) -> None:
-    """Drop the states of trainings, but for that in the folder `own`, that finished more than an hour ago.
+    """Drop the states of trainings that finished more than an hour ago, since DVC has recorded their outputs.
 
-    DVC has recorded their outputs. What a longer training needs stays, unless runs/ has the outputs of another one.
+    What a longer training needs stays, unless runs/ has the outputs of another one. That in the folder `own` goes on:
+    until it ends it is no finished one.
     """
     for summary in Path("work/train").glob(f"*/{SUMMARY}"):
         folder, trained = summary.parent, Path("runs", summary.parent.name.rpartition("-")[0], "train", SUMMARY)
         with suppress(FileNotFoundError):  # another training drops the same
-            if folder == own or time.time() - summary.stat().st_mtime < FINISHED_SECONDS:
+            if folder == own:
+                summary.unlink()
+            elif time.time() - summary.stat().st_mtime < FINISHED_SECONDS:
                 continue
-            if not trained.exists() or trained.read_bytes() != summary.read_bytes():
+            elif not trained.exists() or trained.read_bytes() != summary.read_bytes():
                 shutil.rmtree(folder)
-                continue
-            for path in folder.iterdir():
-                if path.is_file() and path != summary:
+            else:
+                for path in {*folder.iterdir()} - {summary, folder / OPEN}:
                     path.unlink()
 
 

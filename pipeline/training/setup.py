@@ -1,6 +1,6 @@
 """Sets up a training, before its first update."""
 
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from ..common.seeding import seed_for
 from ..common.system import System
 from ..compute import weights
 from ..compute.device import be_deterministic, bound_memory, prepared
-from ..console.progress import say
+from ..console.progress import TrainingDisplay, say
 from ..encoding.shards import Encoded
 from ..evaluation.bleu import tokenizer
 from ..models import interface
@@ -19,11 +19,12 @@ from ..tracking import runs
 from ..tracking.store import store
 from ..vocabularies.vocabulary import Vocabulary
 from . import graphs, lsi, resuming
-from .batching import BatchSampler
+from .batching import BatchSampler, GlobalBatch, load_batches
 from .budget import Training
 from .checkpoints import Checkpoints
 from .learning import Learning
 from .loop import resolve_precision
+from .prefetch import prefetch
 from .ranks import Ranks
 from .state import TrainState
 from .validation import Validator
@@ -44,7 +45,8 @@ class TrainingConfig(NamedTuple):
         """The files and folders that the training reads."""
         system, start = self.system, [self.start.weights] if self.start else []
         encoded = [system.encoded / "train", system.encoded / "validation"]
-        return [*encoded, system.vocabulary_folder, references(system), system.languages, *start]
+        text = [system.split / "validation.target.txt", system.languages]
+        return [*encoded, system.vocabulary_folder, *text, *start]
 
     @property
     def params(self) -> dict[str, Any]:
@@ -55,6 +57,43 @@ class TrainingConfig(NamedTuple):
     def has_graphs(self, device: torch.device) -> bool:
         """Whether a GPU replays what it computes for a shape of batches; see `pipeline/training/graphs.py`."""
         return self.training.cuda_graphs and device.type == "cuda" and bool(self.model.is_capturable)
+
+    def comes_through(self, state: TrainState, params: dict[str, Any]) -> bool:
+        """Whether this training comes through a state that was saved with `params`, of the same `state_folder`."""
+        schedule, updates = self.learning.schedule, self.training.updates
+        saved_with = params["learning"]["schedule"], params["training"]["updates"]
+        num_open = min(schedule.changed(**saved_with[0]).num_open(saved_with[1]), schedule.num_open(updates))
+        has_same_rates = saved_with == (schedule.model_dump(), updates) or state.update <= num_open
+        return has_same_rates and state.is_on_the_way(self.training)
+
+
+class Session(NamedTuple):
+    """An open training: all that its updates need, and what is written of them."""
+
+    config: TrainingConfig
+    ranks: Ranks
+    device: torch.device
+    net: Any
+    optimizer: torch.optim.Optimizer
+    sampler: BatchSampler
+    batches: Iterator[GlobalBatch]  # of the updates to come
+    validator: Validator
+    checkpoints: Checkpoints
+    state: TrainState  # before the first of these updates
+    run: runs.Run
+    display: TrainingDisplay
+
+    def validated(self, state: TrainState) -> TrainState:
+        """The state with one more validation, which is logged and shown."""
+        state = self.validator.validated(state, self.net, self.device, self.ranks)
+        self.run.log(state.update, **state.scores)
+        self.display.show_validation(state.history[-1])
+        return state
+
+    def saved(self, state: TrainState, *, keep: bool, is_open: bool = False) -> TrainState:
+        """The state, once rank 0 writes it; see `Checkpoints.save`."""
+        write = self.ranks.is_main
+        return self.checkpoints.save(self.net, self.optimizer, state, keep=keep, write=write, is_open=is_open)
 
 
 def read_config(reads: tuple[str, ...], system: System, start: System | None = None) -> TrainingConfig:
@@ -70,13 +109,47 @@ def read_config(reads: tuple[str, ...], system: System, start: System | None = N
     )
 
 
-def prepare_device(training: Training, seed: int) -> torch.device:
-    """The device to train on, with torch set up and seeded for reproducible results."""
+def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
+    """The training on this machine's device, resumed from its newest state, if any; all ranks have the same weights.
+
+    Raises: RanksError if the ranks do not have the same code, data and parameters.
+    """
+    system, training, learning = config.system, config.training, config.learning
+    ranks.be_exact(training.exact)
     bound_memory()
     if training.threads:  # else torch's default, one per core or `OMP_NUM_THREADS`
         torch.set_num_threads(training.threads)
-    be_deterministic(seed_for(seed, "weights"))
-    return prepared()
+    be_deterministic(seed_for(system.seed, "weights"))
+    device = prepared()
+    checkpoints = open_checkpoints(config, device, ranks)
+    vocabulary, encoded = Vocabulary.load(system.vocabulary_folder), Encoded.open(system.encoded / "train")
+    validator = Validator(
+        Encoded.open(system.encoded / "validation"),
+        system.split / "validation.target.txt",
+        vocabulary,
+        training,
+        precision=learning.precision,
+        warmup=learning.schedule.warmup,
+        tokenize=tokenizer(files.read_json(system.languages)["target_language"]),
+    )
+    has_graphs = config.has_graphs(device)
+    sampler = BatchSampler(encoded, training, learning.batches, seed=system.seed, bucketed=has_graphs)
+    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
+    if has_graphs:
+        graphs.replay_hidden(net)
+    optimizer = learning.optimizer.build(net)
+    state = checkpoints.resume(net, optimizer, ranks)
+    say_where_it_starts(config, checkpoints, state)
+    if ranks.is_main:
+        resuming.drop_finished(checkpoints.folder)
+    if not state.update:
+        set_first_weights(net, config, encoded, ranks)
+    last_update = state.update if state.is_finished(training) else training.updates
+    batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
+    loaded = prefetch(batches, pinned=device.type == "cuda")
+    run = open_run(config, checkpoints, sampler, state, ranks)
+    display = TrainingDisplay(f"{system.model}-{system.size}-{system.seed}", training.updates)
+    return Session(config, ranks, device, net, optimizer, sampler, loaded, validator, checkpoints, state, run, display)
 
 
 def open_checkpoints(config: TrainingConfig, device: torch.device, ranks: Ranks) -> Checkpoints:
@@ -84,92 +157,45 @@ def open_checkpoints(config: TrainingConfig, device: torch.device, ranks: Ranks)
 
     Raises: RanksError if the ranks do not have the same code, data and parameters.
     """
-    training, system = config.training, config.system
+    training, params = config.training, config.params
     precision = resolve_precision(config.learning.precision, device)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
-    folder = resuming.state_folder(system.id, config.params, config.inputs)
+    folder = resuming.state_folder(config.system.id, params, config.inputs)
     made_by = resuming.made_by(device.type, precision)
-    same = f"{folder.name} {resuming.digest(config.params)} {made_by}"
+    same = f"{folder.name} {resuming.digest(params)} {made_by}"
     ranks.check_equal(same, "code, data and parameters", "the same files and versions on every machine")
     threads = {"threads": str(torch.get_num_threads())} if device.type == "cpu" else {}
-    rate = partial(config.learning.schedule.rate, width=config.arch.width, updates=training.updates)
     kept = {"last": training.last_checkpoints, "best": training.best_checkpoints}
-    return Checkpoints(folder, made_by | threads, lambda state: state.is_on_the_way(training, rate), **kept)
+    return Checkpoints(folder, made_by | threads, params, config.comes_through, **kept)
 
 
-def references(system: System) -> Path:
-    """Target sentences of the validation part, as text."""
-    return system.split / "validation.target.txt"
-
-
-def open_data(config: TrainingConfig) -> tuple[Vocabulary, Encoded, Validator]:
-    """The vocabulary, the pairs to train on, and the validator of the validation part."""
-    system = config.system
-    vocabulary = Vocabulary.load(system.vocabulary_folder)
-    validation = Encoded.open(system.encoded / "validation")
-    validator = Validator(
-        validation,
-        references(system),
-        vocabulary,
-        config.training,
-        precision=config.learning.precision,
-        warmup=config.learning.schedule.warmup,
-        tokenize=tokenizer(files.read_json(system.languages)["target_language"]),
-    )
-    return vocabulary, Encoded.open(system.encoded / "train"), validator
-
-
-def open_sampler(config: TrainingConfig, encoded: Encoded, device: torch.device) -> BatchSampler:
-    """The sampler of the batches, which have few shapes where a GPU replays them."""
-    batches, bucketed = config.learning.batches, config.has_graphs(device)
-    return BatchSampler(encoded, config.training, batches, seed=config.system.seed, bucketed=bucketed)
-
-
-def build_model(config: TrainingConfig, vocabulary: Vocabulary, device: torch.device) -> Any:
-    """The network on its device, with the rank's own random weights."""
-    net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
-    if config.has_graphs(device):
-        graphs.replay_hidden(net)
-    return net
-
-
-def start(
-    net: Any,
-    optimizer: torch.optim.Optimizer,
-    config: TrainingConfig,
-    checkpoints: Checkpoints,
-    encoded: Encoded,
-    ranks: Ranks,
-) -> TrainState:
-    """The state to go on from, with weights and optimizer set to it; without a checkpoint the first one.
-
-    Every rank then starts with the same weights: those of another system, or random ones.
-    """
-    state, training, schedule = checkpoints.resume(net, optimizer, ranks), config.training, config.learning.schedule
+def say_where_it_starts(config: TrainingConfig, checkpoints: Checkpoints, state: TrainState) -> None:
+    """Say from which update a training goes on, or why it starts anew although there are states."""
+    name, updates, schedule = config.system.id, config.training.updates, config.learning.schedule
+    if state.update:
+        is_finished = state.is_finished(config.training)
+        return say(name, "is trained already" if is_finished else f"goes on from update {state.update}")
     summary = checkpoints.folder / resuming.SUMMARY  # of the training that finished here
     before = files.read_json(summary)["params"]["training"]["updates"] if summary.exists() else 0
-    if ranks.is_main:
-        resuming.drop_finished(checkpoints.folder)
-        summary.unlink(missing_ok=True)  # until this one has finished too
-    if state.update:
-        is_finished = state.is_finished(training)
-        say(config.system.id, "is trained already" if is_finished else f"goes on from update {state.update}")
-        return state
-    is_open = schedule.num_open(training.updates)
-    if checkpoints.has_others and (is_open or before == training.updates):
-        say(config.system.id, "starts anew: its states are of later updates")
-    elif checkpoints.has_others or (before not in (0, training.updates) and not is_open):
+    is_open = schedule.num_open(updates)
+    if checkpoints.has_others and (is_open or before == updates):
+        say(name, "starts anew: its states are of later updates")
+    elif checkpoints.has_others or (before not in (0, updates) and not is_open):
         why = f"another `training.updates` changes every learning rate of `{schedule.kind}`"
-        say(config.system.id, f"starts anew: {why}; with `wsd`, `constant`, `noam` or `inverse_sqrt` it would go on")
+        say(name, f"starts anew: {why}; with `wsd`, `constant`, `noam` or `inverse_sqrt` it would go on")
+    return None
+
+
+def set_first_weights(net: Any, config: TrainingConfig, encoded: Encoded, ranks: Ranks) -> None:
+    """Give a network, whose weights are random, those that its training starts with, on every rank the same."""
     if base := config.start:
         weights.load(base.weights, net, f"weights of this network: {base.id} has another, so set its keys")
     elif (most_pairs := config.learning.lsi_pairs) and ranks.is_main:
         lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=config.system.seed)
     ranks.broadcast_weights(net.state_dict().values())
-    return state
 
 
-def start_run(
+def open_run(
     config: TrainingConfig, checkpoints: Checkpoints, sampler: BatchSampler, state: TrainState, ranks: Ranks
 ) -> runs.Run:
     """The tracked run of this training on rank 0; on other ranks a run that records nothing."""

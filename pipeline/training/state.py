@@ -1,8 +1,5 @@
 """The progress of a training and its measurements: all that a resumed training needs besides the tensors."""
 
-import hashlib
-from collections.abc import Callable
-from functools import reduce
 from typing import Any, NamedTuple
 
 from .batching import START, Position
@@ -24,7 +21,6 @@ class TrainState(NamedTuple):
     curve: tuple[dict[str, float], ...] = ()  # rows of the training loss, each the mean since the row before
     loss_sum: float = 0.0  # training losses of the updates since the last of these rows
     last: tuple[float, ...] = ()  # `LAST` of the last update
-    rates: str = ""  # digest of all learning rates so far
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "TrainState":
@@ -46,10 +42,9 @@ class TrainState(NamedTuple):
             num_positions=self.num_positions + step.num_positions,
             loss_sum=self.loss_sum + step.loss,
             last=(step.loss, step.learning_rate, step.grad_norm),
-            rates=add_rate(self.rates, step.learning_rate),
         )
         interval = int(self.curve[0]["update"]) if self.curve else 1
-        return state._replace(curve=halved(state.whole_curve()), loss_sum=0.0) if update % interval == 0 else state
+        return state._replace(curve=thinned(state.whole_curve()), loss_sum=0.0) if update % interval == 0 else state
 
     def whole_curve(self) -> tuple[dict[str, float], ...]:
         """The rows of the curve up to the last update, also if that falls between two rows (patience ran out)."""
@@ -70,7 +65,7 @@ class TrainState(NamedTuple):
 
     @property
     def scores(self) -> dict[str, float]:
-        """Those of the last validation."""
+        """Scores of the last validation."""
         return {name: value for name, value in self.history[-1].items() if name.startswith("validation_")}
 
     def is_finished(self, training: Training) -> bool:
@@ -89,24 +84,18 @@ class TrainState(NamedTuple):
         best = [row["update"] for row in self.history].index(self.best(1)[0])
         return len(self.history) - 1 - best >= patience
 
-    def is_on_the_way(self, training: Training, rate: Callable[[int], float]) -> bool:
-        """Whether a training of this length and patience, with a `rate` for every update, comes through this state."""
+    def is_on_the_way(self, training: Training) -> bool:
+        """Whether a training of this length and patience, with the same learning rates, comes through this state."""
         end = training.updates
         before = (self._replace(history=self.history[:number]) for number in range(len(self.history)))
         return (
             self.update <= end
             and all(row["update"] % training.validation_interval == 0 for row in self.history if row["update"] < end)
             and not any(state.is_out_of_patience(training.patience) for state in before)
-            and self.rates == reduce(add_rate, map(rate, range(1, self.update + 1)), "")
         )
 
 
-def add_rate(digest: str, rate: float) -> str:
-    """The digest of one more learning rate."""
-    return hashlib.sha256(f"{digest} {rate}".encode()).hexdigest()[:16]
-
-
-def halved(curve: tuple[dict[str, float], ...]) -> tuple[dict[str, float], ...]:
+def thinned(curve: tuple[dict[str, float], ...]) -> tuple[dict[str, float], ...]:
     """The curve, in half as many rows once it has twice the `CURVE_POINTS`: its updates alone say how many it has."""
     if len(curve) < 2 * CURVE_POINTS:
         return curve

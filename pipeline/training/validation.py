@@ -45,7 +45,7 @@ class Validator:
             )
         self.references = [normalised(line) for line in islice(read_lines(references), training.validation_sentences)]
 
-    def judged(self, state: TrainState, model: Model, device: torch.device, ranks: Ranks) -> TrainState:
+    def validated(self, state: TrainState, model: Model, device: torch.device, ranks: Ranks) -> TrainState:
         """The state with one more validation.
 
         Raises: DivergedError if the training does not learn.
@@ -84,8 +84,8 @@ class Validator:
         batches = sorted_batches(self.validation, self.training.tokens_per_batch, first=len(self.references))
         for pairs in batches[ranks.shard]:
             source = collate(self.validation, pairs).source.to(device)
-            found = greedy.decode(model, source, [self.training.max_length] * len(pairs))
-            shard.append({pair: best.ids for pair, best in zip(pairs.tolist(), found, strict=True)})
+            hypotheses = greedy.decode(model, source, [self.training.max_length] * len(pairs))
+            shard.append({pair: best.ids for pair, best in zip(pairs.tolist(), hypotheses, strict=True)})
         translated = {pair: pieces for batch in ranks.all_gather(shard) for pair, pieces in batch.items()}
         return self.vocabulary.decode_target(translated[pair] for pair in sorted(translated))
 
@@ -93,8 +93,8 @@ class Validator:
 def check_progress(history: Sequence[Mapping[str, float]], num_pieces: int, warmup: int, *, is_last: bool) -> None:
     """Check that a training does better than to find all pieces equally likely, which costs log(`num_pieces`).
 
-    After warm-up only, and while the loss falls not before the last validation. A training loss below that is no
-    divergence: the network has learnt, if not what the validation part holds.
+    Checked after warm-up, and before the last validation only unless the loss is still falling. A training loss below
+    that is no divergence: the network has learnt, if not what the validation part holds.
 
     Raises: DivergedError naming the update and both losses.
     """

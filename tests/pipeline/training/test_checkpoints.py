@@ -30,7 +30,7 @@ RECURRENT_WAY = {
 def start(folder, *, made_by=MADE_BY, seed=7, **kinds):
     torch.manual_seed(seed)
     model, learning = Model(ARCH, source_size=11, target_size=11), samples.learning(**kinds)
-    checkpoints = Checkpoints(folder, made_by, lambda state: True, last=2, best=1)
+    checkpoints = Checkpoints(folder, made_by, {}, lambda state, params: True, last=2, best=1)
     return model, learning, learning.optimizer.build(model), checkpoints
 
 
@@ -123,7 +123,7 @@ def test_the_last_and_the_best_are_kept_and_published(tmp_path, uninterrupted):
     assert state.saved == (8, 12, 13)  # 8 had the lowest loss
     names = [f"update_{update:08d}.safetensors" for update in (8, 12, 13)]
     assert sorted(contents(folder)) == ["state.safetensors", *names]
-    Checkpoints(folder, MADE_BY, lambda state: True, last=2, best=1).publish(tmp_path / "out", state)
+    Checkpoints(folder, MADE_BY, {}, lambda state, params: True, last=2, best=1).publish(tmp_path / "out", state)
     assert files.read_json(tmp_path / "out/checkpoints.json") == {"last": names[1:], "best": names[:1]}
     assert all((tmp_path / "out" / name).read_bytes() == (folder / name).read_bytes() for name in names)
 
