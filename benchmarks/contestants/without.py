@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from pipeline.decoding import search
 from pipeline.layers.kernels import dispatch
-from pipeline.training import loss_kernels as losses
+from pipeline.training import loop
 
 
 def attention(
@@ -19,10 +19,9 @@ def attention(
     return F.scaled_dot_product_attention(query, key, value, mask, dropout_p=dropout, is_causal=causal)
 
 
-def cross_entropy(logits: Tensor, targets: Tensor, gold: float, other: float, padding: float) -> Tensor:
-    """In place of the kernel of the same name, for `smoothing_spread: all`."""
-    assert padding == other, "expected smoothing_spread: all"
-    smoothing = other * logits.shape[1]
+def cross_entropy(logits: Tensor, targets: Tensor, *, smoothing: float, spread: str) -> Tensor:
+    """In place of `loop.smoothed_cross_entropy`, for `smoothing_spread: all`."""
+    assert spread == "all", "expected smoothing_spread: all"
     return F.cross_entropy(logits.float(), targets, reduction="sum", label_smoothing=smoothing)
 
 
@@ -30,7 +29,7 @@ REPLACED: dict[str, tuple[Any, str, Any]] = {
     "dropout": (dispatch, "dropout", F.dropout),
     "linear": (dispatch, "linear", F.linear),
     "attention": (dispatch, "scaled_dot_product_attention", attention),
-    "cross_entropy": (losses, "cross_entropy", cross_entropy),
+    "cross_entropy": (loop, "smoothed_cross_entropy", cross_entropy),
     "prepack": (dispatch, "can_prepack", lambda weight: False),
     "threads": (search, "MAX_THREADS", 1),
 }

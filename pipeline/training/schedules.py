@@ -39,7 +39,7 @@ class InverseSquareRoot(Rates):
         return float(self.peak_rate * min(update / self.warmup, (self.warmup / update) ** 0.5))
 
 
-class Linear(Rates):
+class LinearDecay(Rates):
     """Linear warm-up to `peak_rate`, then linear decay that would reach 0 one update after the last.
 
     If training is no longer than the warm-up, the rate only rises.
@@ -97,4 +97,4 @@ class Constant(Rates):
         return self.learning_rate
 
 
-Schedule = Annotated[Noam | InverseSquareRoot | Linear | WarmupStableDecay | Constant, Field(discriminator="kind")]
+Schedule = Annotated[Noam | InverseSquareRoot | LinearDecay | WarmupStableDecay | Constant, Field(discriminator="kind")]

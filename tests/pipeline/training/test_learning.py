@@ -10,11 +10,11 @@ from torch.nn import functional as F
 
 from pipeline.common.params import ParamsError
 from pipeline.compute import ids
-from pipeline.training import loss_kernels as losses
+from pipeline.training import loss
 from pipeline.training.learning import Learning
 from pipeline.training.loss import smoothed_cross_entropy
 from pipeline.training.optimizers import Adadelta, Adam
-from pipeline.training.schedules import Constant, InverseSquareRoot, Linear, Noam, WarmupStableDecay
+from pipeline.training.schedules import Constant, InverseSquareRoot, LinearDecay, Noam, WarmupStableDecay
 
 N, V = 37, 19
 LONG = 10**6  # updates
@@ -59,7 +59,7 @@ def test_gradient_of_four_pieces_by_hand():
 @pytest.mark.parametrize("rows", [5, 1000])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_all_is_torchs_label_smoothing_whatever_the_block(logits_and_targets, smoothing, rows, monkeypatch):
-    monkeypatch.setattr(losses, "ROWS", rows)
+    monkeypatch.setattr(loss, "ROWS", rows)
     ours = with_gradient(smoothed_cross_entropy, *logits_and_targets, smoothing=smoothing, spread="all")
     torchs = with_gradient(F.cross_entropy, *logits_and_targets, label_smoothing=smoothing, reduction="sum")
     torch.testing.assert_close(ours, torchs, rtol=1e-5, atol=1e-5)
@@ -67,7 +67,7 @@ def test_all_is_torchs_label_smoothing_whatever_the_block(logits_and_targets, sm
 
 @pytest.mark.parametrize("rows", [5, 1000])
 def test_others_is_the_annotated_transformers_kl_divergence_and_a_constant(logits_and_targets, rows, monkeypatch):
-    monkeypatch.setattr(losses, "ROWS", rows)
+    monkeypatch.setattr(loss, "ROWS", rows)
     q = torch.full((N, V), 0.1 / (V - 2))
     q[:, ids.PAD] = 0
     q.scatter_(1, logits_and_targets[1][:, None], 0.9)
@@ -97,7 +97,7 @@ def test_inverse_square_root_by_hand():
 
 def test_linear_by_hand():
     """200 updates: 40 of warm-up, then 161 steps of 1/161 of the peak, of which the last but one is update 200."""
-    schedule = Linear(kind="linear", peak_rate=1.61e-3, warmup=40)
+    schedule = LinearDecay(kind="linear", peak_rate=1.61e-3, warmup=40)
     rates = [schedule.rate(update, width=256, updates=200) for update in (1, 20, 40, 41, 120, 200)]
     assert rates == pytest.approx([4.025e-5, 8.05e-4, 1.61e-3, 1.6e-3, 8.1e-4, 1e-5])
     assert schedule.rate(2, width=256, updates=2) == pytest.approx(1.61e-3 / 20)  # shorter than its warm-up
@@ -123,7 +123,7 @@ def test_constant():
     [
         Noam(kind="noam", factor=1, warmup=7),
         InverseSquareRoot(kind="inverse_sqrt", peak_rate=1, warmup=7),
-        Linear(kind="linear", peak_rate=1, warmup=7),
+        LinearDecay(kind="linear", peak_rate=1, warmup=7),
     ],
 )
 def test_rates_rise_to_the_end_of_warm_up_and_fall_after(schedule):

@@ -1,4 +1,4 @@
-"""The kernels of the losses against their plain twins, and R-Drop by hand."""
+"""The losses and their gradients against plain twins, and R-Drop by hand."""
 
 import math
 
@@ -7,32 +7,30 @@ import torch
 from torch.nn import functional as F
 
 from pipeline.compute import ids
-from pipeline.training import loss_kernels as losses
-from pipeline.training.loss import masses, r_drop_loss
+from pipeline.training.loss import PAIRS_OF_ROWS, masses, r_drop_loss, smoothed_cross_entropy
 
-N, V = 2 * losses.PAIRS_OF_ROWS + 9, 23
+N, V = 2 * PAIRS_OF_ROWS + 9, 23
 
 
-def plain_cross_entropy(logits, targets, gold, other, padding):
-    """The twin of `losses.cross_entropy`."""
+def plain_cross_entropy(logits, targets, *, smoothing, spread):
     log_p = F.log_softmax(logits.float(), dim=1)
+    gold, other, padding = masses(V, smoothing, spread)
     q = torch.full_like(log_p, other)
     q[:, ids.PAD] = padding
     q.scatter_(1, targets[:, None], gold)
     return -(q * log_p).sum()
 
 
-def plain_r_drop(logits, targets, gold, other, padding, weight):
-    """The twin of `losses.r_drop`."""
+def plain_r_drop(logits, targets, *, weight, **smoothing):
     log_p = logits.float().log_softmax(dim=2)
     divergence = ((log_p[0].exp() - log_p[1].exp()) * (log_p[0] - log_p[1])).sum()
-    entropies = [plain_cross_entropy(one, targets, gold, other, padding) for one in logits]
+    entropies = [plain_cross_entropy(of_pass, targets, **smoothing) for of_pass in logits]
     return (entropies[0] + entropies[1]) / 2 + weight / 4 * divergence
 
 
-def with_gradient(loss, logits, targets, *rest):
+def with_gradient(loss, logits, targets, **kwargs):
     logits = logits.detach().clone().requires_grad_()
-    value = loss(logits, targets, *rest)
+    value = loss(logits, targets, **kwargs)
     (value / 7).backward()
     return value.detach(), logits.grad
 
@@ -41,18 +39,18 @@ def with_gradient(loss, logits, targets, *rest):
 @pytest.mark.parametrize("spread", ["all", "others"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 @pytest.mark.parametrize(
-    ("kernel", "twin", "shape", "weight"),
+    ("loss", "twin", "shape", "weight"),
     [
-        (losses.cross_entropy, plain_cross_entropy, (N, V), ()),
-        *((losses.r_drop, plain_r_drop, (2, N, V), (weight,)) for weight in (0.0, 5.0)),
+        (smoothed_cross_entropy, plain_cross_entropy, (N, V), {}),
+        *((r_drop_loss, plain_r_drop, (2, N, V), {"weight": weight}) for weight in (0.0, 5.0)),
     ],
 )
-def test_kernel_and_twin_agree(kernel, twin, shape, weight, smoothing, spread, dtype):
+def test_a_loss_and_its_twin_agree(loss, twin, shape, weight, smoothing, spread, dtype):
     torch.manual_seed(1)
     logits, targets = (3 * torch.randn(shape)).to(dtype), torch.randint(1, V, (N,))
-    q = masses(V, smoothing, spread)
-    value, gradient = with_gradient(kernel, logits, targets, *q, *weight)
-    expected, expected_gradient = with_gradient(twin, logits.float(), targets, *q, *weight)
+    kwargs = {"smoothing": smoothing, "spread": spread, **weight}
+    value, gradient = with_gradient(loss, logits, targets, **kwargs)
+    expected, expected_gradient = with_gradient(twin, logits.float(), targets, **kwargs)
     assert gradient.dtype == dtype
     torch.testing.assert_close(value, expected, rtol=1e-5, atol=1e-2)
     rtol = 2e-2 if dtype == torch.bfloat16 else 1e-4
