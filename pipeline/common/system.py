@@ -15,14 +15,47 @@ AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "s
 T = TypeVar("T", str, int)
 
 
-class System(NamedTuple):
-    """One combination of the five lists of `build`."""
+SPLIT = "data/split/{corpus}"
+VOCABULARY, ENCODED = "data/vocabulary/{corpus}-{vocabulary}", "data/encode/{corpus}-{vocabulary}"
+
+
+class SystemFields(NamedTuple):
+    """The fields of a system."""
 
     corpus: str
     vocabulary: str
     model: str
     size: str
     seed: int  # of the weights, the order of the data and dropout
+
+
+class Place:
+    """A path of a system, whose id and names are filled in."""
+
+    def __init__(self, template: str) -> None:
+        self.template = template
+
+    def __get__(self, system: "System", kind: type["System"]) -> Path:
+        return Path(self.template.format(id=system.id, **system._asdict()))
+
+
+class System(SystemFields):
+    """One combination of the five lists of `build`."""
+
+    split = Place(SPLIT)  # sentences of all parts
+    languages = Place(f"{SPLIT}/languages.json")  # their codes
+    split_summary = Place(f"{SPLIT}.json")  # how many pairs each part has, and what was dropped
+    vocabulary_folder = Place(VOCABULARY)  # trained on the corpus
+    encoded = Place(ENCODED)  # ids of all parts
+    trained = Place("runs/{id}/train")  # checkpoints, curves and a summary
+    training_summary = Place("runs/{id}/train/training.json")  # of the finished training
+    averaged = Place("runs/{id}/average")  # the averaged weights, and the list of their checkpoints
+    weights = Place("runs/{id}/average/model.safetensors")
+    decoded = Place("data/decode/{id}")  # translations of the test parts
+    scored = Place("data/score/{id}")  # how the scores were computed, and scores by length
+    attended = Place("data/attend/{id}")  # attention over some sentences of the test parts
+    packaged = Place("models/{id}")  # all that translation needs, in one folder
+    metrics = Place("metrics/{id}.json")  # the scores
 
     @classmethod
     def parse(cls, text: str) -> "System":
@@ -51,76 +84,6 @@ class System(NamedTuple):
         """What DVC calls the stage `name` of this system."""
         return f"{name}@{self.id}"
 
-    @property
-    def split(self) -> Path:
-        """Sentences of all parts."""
-        return split_folder(self.corpus)
-
-    @property
-    def languages(self) -> Path:
-        """The codes of the two languages."""
-        return self.split / "languages.json"
-
-    @property
-    def split_summary(self) -> Path:
-        """How many pairs each part has, and what was dropped."""
-        return Path("data/split", f"{self.corpus}.json")
-
-    @property
-    def vocabulary_folder(self) -> Path:
-        """The vocabulary, trained on the corpus."""
-        return vocabulary_folder(self.corpus, self.vocabulary)
-
-    @property
-    def encoded(self) -> Path:
-        """Ids of all parts."""
-        return encoded_folder(self.corpus, self.vocabulary)
-
-    @property
-    def trained(self) -> Path:
-        """The outputs of stage `train`: checkpoints, curves and a summary."""
-        return Path("runs", self.id, "train")
-
-    @property
-    def training_summary(self) -> Path:
-        """The summary of the finished training."""
-        return self.trained / "training.json"
-
-    @property
-    def averaged(self) -> Path:
-        """The averaged weights, and the list of their checkpoints."""
-        return Path("runs", self.id, "average")
-
-    @property
-    def weights(self) -> Path:
-        """The averaged weights."""
-        return self.averaged / "model.safetensors"
-
-    @property
-    def decoded(self) -> Path:
-        """Translations of the test parts."""
-        return Path("data/decode", self.id)
-
-    @property
-    def scored(self) -> Path:
-        """How the scores were computed, and scores by length."""
-        return Path("data/score", self.id)
-
-    @property
-    def attended(self) -> Path:
-        """Attention over some sentences of the test parts."""
-        return Path("data/attend", self.id)
-
-    @property
-    def packaged(self) -> Path:
-        """All that translation needs, in one folder."""
-        return Path("models", self.id)
-
-    @property
-    def metrics(self) -> Path:
-        """The scores."""
-        return Path("metrics", f"{self.id}.json")
-
 
 def corpus_file(corpus: str) -> Path:
     """The file that describes a corpus."""
@@ -134,17 +97,17 @@ def config_file(model: str) -> Path:
 
 def split_folder(corpus: str) -> Path:
     """Sentences of all parts of a corpus."""
-    return Path("data/split", corpus)
+    return Path(SPLIT.format(corpus=corpus))
 
 
 def vocabulary_folder(corpus: str, vocabulary: str) -> Path:
     """A vocabulary trained on a corpus."""
-    return Path("data/vocabulary", f"{corpus}-{vocabulary}")
+    return Path(VOCABULARY.format(corpus=corpus, vocabulary=vocabulary))
 
 
 def encoded_folder(corpus: str, vocabulary: str) -> Path:
     """Ids of all parts of a corpus."""
-    return Path("data/encode", f"{corpus}-{vocabulary}")
+    return Path(ENCODED.format(corpus=corpus, vocabulary=vocabulary))
 
 
 def each_once(names: list[T]) -> list[T]:
