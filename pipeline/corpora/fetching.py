@@ -54,7 +54,13 @@ class Downloads:
         with FileLock(f"{path}.lock"):  # another corpus may need the same file
             if not path.exists() or (sha256 and files.sha256(path) != sha256):
                 partial = path.with_name(f"{path.name}.partial")
-                self.download(address, mirrored, partial)
+                for place in filter(is_address, (mirrored or "", address)):
+                    try:
+                        download(place, partial)
+                        break
+                    except NotThere:
+                        if place == address:
+                            raise
                 try:
                     check_sha256(partial, address, sha256)
                 except files.DataError:
@@ -62,15 +68,6 @@ class Downloads:
                     raise
                 partial.replace(path)
         return path
-
-    def download(self, address: str, mirrored: str | None, partial: Path) -> None:
-        """Fill `partial` from the mirror's address, or from the published one if the mirror has no such file."""
-        if mirrored is not None and is_address(mirrored):
-            try:
-                return download(mirrored, partial)
-            except NotThere:
-                pass
-        return download(address, partial)
 
     def mirrored(self, address: str) -> str | None:
         """The mirror's path or address of a file; None without a mirror, or if a query or `..` is in its name."""

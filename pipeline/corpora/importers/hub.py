@@ -2,7 +2,7 @@
 
 import errno
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
@@ -134,13 +134,14 @@ def pairs(path: Path, source: Source, languages: Languages) -> Iterator[RawPair]
 
     Raises: DataError for a column or language that it lacks, or what is no text.
     """
-    kind = suffix(path.name)
     with named(source):
-        if kind in (".csv", ".tsv"):
+        if suffix(path.name) in (".csv", ".tsv"):
             yield from tables.columns(TextFile(path.name, path), *source.columns, quoting=source.quoting)
             return
-        for cells in (parquet_cells if kind == ".parquet" else json_cells)(path, source.columns):
-            left, right = (in_language(cells[0], code) for code in languages) if len(cells) == 1 else cells
+        for row in rows(path, source.columns):
+            tables.check_columns(path.name, source.columns, row)
+            cells = [row[name] for name in source.columns]
+            left, right = (in_language(cells[0], code) for code in languages) if source.translation_field else cells
             yield sentence(left), sentence(right)
 
 
@@ -149,22 +150,16 @@ def suffix(name: str) -> str:
     return PurePosixPath(name.removesuffix(".gz")).suffix
 
 
-def parquet_cells(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-    """Some columns of each row of a parquet file."""
+def rows(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The rows of a file in parquet, or in JSON a row a line; of parquet some columns."""
+    if suffix(path.name) != ".parquet":
+        yield from map(json.loads, TextFile(path.name, path).lines())
+        return
     import pyarrow.parquet  # type: ignore[import-untyped]  # it brings no types
 
     with pyarrow.parquet.ParquetFile(path) as table:
-        tables.check_columns(path.name, names, table.schema_arrow.names)
         for batch in table.iter_batches(ROWS, columns=list(names)):
-            yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-
-
-def json_cells(path: Path, names: tuple[str, ...]) -> Iterator[tuple[Any, ...]]:
-    """Some columns of each row of a JSON file, a row a line."""
-    for line in TextFile(path.name, path).lines():
-        row = json.loads(line)
-        tables.check_columns(path.name, names, row)
-        yield tuple(row[name] for name in names)
+            yield from batch.to_pylist()
 
 
 def in_language(cell: Any, language: str) -> Any:

@@ -3,13 +3,13 @@
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Generic, Protocol, Self, TypeVar
+from types import ModuleType
+from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
 from ...common.params import Section
 from .. import importers, tables
-from ..fetching import Downloads
 from ..readers import RawPair, TextFile, parallel
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
@@ -32,10 +32,7 @@ class BaseSource(Section):
     is_public: ClassVar[bool] = False  # of files that others may change
 
     def check_languages(self, languages: Languages) -> None:
-        """Check that the source has these languages.
-
-        Raises: ValueError.
-        """
+        """Raises: ValueError if the source lacks one of these languages."""
 
     def unwatched(self) -> Iterator[str]:
         """A line for each file of it that DVC does not watch."""
@@ -79,29 +76,19 @@ class ParallelSource(BaseSource, Generic[T]):
         return texts, tables.columns(texts[0], self.source_column, self.target_column, quoting=self.quoting)
 
 
-class Importer(Protocol):
-    """A module of this folder."""
-
-    Source: type[BaseSource]
-
-    def bitexts(self, source: Any, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
-        """The pairs of a source, from one file or pair of files after the other, which are fetched when needed."""
-        ...
-
-
 def listed(value: T | list[T] | None) -> list[T]:
     """The files at a key."""
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def check_either(section: Section, some: tuple[str, ...], others: tuple[str, ...]) -> None:
-    """Check that a section has all keys of one group and none of the other, and two different columns, if any.
+def check_either(section: Section, *groups: tuple[str, ...]) -> None:
+    """Check that a section has all keys of one group and no other, and two different columns, if any.
 
     Raises: ValueError.
     """
-    given = tuple(key for key in (*some, *others) if getattr(section, key) is not None)
-    if given not in (some, others):
-        expected = f"{' and '.join(some)} or {' and '.join(others)}"
+    given = tuple(key for group in groups for key in group if getattr(section, key) is not None)
+    if given not in groups:
+        expected = " or ".join(" and ".join(group) for group in groups)
         raise ValueError(f"must have either {expected}, got {' and '.join(given) or 'neither'}")
     columns = [getattr(section, key) for key in given if key.endswith("_column")]
     if len({*columns}) < len(columns):
@@ -113,7 +100,6 @@ def names() -> list[str]:
     return [module.name for module in pkgutil.iter_modules(importers.__path__) if module.name != "interface"]
 
 
-def find(kind: str) -> Importer:
-    """The module of a kind."""
-    module: Any = import_module(f"{importers.__name__}.{kind}")  # the wheel has another name for the package
-    return module
+def find(kind: str) -> ModuleType:
+    """The module of a kind: its `Source`, and `bitexts(source, languages, downloads)`, an iterator of `Bitext`."""
+    return import_module(f"{importers.__name__}.{kind}")  # the wheel has another name for the package

@@ -19,62 +19,62 @@ def address(server):
 
 
 @pytest.fixture
-def store(tmp_path):
+def downloads(tmp_path):
     return Downloads(tmp_path / "downloads")
 
 
-def test_a_file_is_fetched_once(server, store, address):
-    assert [store.fetch(address, SHA256).read_bytes() for _ in range(2)] == [BODY, BODY]
-    assert store.fetch(address).name.endswith("-x.de")
+def test_a_file_is_fetched_once(server, downloads, address):
+    assert [downloads.fetch(address, SHA256).read_bytes() for _ in range(2)] == [BODY, BODY]
+    assert downloads.fetch(address).name.endswith("-x.de")
     assert len(server.asked) == 1
 
 
-def test_a_download_that_breaks_off_goes_on(server, store, address):
+def test_a_download_that_breaks_off_goes_on(server, downloads, address):
     server.faults = ["cut", "cut", 503]
-    assert store.fetch(address).read_bytes() == BODY
+    assert downloads.fetch(address).read_bytes() == BODY
     half = len(BODY) // 2
     ranges = [None, f"bytes={half}-", *[f"bytes={half + (len(BODY) - half) // 2}-"] * 2]
     assert [asked for _, asked in server.asked] == ranges
-    assert {path.suffix for path in store.folder.iterdir()} == {".de", ".lock"}
+    assert {path.suffix for path in downloads.folder.iterdir()} == {".de", ".lock"}
 
 
-def test_a_killed_download_goes_on_unless_the_file_has_changed(server, store, address):
-    partial = store.path(address).with_name(f"{store.path(address).name}.partial")
-    store.folder.mkdir()
+def test_a_killed_download_goes_on_unless_the_file_has_changed(server, downloads, address):
+    partial = downloads.path(address).with_name(f"{downloads.path(address).name}.partial")
+    downloads.folder.mkdir()
     for tag in ('"one"', '"another"'):
         partial.write_bytes(BODY[:100])
         partial.with_name(f"{partial.name}.etag").write_text(tag)
-        assert store.fetch(address).read_bytes() == BODY
-        store.path(address).unlink()
+        assert downloads.fetch(address).read_bytes() == BODY
+        downloads.path(address).unlink()
     assert [asked for _, asked in server.asked] == ["bytes=100-"] * 2
 
 
-def test_a_complete_download_that_was_not_renamed_is_fetched_again(server, store, address):
-    partial = store.path(address).with_name(f"{store.path(address).name}.partial")
-    store.folder.mkdir()
+def test_a_complete_download_that_was_not_renamed_is_fetched_again(server, downloads, address):
+    partial = downloads.path(address).with_name(f"{downloads.path(address).name}.partial")
+    downloads.folder.mkdir()
     partial.write_bytes(BODY)
     partial.with_name(f"{partial.name}.etag").write_text('"one"')
-    assert store.fetch(address).read_bytes() == BODY
+    assert downloads.fetch(address).read_bytes() == BODY
 
 
-def test_without_a_strong_tag_a_broken_download_begins_again(server, store, address):
+def test_without_a_strong_tag_a_broken_download_begins_again(server, downloads, address):
     server.headers, server.faults = {"ETag": 'W/"one"'}, ["cut"]
-    assert store.fetch(address).read_bytes() == BODY
+    assert downloads.fetch(address).read_bytes() == BODY
     assert [asked for _, asked in server.asked] == [None, None]
 
 
-def test_bytes_are_kept_as_they_are_sent(server, store, address):
+def test_bytes_are_kept_as_they_are_sent(server, downloads, address):
     """Some servers say of a .gz file that they packed it."""
     server.headers["Content-Encoding"] = "gzip"
-    assert store.fetch(address).read_bytes() == BODY
+    assert downloads.fetch(address).read_bytes() == BODY
 
 
-def test_another_checksum_is_refused_and_the_file_fetched_again(server, store, address):
+def test_another_checksum_is_refused_and_the_file_fetched_again(server, downloads, address):
     server.files["/a/x.de"] = b"no corpus"
     with pytest.raises(DataError, match=rf"x\.de: the checksum differs, got sha256 \w+; expected {SHA256}$"):
-        store.fetch(address, SHA256)
+        downloads.fetch(address, SHA256)
     server.files["/a/x.de"] = BODY
-    assert store.fetch(address, SHA256).read_bytes() == BODY
+    assert downloads.fetch(address, SHA256).read_bytes() == BODY
 
 
 @pytest.mark.parametrize(
@@ -85,50 +85,50 @@ def test_another_checksum_is_refused_and_the_file_fetched_again(server, store, a
         ("fine", {"Content-Type": "text/html; charset=utf-8"}, "the server sent a web page; expected a file"),
     ],
 )
-def test_an_answer_without_a_file(server, store, address, fault, headers, message):
+def test_an_answer_without_a_file(server, downloads, address, fault, headers, message):
     server.faults, server.headers = [fault], headers
     with pytest.raises(DataError) as error:
-        store.fetch(address)
+        downloads.fetch(address)
     assert str(error.value) == f"{address}: {message}"
 
 
-def test_a_server_that_fails_each_time(server, store, address, monkeypatch):
+def test_a_server_that_fails_each_time(server, downloads, address, monkeypatch):
     server.faults = [503] * 3
     with pytest.raises(DataError, match="the server answered 503 Service Unavailable; expected a file"):
-        store.fetch(address)
+        downloads.fetch(address)
     monkeypatch.setattr(fetching, "ATTEMPTS", 2)
     server.headers, server.faults = {}, ["cut"] * 3
     with pytest.raises(DataError, match=rf"is truncated, got {len(BODY) // 2:,} bytes; expected a whole file"):
-        store.fetch(address)
+        downloads.fetch(address)
     with pytest.raises(DataError, match=r"^http://127\.0\.0\.1:1/x: cannot be fetched, got .*; expected a file$"):
-        store.fetch("http://127.0.0.1:1/x")
+        downloads.fetch("http://127.0.0.1:1/x")
 
 
-def test_a_file_without_an_end(store, address, monkeypatch):
+def test_a_file_without_an_end(downloads, address, monkeypatch):
     monkeypatch.setattr(fetching, "FILE_BYTES", 1000)
     with pytest.raises(DataError, match="sends more than 1,000 bytes; expected at most that"):
-        store.fetch(address)
+        downloads.fetch(address)
 
 
 def test_a_mirrors_folder_is_asked_first(server, tmp_path, address):
     mirrored = tmp_path / "mirror" / server.address.removeprefix("http://") / "a/x.de"
     mirrored.parent.mkdir(parents=True)
     mirrored.write_bytes(BODY)
-    store = Downloads(tmp_path / "downloads", str(tmp_path / "mirror"))
-    assert store.fetch(address, SHA256) == mirrored
+    downloads = Downloads(tmp_path / "downloads", str(tmp_path / "mirror"))
+    assert downloads.fetch(address, SHA256) == mirrored
     assert server.asked == []
     mirrored.write_bytes(b"no corpus")
     with pytest.raises(DataError, match=r"x\.de \(from the mirror, .*\): the checksum differs"):
-        store.fetch(address, SHA256)
+        downloads.fetch(address, SHA256)
     server.files["/a/y"] = b"y"
-    assert store.fetch(f"{server.address}/a/y").read_bytes() == b"y"  # which the mirror has not
+    assert downloads.fetch(f"{server.address}/a/y").read_bytes() == b"y"  # which the mirror has not
 
 
 def test_a_mirrors_address_is_asked_first(server, tmp_path):
     server.files = {"/m/a.org/x": b"mirrored", "/y": b"published"}
-    store = Downloads(tmp_path, f"{server.address}/m/")
-    assert store.fetch("https://a.org/x").read_bytes() == b"mirrored"
-    assert store.fetch(f"{server.address}/y").read_bytes() == b"published"
+    downloads = Downloads(tmp_path, f"{server.address}/m/")
+    assert downloads.fetch("https://a.org/x").read_bytes() == b"mirrored"
+    assert downloads.fetch(f"{server.address}/y").read_bytes() == b"published"
     assert [path for path, _ in server.asked] == ["/m/a.org/x", f"/m/{server.address[7:]}/y", "/y"]
 
 

@@ -107,7 +107,7 @@ def test_damaged_files_are_named(folder):
         pairs(folder)
 
 
-def test_files_of_the_hub_are_kept_in_the_store_by_their_commit(tmp_path, monkeypatch):
+def test_files_of_the_hub_are_kept_by_their_commit(tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_text(LINES)
     urls = {"train": ["hf://datasets/toy/pairs@c0ffee/data/a.jsonl"]}
     builder = SimpleNamespace(config=SimpleNamespace(data_files=urls))
