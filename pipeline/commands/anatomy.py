@@ -8,14 +8,14 @@ import torch
 import typer
 
 from ..common import files
-from ..common.system import Build
+from ..common.system import Build, config_file
 from ..compute import ids
 from ..layers.attention import attention_weights
 from ..layers.positions import sinusoids
 from ..report import attention, charts, page
 from ..report.charts import Chart
 from ..training.learning import Learning
-from ..training.loss import Spread, masses, smoothed_cross_entropy
+from ..training.loss import masses
 from . import catalogue
 from .project import check_here
 
@@ -24,7 +24,6 @@ LENGTH, WIDTH, DIMENSIONS = 100, 128, (24, 25, 40, 41)
 UPDATES = [1, *range(10, 1001, 10)]
 PIECES = ["<pad>", "<unk>", "<s>", "</s>", "▁the", "▁cat", "▁sleeps", "."]
 TARGET = ["▁the", "▁cat", "▁sleeps", ".", "</s>"]
-CONFIDENCE = np.linspace(0.01, 0.9999, 100)
 
 
 def anatomy(
@@ -36,16 +35,16 @@ def anatomy(
     """
     check_here()
     catalogue.check()
-    systems = Build.load("build").systems()
-    places = {f"{one.model} {one.size}": (f"configs/{one.model}.yaml:shared", one.size) for one in systems}
-    learnings = {
-        name: Learning.load_own(shared, shared.replace("shared", size)) for name, (shared, size) in places.items()
-    }
-    drawn = [positions(), rates(learnings), penalties(learnings)]
+    learnings = {}
+    for system in Build.load("build").systems():
+        place = f"{config_file(system.model)}:"
+        learnings[f"{system.model} {system.size}"] = Learning.load_own(f"{place}shared", f"{place}{system.size}")
     maps = {"causal mask": [causal_mask()]}
-    maps |= {f"target, label smoothing: {smoothing(one)}": [targets(one)] for one in learnings.values()}
+    for learning in learnings.values():
+        smoothing = f"{learning.label_smoothing:g} over {learning.smoothing_spread}"
+        maps[f"target, label smoothing: {smoothing if learning.label_smoothing else 'none'}"] = [targets(learning)]
     with files.new_file(out) as file:
-        file.write(page.anatomy_page(drawn, maps))
+        file.write(page.anatomy_page([positions(), rates(learnings)], maps))
     print(out)
 
 
@@ -59,28 +58,10 @@ def positions() -> Chart:
 def rates(learnings: dict[str, Learning]) -> Chart:
     """Learning rates of a training of `UPDATES`, in shares of each one's highest."""
     lines = {}
-    for name, one in learnings.items():
-        values = [one.schedule.rate(update, width=WIDTH, updates=UPDATES[-1]) for update in UPDATES]
+    for name, learning in learnings.items():
+        values = [learning.schedule.rate(update, width=WIDTH, updates=UPDATES[-1]) for update in UPDATES]
         lines[name] = [(update, value / max(values)) for update, value in zip(UPDATES, values, strict=True)]
     return charts.chart("Learning rate, in shares of its highest", "updates", lines, from_zero=True)
-
-
-def smoothing(learning: Learning) -> str:
-    """Label smoothing in words."""
-    return f"{learning.label_smoothing:g} over {learning.smoothing_spread}" if learning.label_smoothing else "none"
-
-
-def penalties(learnings: dict[str, Learning]) -> Chart:
-    """The loss of one token as the model grows surer of it, the rest of the probability spread evenly."""
-    shares = np.repeat(((1 - CONFIDENCE) / (len(PIECES) - 1))[:, None], len(PIECES), axis=1)
-    shares[:, -1] = CONFIDENCE
-    log_p, right, lines = torch.from_numpy(np.log(shares)).float(), torch.tensor([len(PIECES) - 1]), {}
-    kinds: dict[str, tuple[float, Spread]] = {"none": (0.0, "all")}
-    kinds |= {smoothing(one): (one.label_smoothing, one.smoothing_spread) for one in learnings.values()}
-    for name, (amount, spread) in kinds.items():
-        loss = [smoothed_cross_entropy(row[None], right, smoothing=amount, spread=spread).item() for row in log_p]
-        lines[f"label smoothing: {name}"] = list(zip(map(float, CONFIDENCE), loss, strict=True))
-    return charts.chart("Loss of a token (nats)", "probability of the right piece", lines, from_zero=True)
 
 
 def targets(learning: Learning) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """`nmt attention`: the attention of a system while it translates a sentence."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ from ..common import files
 from ..console.printing import printable
 from ..console.progress import console
 from ..decoding.attending import written
-from . import project, sentences
+from . import project
 from .translate import Beam, overridden
 
 
@@ -24,10 +25,9 @@ def attention(
 
     project.check_here()
     chosen = project.parse(system)
-    line = next(sentences.decoded([sentence.encode(errors="surrogateescape")], "sentence"))
     translator = project.load(chosen)
     decoding = overridden(translator.decoding, beam)
-    source = translator.read(line, "sentence")
+    source = translator.read(files.decoded(os.fsencode(sentence), "sentence", 1), "sentence")
     if not source:
         raise files.DataError(f"sentence: holds no text, got {sentence!r}; expected words to translate")
     [[best]] = translator.search([source], decoding)

@@ -1,7 +1,6 @@
 """`nmt check`, `nmt params` and `nmt list`: the parameter files, and what is built by them."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated
 
 import typer
@@ -10,7 +9,6 @@ from ruamel.yaml import YAML
 from ..common import files
 from ..common.params import PATH, nearest, read_yaml
 from ..common.system import Build, System, config_file
-from ..console.printing import printable
 from ..models import interface
 from . import catalogue, project
 
@@ -29,7 +27,7 @@ def show_params(
 ) -> None:
     """Print all that a system gets, with its corpus's keys in place of those of params.yaml."""
     check()
-    ids = [one.id for one in Build.load("build").systems()]
+    ids = [known.id for known in Build.load("build").systems()]
     matches = project.matching(system, ids)
     try:
         chosen = System.parse(matches[0] if len(matches) == 1 else system)
@@ -46,33 +44,18 @@ def list_all() -> None:
     A star marks what `build` of params.yaml chooses.
     """
     check()
-    print("\n".join(map(printable, lines())))
-
-
-def lines() -> Iterator[str]:
-    """The lines of the list."""
     build = Build.load("build")
-    yield from names("corpora", catalogue.corpus_names(), build.corpora)
-    yield from names("vocabularies", read_yaml(PATH)["vocabularies"], build.vocabularies)
-    yield "models and sizes:"
+    for axis, names in {"corpora": catalogue.corpus_names(), "vocabularies": read_yaml(PATH)["vocabularies"]}.items():
+        print(f"{axis}:", *(f"  {' *'[name in getattr(build, axis)]} {name}" for name in names), sep="\n")
+    print("models and sizes:")
     for model in interface.names():
+        chosen = build.sizes if model in build.models else []
         sizes = catalogue.sizes_of(read_yaml(config_file(model)))
-        shown = [f"{size}{star(model in build.models and size in build.sizes).strip()}" for size in sizes]
-        yield f"  {star(model in build.models)} {model}: {', '.join(shown)}"
-    yield "systems:"
+        print(f"  {' *'[bool(chosen)]} {model}: {', '.join(size + '*' * (size in chosen) for size in sizes)}")
+    print("systems:")
     chosen = [system.id for system in build.systems()]
     for name in dict.fromkeys([*chosen, *project.built()]):
-        yield f"  {star(name in chosen)} {name}: {state(System.parse(name))}"
-
-
-def names(title: str, known: Iterable[str], chosen: Sequence[str]) -> list[str]:
-    """A title and a line for each name."""
-    return [f"{title}:", *(f"  {star(name in chosen)} {name}" for name in known)]
-
-
-def star(chosen: bool) -> str:
-    """A star if `build` chooses it."""
-    return "*" if chosen else " "
+        print(f"  {' *'[name in chosen]} {name}: {state(System.parse(name))}")
 
 
 def state(system: System) -> str:

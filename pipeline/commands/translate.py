@@ -1,23 +1,33 @@
 """`nmt translate`: one line out for each line in."""
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
+from ..common import files
 from ..common.files import DataError
 from ..console import progress
 from ..console.printing import printable
+from ..corpora import encodings
 from ..decoding.settings import MOST_BEAM, Decoding
 from ..decoding.translator import Translator
 from ..packaging import loading
-from . import sentences
 
 Beam = Annotated[int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")]
 TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
+
+
+class Lines(NamedTuple):
+    """Lines to translate."""
+
+    lines: Iterator[str]
+    total: int | None = None  # how many there are, if known
+    at_once: bool = False  # each is answered before the next is read
 
 
 def translate(
@@ -70,8 +80,8 @@ def translate(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
             f"expected fewer or --beam {n_best}"
         )
-    given = sentences.lines(sentence, file, TOGETHER)
-    write(translations(translator, given, decoding, n_best), given)
+    given = lines(sentence, file)
+    write(translations(translator, given, decoding, n_best), given.total)
 
 
 def load(systems: list[str], folders: list[Path]) -> Translator:
@@ -101,24 +111,57 @@ def overridden(
     return decoding.changed(**{key: value for key, value in given.items() if value is not None})
 
 
-def translations(
-    translator: Translator, given: sentences.Lines, decoding: Decoding, n_best: int | None
-) -> Iterator[str]:
+def lines(sentence: str | None, file: Path | None) -> Lines:
+    """The lines of the argument, of the file, or else of standard input; at a terminal each is answered at once.
+
+    Raises: DataError if both are given or the file does not exist.
+    """
+    if sentence is not None and file is not None:
+        raise DataError(f"--file: must stand alone, got {sentence!r} too; expected one of the two")
+    if sentence is not None:
+        raw = os.fsencode(sentence).removesuffix(b"\n").split(b"\n")
+        return Lines(decoded(raw, "sentence"), total=len(raw))
+    if file is not None:
+        if not file.is_file() and not file.is_fifo():
+            what = "not a file" if file.exists() else "no such file"
+            raise DataError(f"--file: {what}, got {str(file)!r}; expected one sentence a line")
+        total = sum(1 for _ in read(file)) if file.is_file() else None
+        return Lines(decoded(read(file), str(file)), total=total)
+    if sys.stdin is None:
+        raise DataError("standard input: is closed; expected a sentence, --file, or lines on standard input")
+    if sys.stdin.isatty():
+        print("One sentence a line; Ctrl-D ends.", file=sys.stderr)
+    given = encodings.lines(sys.stdin.buffer, "standard input")
+    return Lines(decoded(given, "standard input"), at_once=sys.stdin.isatty())
+
+
+def read(path: Path) -> Iterator[bytes]:
+    """The lines of a file in UTF-8."""
+    with path.open("rb") as file:
+        yield from encodings.lines(file, str(path))
+
+
+def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
+    """Lines in UTF-8 as text."""
+    return (files.decoded(line, origin, number) for number, line in enumerate(raw, 1))
+
+
+def translations(translator: Translator, given: Lines, decoding: Decoding, n_best: int | None) -> Iterator[str]:
     """The output of each input line: its best translation, or numbered ones with scores; tabs in them become spaces."""
     numbered = enumerate(given.lines, 1)
-    while block := list(islice(numbered, given.together)):
-        found = translator.ranked([line for _, line in block], decoding, n_best or 1)
-        for (number, _), ranks in zip(block, found, strict=True):
+    while block := list(islice(numbered, 1 if given.at_once else TOGETHER)):
+        ranked = translator.ranked([line for _, line in block], decoding, n_best or 1)
+        for (number, _), ranks in zip(block, ranked, strict=True):
             if n_best is None:
                 yield f"{ranks[0][0]}\n"
             else:
                 yield "".join(f"{number}\t{score:.4f}\t{text.replace(chr(9), ' ')}\n" for text, score, _ in ranks)
 
 
-def write(found: Iterator[str], given: sentences.Lines) -> None:
+def write(outputs: Iterator[str], total: int | None) -> None:
     """Write the translations as soon as they are there, with a progress bar unless they go to a terminal."""
     to_terminal = sys.stdout.isatty()
     out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
-    for text in found if to_terminal else progress.track(found, "translate", total=given.total, unit="lines"):
+    for text in outputs if to_terminal else progress.track(outputs, "translate", total=total, unit="lines"):
         out.write((printable(text) if to_terminal else text).encode())  # a file gets it byte for byte
         out.flush()

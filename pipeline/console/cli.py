@@ -10,7 +10,6 @@ import re
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from .printing import printable
@@ -53,8 +52,8 @@ def end_with_parent() -> None:
 def be_utf8() -> None:
     """Start this process again in Python's UTF-8 mode where the locale would have it read or write something else."""
     encodings = {getattr(stream, "encoding", None) or "utf-8" for stream in (sys.stdin, sys.stdout, sys.stderr)}
-    found = {codecs.lookup(name).name for name in (*encodings, sys.getfilesystemencoding())}
-    if found != {"utf-8"} and os.environ.get("PYTHONUTF8") != "1":
+    names = {codecs.lookup(name).name for name in (*encodings, sys.getfilesystemencoding())}
+    if names != {"utf-8"} and os.environ.get("PYTHONUTF8") != "1":
         mode = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], os.environ | mode)
 
@@ -101,11 +100,8 @@ def mistake(error: Exception) -> str | None:
         return f"{where or 'write'}: the disk is full; free some space and repeat the command"
     is_memory = isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError"
     if is_memory or os.strerror(errno.ENOMEM) in str(error):
-        corpus = Path("corpora", f"{sys.argv[-1].partition('-')[0]}.yaml")
-        file = (
-            corpus if corpus.is_file() and "tokens_per_batch" in corpus.read_text(encoding="utf-8") else "params.yaml"
-        )
-        return f"memory: there is too little; lower `tokens_per_batch` in {file}, or build with `nmt repro --jobs 1`"
+        place = "corpora/<corpus>.yaml or params.yaml"
+        return f"memory: there is too little; lower `tokens_per_batch` in {place}, or build with `nmt repro --jobs 1`"
     if isinstance(error, OSError) and where and not isinstance(error, FileNotFoundError):
         return f"{where}: {error.strerror}; expected a path of your own to read or to write"
     is_ours = type(error).__module__.partition(".")[0] == __name__.partition(".")[0]

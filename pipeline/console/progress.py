@@ -1,6 +1,5 @@
 """Progress of a stage: a live bar on a terminal, elsewhere a plain line now and then; for `nmt repro` a small file."""
 
-import contextlib
 import json
 import os
 import sys
@@ -48,10 +47,14 @@ def track(
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=20))
     numbers = (MofNCompleteColumn(), TextColumn("{task.fields[about]}", markup=False))
     times = (TimeElapsedColumn(), TimeRemainingColumn())
+    stage = os.environ.get("DVC_STAGE")
+    state = FOLDER / f"{stage}.json"  # how far a stage of DVC is; it goes at the end
+    if stage:
+        FOLDER.mkdir(parents=True, exist_ok=True)
     with Progress(*columns, *numbers, *times, console=console, disable=not console.is_interactive) as bar:
         task = bar.add_task(what, total=total, completed=start, about="")
-        began = said = shown = time.monotonic()
-        with state_file() as write:
+        began = printed = shown = time.monotonic()
+        try:
             for done, item in enumerate(items, start + 1):
                 yield item
                 if (now := time.monotonic()) - shown < SECONDS and done != total:
@@ -59,12 +62,15 @@ def track(
                 shown, rate = now, (done - start) / max(now - began, 1e-9)
                 words, left = about() if about else f"{rate:,.1f} {unit}/s", (total - done) / rate if total else None
                 bar.update(task, completed=done, about=words)
-                write(done=done, total=total, unit=unit, about=words, left=left)
-                if not console.is_interactive and now - said >= PLAIN_SECONDS:
-                    said = now
+                if stage:
+                    state.write_text(json.dumps({"done": done, "total": total, "about": words, "left": left}))
+                if not console.is_interactive and now - printed >= PLAIN_SECONDS:
+                    printed = now
                     count = f"{done:,}{f'/{total:,}' if total else ''} {unit}".rstrip()
                     rest = "" if left is None else f"  {clock(left)} left"
                     print(f"{what}  {count}  {words}{rest}", file=sys.stderr)
+        finally:
+            state.unlink(missing_ok=True)
 
 
 def clock(seconds: float) -> str:
@@ -80,25 +86,6 @@ def say(what: str, *texts: str) -> None:
         console.print(f"{what}  {text}", markup=False, highlight=False)
 
 
-@contextlib.contextmanager
-def state_file() -> Iterator[Callable[..., None]]:
-    """Writes how far the stage is into a file of its own, which goes at the end; only where DVC runs the stage."""
-    stage = os.environ.get("DVC_STAGE")
-    path = FOLDER / f"{stage}.json"
-
-    def write(**values: Any) -> None:
-        if stage:
-            path.with_suffix(".partial").write_text(json.dumps({"stage": stage, **values}), encoding="utf-8")
-            path.with_suffix(".partial").replace(path)
-
-    try:
-        if stage:
-            FOLDER.mkdir(parents=True, exist_ok=True)
-        yield write
-    finally:
-        path.unlink(missing_ok=True)
-
-
 class TrainingDisplay:
     """Loss, BLEU so far and speed of a training called `name`; a line for each validation."""
 
@@ -109,14 +96,13 @@ class TrainingDisplay:
 
     def track(self, steps: Iterable[Any], *, start: int) -> Iterator[Any]:
         """Pass the updates after number `start` on and show how far they are."""
-        return track(self.watch(steps), self.name, total=self.updates, unit="", start=start, about=self.about)
+        return track(map(self.count, steps), self.name, total=self.updates, unit="", start=start, about=self.about)
 
-    def watch(self, steps: Iterable[Any]) -> Iterator[Any]:
-        """The updates, counted in."""
-        for step in steps:
-            self.recent.append((step.loss, step.tokens, step.seconds))
-            self.tokens, self.seconds = self.tokens + step.tokens, self.seconds + step.seconds
-            yield step
+    def count(self, step: Any) -> Any:
+        """The update, counted in."""
+        self.recent.append((step.loss, step.tokens, step.seconds))
+        self.tokens, self.seconds = self.tokens + step.tokens, self.seconds + step.seconds
+        return step
 
     def about(self) -> str:
         """Mean training loss and speed of the last updates, and BLEU of the last validation."""

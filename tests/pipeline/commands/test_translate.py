@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from pipeline.commands import sentences
+from pipeline.commands import translate
 from pipeline.common.files import DataError
 from pipeline.common.system import System
 from pipeline.decoding.settings import Decoding
@@ -130,12 +130,12 @@ def test_faults_of_the_command_line_are_named(fails, project, arguments, what):
 def test_lines_of_a_pipe_have_an_end_and_files_are_files(monkeypatch, tmp_path):
     for path, what in ((tmp_path / "text.txt", "no such file"), (tmp_path, "not a file")):
         with pytest.raises(DataError, match=f"^--file: {what}, got "):
-            sentences.lines(None, path, 200)
+            translate.lines(None, path)
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"a\n" + b"b" * (1 << 21)))))
     with pytest.raises(
         DataError, match=r"^standard input line 2: has over 1,048,576 bytes; expected one sentence a line"
     ):
-        list(sentences.lines(None, None, 200).lines)
+        list(translate.lines(None, None).lines)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ FULL = "the disk is full; free some space and repeat the command"
 STAGE = """
 import os, sys, time
 from pathlib import Path
-from pipeline import cli
+from pipeline.console import cli
 from pipeline.common import files
 
 def main(name: str) -> None:
@@ -72,7 +72,7 @@ def test_a_bug_is_a_traceback_and_a_missing_argument_is_named(run):
         (KeyError("a"), None),
         (OSError(28, "No space left on device", "out/a"), "out/a: the disk is full; free some space and repeat"),
         (OSError(28, "No space left on device", "in/a", None, "out/.b.partial/a"), "out/b/a: the disk is full; "),
-        (MemoryError(), "memory: there is too little; lower `tokens_per_batch` in params.yaml, or build"),
+        (MemoryError(), "memory: there is too little; lower `tokens_per_batch` in corpora"),
         (
             RuntimeError("[enforce fail] ... (Cannot allocate memory)"),
             "memory: there is too little",
@@ -102,6 +102,7 @@ def test_a_stage_of_dvc_ends_with_it(tmp_path, project_root, environment, surviv
     environment["PYTHONPATH"] = str(project_root)
     parent = subprocess.Popen(["sh", "-c", f"{sys.executable} stage.py toy; true"], cwd=tmp_path, env=environment)
     while not (begun := [path for path in tmp_path.iterdir() if path.name.isdecimal()]):
+        assert parent.poll() is None
         time.sleep(0.05)
     stage = psutil.Process(int(begun[0].name))
     parent.send_signal(signal.SIGKILL)

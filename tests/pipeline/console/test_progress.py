@@ -66,7 +66,7 @@ def test_a_stage_of_dvc_keeps_a_file_for_nmt_repro(clock, tmp_path, monkeypatch)
     path = tmp_path / "work/progress/train@toy.json"
     for done in progress.track(slowly(4, clock, 2.0), "train", total=4, unit="", about=lambda: "loss 2"):
         if done == 3:
-            state = {"stage": "train@toy", "done": 3, "total": 4, "unit": "", "about": "loss 2", "left": 2.0}
+            state = {"done": 3, "total": 4, "about": "loss 2", "left": 2.0}
             assert json.loads(path.read_text()) == state
     assert not path.exists()
 
