@@ -1,6 +1,6 @@
 """Length-sorted batches; the pairs of each update depend on the seed and the epoch only."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,22 +29,16 @@ class Batch(NamedTuple):
 
     def to(self, device: torch.device) -> "Batch":
         """A copy on `device`; from pinned memory the copying is asynchronous."""
-        return self.map(lambda tensor: tensor.to(device, non_blocking=True))
+        return Batch._make((*(tensor.to(device, non_blocking=True) for tensor in self[:4]), self.pairs))
 
     def pinned(self) -> "Batch":
         """A copy in pinned memory, from which a GPU reads without the CPU."""
-        return self.map(Tensor.pin_memory)
+        return Batch._make((*map(Tensor.pin_memory, self[:4]), self.pairs))
 
     def twice(self) -> "Batch":
         """The batch and a copy of it behind: (2 B, S) and so on; `pairs` are those of one copy."""
-        source, target_input, target_output = (torch.cat((one, one)) for one in self[:3])
         non_padding = torch.cat((self.non_padding, self.non_padding + self.target_output.numel()))
-        return Batch(source, target_input, target_output, non_padding, self.pairs)
-
-    def map(self, function: Callable[[Tensor], Tensor]) -> "Batch":
-        """The batch with `function` applied to each tensor."""
-        source, target_input, target_output, non_padding = map(function, self[:4])
-        return Batch(source, target_input, target_output, non_padding, self.pairs)
+        return Batch._make((*(torch.cat((side, side)) for side in self[:3]), non_padding, self.pairs))
 
 
 class Position(NamedTuple):
@@ -115,30 +109,25 @@ class BatchSampler:
         Of sentences, one update holds the remainder. Of tokens, micro-batches are grouped so that an update's target
         tokens come nearest to `tokens_per_update`; a remainder of less than half an update joins the last one.
         """
+        random = generator(self.seed, "batches", epoch)
         if isinstance(self.batches, SentenceBatches):
-            random, size = generator(self.seed, "batches", epoch), self.batches.sentences_per_update
-            pools = self.pools(self.batches.pool_pairs, random)
+            pools, size = self.pools(self.batches.pool_pairs, random), self.batches.sentences_per_update
             each = [self.cut(pool[begin : begin + size]) for pool in pools for begin in range(0, len(pool), size)]
             return [each[index] for index in random.permutation(len(each))]
+        batches = [batch for pool in self.pools(self.training.pool_pairs, random) for batch in self.cut(pool)]
         updates: list[list[Indices]] = [[]]
-        total = 0
-        for batch in self.micro_batches(epoch):
+        total, wanted = 0, self.training.tokens_per_update
+        for batch in (batches[index] for index in random.permutation(len(batches))):
             tokens = int(self.target[batch].sum())
-            if updates[-1] and total + tokens / 2 > self.training.tokens_per_update:
+            if updates[-1] and total + tokens / 2 > wanted:
                 updates.append([])
                 total = 0
             updates[-1].append(batch)
             total += tokens
-        if len(updates) > 1 and total < self.training.tokens_per_update / 2:
+        if len(updates) > 1 and total < wanted / 2:
             rest = updates.pop()
             updates[-1] += rest
         return updates
-
-    def micro_batches(self, epoch: int) -> list[Indices]:
-        """The epoch's micro-batches in shuffled order, for updates of `tokens_per_update`."""
-        random = generator(self.seed, "batches", epoch)
-        batches = [batch for pool in self.pools(self.training.pool_pairs, random) for batch in self.cut(pool)]
-        return [batches[index] for index in random.permutation(len(batches))]
 
     def pools(self, size: int, random: np.random.Generator) -> Iterator[Indices]:
         """The usable pairs in shuffled pools of `size`, each sorted by length."""
@@ -177,8 +166,8 @@ def load_batches(
         for pairs in sampler.updates(epoch)[offset:]:
             if update > last_update:
                 return
-            chosen = {index: pairs[index] for index in range(len(pairs))[shard]}
-            micro_batches = {index: collate(encoded, some, sampler.shape(some)) for index, some in chosen.items()}
+            numbers = range(len(pairs))[shard]
+            micro_batches = {index: collate(encoded, pairs[index], sampler.shape(pairs[index])) for index in numbers}
             yield GlobalBatch(Position(update, epoch, offset), micro_batches, *sampler.counts(pairs))
             update, offset = update + 1, offset + 1
         epoch, offset = epoch + 1, 0

@@ -25,11 +25,6 @@ def tree_sum(leaves: Sequence[int], compute: Callable[[int], list[Tensor]]) -> l
     return total
 
 
-def zeros(weights: Sequence[nn.Parameter]) -> list[Tensor]:
-    """The loss and gradients of no micro-batch."""
-    return [torch.full((), ZERO, device=weights[0].device), *pop_gradients(weights)]
-
-
 def pop_gradients(weights: Sequence[nn.Parameter]) -> list[Tensor]:
     """The gradients, taken from the weights; `ZERO` for a weight that has none."""
     gradients = []

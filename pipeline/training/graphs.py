@@ -66,7 +66,7 @@ class GraphBuffers:
     def __init__(self, network: Any) -> None:
         self.reference = weakref.ref(network)
         self.weights = list(network.parameters())
-        self.gradients: list[Tensor | None] = [torch.empty_like(one, requires_grad=False) for one in self.weights]
+        self.gradients: list[Tensor | None] = [torch.empty_like(weight, requires_grad=False) for weight in self.weights]
         self.space = torch.empty(2, 0, device=self.weights[0].device)  # of a result and its gradient, of any shape
         self.width = 0  # of a result, once one was computed
 

@@ -14,7 +14,7 @@ from ..common.seeding import seed_for
 from ..compute.device import has_bf16
 from ..models.interface import Model
 from .batching import Batch, GlobalBatch, Position
-from .gradients import pop_gradients, tree_sum, zeros
+from .gradients import ZERO, pop_gradients, tree_sum
 from .learning import Learning
 from .loss import r_drop_loss, smoothed_cross_entropy
 from .ranks import Ranks
@@ -116,7 +116,9 @@ def loss_and_gradients(
         loss = forward_backward(model, micro_batches[index].to(weights[0].device), learning, tokens)
         return [loss, *pop_gradients(weights)]
 
-    return tree_sum(list(micro_batches), compute) if micro_batches else zeros(weights)
+    if not micro_batches:
+        return [torch.full((), ZERO, device=weights[0].device), *pop_gradients(weights)]
+    return tree_sum(list(micro_batches), compute)
 
 
 def forward_backward(model: Model, batch: Batch, learning: Learning, tokens: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 import time
@@ -17,7 +18,7 @@ OPEN = "open"  # folder of a state from which a longer training goes on
 SUMMARY = "training.json"  # lies in the folder once the training has finished
 LATE = ("training.updates", "training.patience", "learning.schedule.decay")  # may leave the first updates as they are
 FINISHED_SECONDS = 3600.0  # after which the states of a finished training are dropped
-NEUTRAL = ("console", "tracking")  # modules that shape no result
+SHAPING = re.compile(r"(pipeline|stages)\b(?!\.(console|tracking)\b)")  # modules that may shape a result
 
 
 def state_folder(system: str, params: dict[str, Any], inputs: Iterable[Path]) -> Path:
@@ -65,12 +66,7 @@ def made_by(device: str, precision: str) -> dict[str, str]:
     versions: dict[str, str] = {name: sys.modules[name].__version__ for name in ("numpy", "torch")}
     # By spec: `python -m stages.train` is called __main__.
     specs = [spec for module in list(sys.modules.values()) if (spec := getattr(module, "__spec__", None))]
-    ours = {spec.name: spec.origin for spec in specs if spec.origin and is_ours(*spec.name.split("."))}
+    ours = {spec.name: spec.origin for spec in specs if spec.origin and SHAPING.match(spec.name)}
     sums = "".join(f"{name} {sha256(Path(ours[name]))}\n" for name in sorted(ours))
     code = hashlib.sha256(sums.encode()).hexdigest()
     return {"code": code, **versions, "device": device, "precision": precision}
-
-
-def is_ours(room: str, name: str = "", *_: str) -> bool:
-    """Whether a module is one of this project and may shape a result, by the parts of its name."""
-    return room in ("pipeline", "stages") and name not in NEUTRAL

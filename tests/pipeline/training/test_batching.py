@@ -91,7 +91,7 @@ def test_the_budgets_hold(captions):
 
 def test_a_sentence_beyond_the_budget_goes_alone():
     part = samples.encoded([[5] * 9, [5], [5]], [[5] * 9, [5], [5]])
-    batches = sampler(part, tokens_per_batch=5, max_length=10).micro_batches(0)
+    [batches] = sampler(part, tokens_per_batch=5, max_length=10).updates(0)
     assert sorted(sorted(batch.tolist()) for batch in batches) == [[0], [1, 2]]
 
 
@@ -105,7 +105,7 @@ def test_a_rest_of_less_than_half_an_update_joins_the_last(budget, sizes):
 
 def test_padding_is_under_six_per_cent(captions):
     chosen = large(captions, pool_pairs=20000)
-    _, real, computed = chosen.counts(chosen.micro_batches(0))
+    _, real, computed = chosen.counts([batch for update in chosen.updates(0) for batch in update])
     assert 0 < 1 - real / computed < 0.06
 
 
