@@ -15,6 +15,7 @@ from ..common import files, parts
 from ..common.files import DataError
 from ..common.params import NAME, PATH, read_yaml
 from ..common.system import config_file, split_folder
+from ..corpora.importers import local
 from ..packaging import package
 from ..training.learning import Learning
 from . import catalogue, project, training_length
@@ -65,78 +66,44 @@ def fine_tune(
         raise DataError(f"--name: must be letters, digits and underscores, got {recipe.name!r}")
     if os.path.lexists(recipe):
         raise DataError(f"{recipe}: there is a recipe of this name; expected a new one, by --name")
-    given = {"source": source, "target": target, "table": table}
+    files_given = {key: paths for key, paths in {"source": source, "target": target, "table": table}.items() if paths}
+    if not files_given:
+        raise DataError("--source, --target or --table: is missing; expected the text to train on")
+    here = {key: [path.absolute() for path in paths] for key, paths in files_given.items()}
+    tests = {"source": test_source and test_source.absolute(), "target": test_target and test_target.absolute()}
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
-    tests = {"source": test_source, "target": test_target}
+    others, page = (general or split_folder(config.corpus)).absolute(), PATH.absolute()
     try:
-        copy_template(recipe)
-        about, size, num_general = copy_text(recipe, config, given, how, tests, general or split_folder(config.corpus))
-        share = general_share if num_general else 0.0
-        training = plan(config, size, share)
-        write(recipe, packaged, config, {"licence": licence, **about}, size, training, share)
+        for original, copy in COPIED.items():
+            (recipe / copy).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(TEMPLATE / original, recipe / copy)
+        with contextlib.chdir(recipe):
+            local.FOLDER.mkdir()
+            codes = config.source_language, config.target_language
+            copies = Copies("text", codes, [])
+            about = {parts.TRAIN: local_part(copies.part(parts.TRAIN, **here) | how)}
+            if any(tests.values()):
+                about[parts.TEST] = local_part(copies.part(parts.TEST, **tests))
+            corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
+            size = survey(corpus, Path("corpora/text.yaml"), page)
+            assert size, "a part of files"
+            share = general_share if copy_general(others, size) else 0.0
+        print(write(recipe, packaged, config, {"licence": licence, **corpus}, size, share))
     except BaseException:
         shutil.rmtree(recipe, ignore_errors=True)
         raise
-    print(summary(recipe, config, size, share, training))
-
-
-def copy_template(recipe: Path) -> None:
-    """Copy what every recipe of this kind has."""
-    for name, copy in COPIED.items():
-        (recipe / copy).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(TEMPLATE / name, recipe / copy)
-
-
-def copy_text(
-    recipe: Path,
-    config: package.Config,
-    given: dict[str, list[Path] | None],
-    how: dict[str, str | None],
-    tests: dict[str, Path | None],
-    general: Path,
-) -> tuple[dict[str, Any], Size, int]:
-    """Copy the files into the recipe's my/: what its corpus is, how large, and how many general pairs there are.
-
-    Raises: DataError if files are missing or are no parallel text.
-    """
-    absolute, page, codes = general.absolute(), PATH.absolute(), (config.source_language, config.target_language)
-    here = {key: [path.absolute() for path in paths] for key, paths in given.items() if paths}
-    tests_here = {key: path.absolute() for key, path in tests.items() if path}
-    if not here:
-        raise DataError("--source, --target or --table: is missing; expected the text to train on")
-    with contextlib.chdir(recipe):
-        Path("my").mkdir()
-        copies = Copies("text", codes, [])
-        about = {parts.TRAIN: local_part(copies.part(parts.TRAIN, **here) | how)}
-        if tests_here:
-            about[parts.TEST] = local_part(copies.part(parts.TEST, **tests_here))
-        for old, new in zip(parts.paths(absolute, parts.TEST), parts.paths(Path("my"), GENERAL_TEST), strict=True):
-            if old.exists():
-                shutil.copyfile(old, new)
-        corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
-        size = survey(corpus, Path("corpora/text.yaml"), page)
-        assert size, "a part of files"
-        num_general = copy_general(absolute, size) if parts.paths(absolute, parts.TRAIN)[0].exists() else 0
-    return corpus, size, num_general
 
 
 def copy_general(folder: Path, size: Size) -> int:
-    """Copy pairs of a training part, drawn at random, into my/; returns how many."""
+    """Copy general text into my/: the test part, and pairs of the training part, drawn at random; returns how many."""
+    for old, new in zip(parts.paths(folder, parts.TEST), parts.paths(local.FOLDER, GENERAL_TEST), strict=True):
+        if old.exists():
+            shutil.copyfile(old, new)
+    if not parts.paths(folder, parts.TRAIN)[0].exists():
+        return 0
     pairs = list(parts.read(folder, parts.TRAIN))
     chosen = random.Random(1).sample(pairs, min(len(pairs), GENERAL_TIMES * size.pairs))
-    return parts.write(Path("my"), GENERAL, chosen)
-
-
-def plan(config: package.Config, size: Size, share: float) -> dict[str, Any]:
-    """Section `training` for text of this size."""
-    mixed = Size(round(size.pairs / (1 - share)), round(size.words / (1 - share)))
-    training = training_length.suggest(mixed, PASSES)
-    return training | {
-        "validation_interval": training["checkpoint_interval"],
-        "max_length": config.max_source_pieces + 1,
-        "patience": PATIENCE,
-        "best_checkpoints": 1,
-    }
+    return parts.write(local.FOLDER, GENERAL, chosen)
 
 
 def learning(config: package.Config, updates: int) -> dict[str, Any]:
@@ -152,15 +119,17 @@ def learning(config: package.Config, updates: int) -> dict[str, Any]:
 
 
 def write(
-    recipe: Path,
-    packaged: Path,
-    config: package.Config,
-    corpus: dict[str, Any],
-    size: Size,
-    training: dict[str, Any],
-    share: float,
-) -> None:
-    """Write the recipe's parameter files."""
+    recipe: Path, packaged: Path, config: package.Config, corpus: dict[str, Any], size: Size, share: float
+) -> str:
+    """Write the recipe's parameter files; returns what was decided, and the command that builds it."""
+    mixed = Size(round(size.pairs / (1 - share)), round(size.words / (1 - share)))
+    training = training_length.suggest(mixed, PASSES)
+    training |= {
+        "validation_interval": training["checkpoint_interval"],
+        "max_length": config.max_source_pieces + 1,
+        "patience": PATIENCE,
+        "best_checkpoints": 1,
+    }
     page = YAML().load(PATH.read_text(encoding="utf-8"))
     del page["vocabularies"]
     page["build"] = {
@@ -177,6 +146,7 @@ def write(
     held_out = training_length.held_out_share(size)
     split = {"validation_share": held_out, "test_share": 0.0 if parts.TEST in corpus["parts"] else held_out}
     keys = learning(config, training["updates"])
+    rate = keys["schedule"]["peak_rate"]
     none: dict[str, Any] = {"average": {}, "decode": {}, "score": {}}
     texts = {
         "params.yaml": dumped(page),
@@ -187,14 +157,9 @@ def write(
     for path, text in texts.items():
         with files.new_file(recipe / path) as file:
             file.write(text)
-
-
-def summary(recipe: Path, config: package.Config, size: Size, share: float, training: dict[str, Any]) -> str:
-    """What was decided, and the command that builds it."""
-    rate = read_yaml(recipe / config_file(config.model))["after"]["schedule"]["peak_rate"]
-    mixed = f", mixed with general text ({share:.0%} of the pairs)" if share else ", without general text"
+    how = f", mixed with general text ({share:.0%} of the pairs)" if share else ", without general text"
     return (
-        f"{recipe}: {config.system} on {size.pairs:,} pairs{mixed}; at most {training['updates']:,} updates, "
+        f"{recipe}: {config.system} on {size.pairs:,} pairs{how}; at most {training['updates']:,} updates, "
         f"peak rate {rate:g}, until {PATIENCE} validations bring no lower loss\n"
         f"`dvc --cd {recipe} repro` builds it; then see {recipe}/report/index.html"
     )

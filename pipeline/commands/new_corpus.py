@@ -65,7 +65,10 @@ def new_corpus(
     """
     project.check_here()
     catalogue.check()
-    check_name(name)
+    if not re.fullmatch(NAME, name):
+        raise DataError(f"NAME: must be letters, digits and underscores, got {name!r}")
+    if os.path.lexists(corpus_file(name)):
+        raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one")
     codes = (
         language("--source-language", source_language, source),
         language("--target-language", target_language, target),
@@ -107,17 +110,6 @@ def undone_on_failure(corpus: Path) -> Iterator[list[Path]]:
             path.unlink(missing_ok=True)
         PATH.write_bytes(before)
         raise
-
-
-def check_name(name: str) -> None:
-    """Check that a new corpus can have this name.
-
-    Raises: DataError.
-    """
-    if not re.fullmatch(NAME, name):
-        raise DataError(f"NAME: must be letters, digits and underscores, got {name!r}")
-    if os.path.lexists(corpus_file(name)):
-        raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one")
 
 
 def language(option: str, text: str | None, paths: Sequence[Path] | None) -> str:
@@ -197,40 +189,30 @@ def hub_part(dataset: str, files_given: dict[str, Any], how: dict[str, str | Non
 
 
 def write(name: str, corpus: dict[str, Any], size: Size | None, chosen: dict[str, list[str]]) -> None:
-    """Write the corpus's file, and `build` of params.yaml.
+    """Write the corpus's file and, in `build` of params.yaml, what is chosen or, beside the others, the corpus.
 
     Raises: ParamsError if the project has faults with them.
     """
-    with files.new_file(corpus_file(name)) as file:
-        file.write(corpus_text(corpus, size))
-    text = params_text(PATH.read_text(encoding="utf-8"), name, chosen)
-    with files.new_file(PATH.resolve()) as file:  # a link stays one
-        file.write(text)
-    catalogue.check()
-
-
-def corpus_text(about: dict[str, Any], size: Size | None) -> str:
-    """The content of the corpus's file."""
     share = training_length.held_out_share(size)
     sections = {
         "clean": {},
-        "split": {f"{part}_share": 0.0 if part in about["parts"] else share for part in (parts.VALIDATION, parts.TEST)},
+        "split": {
+            f"{part}_share": 0.0 if part in corpus["parts"] else share for part in (parts.VALIDATION, parts.TEST)
+        },
         "training": training_length.suggest(size) if size else {},
         "average": {},
         "decode": {},
         "score": {},
     }
-    return dumped(about) + OVERRIDES + dumped(sections)
-
-
-def params_text(text: str, name: str, chosen: dict[str, list[str]]) -> str:
-    """params.yaml with the corpus in `build`: beside the others or, with what is chosen, in place of them."""
-    params = YAML().load(text)
+    with files.new_file(corpus_file(name)) as file:
+        file.write(dumped(corpus) + OVERRIDES + dumped(sections))
+    params = YAML().load(PATH.read_text(encoding="utf-8"))
     build = params["build"]
-    build["corpora"][:] = [name] if chosen else [*build["corpora"], name]
-    for axis, names in chosen.items():
+    for axis, names in {"corpora": [name] if chosen else [*build["corpora"], name], **chosen}.items():
         build[axis][:] = names
-    return dumped(params)
+    with files.new_file(PATH.resolve()) as file:  # a link stays one
+        file.write(dumped(params))
+    catalogue.check()
 
 
 def dumped(content: Any) -> str:

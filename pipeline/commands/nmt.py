@@ -12,8 +12,8 @@ from ..common.files import DataError
 from ..console import cli
 
 
-class Entry(NamedTuple):
-    """A command: where its function is, the group in which `nmt --help` lists it, and what it says of it."""
+class Command(NamedTuple):
+    """A command: its function, its group in `nmt --help`, and its line there."""
 
     module: str
     function: str
@@ -23,17 +23,17 @@ class Entry(NamedTuple):
 
 BUILD, TRANSLATE, INSPECT = "Build", "Translate", "Look inside"
 COMMANDS = {
-    "new-corpus": Entry("new_corpus", "new_corpus", BUILD, "Add a corpus of your own."),
-    "fine-tune": Entry("fine_tune", "fine_tune", BUILD, "Train a packaged system further, on text of your own."),
-    "check": Entry("show", "check", BUILD, "Name every fault of params.yaml, configs/ and corpora/."),
-    "params": Entry("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),
-    "repro": Entry("repro", "repro", BUILD, "Build every system that params.yaml chooses."),
-    "list": Entry("show", "list_all", BUILD, "List corpora, vocabularies, models, sizes and built systems."),
-    "translate": Entry("translate", "translate", TRANSLATE, "Translate a sentence, a file or standard input."),
-    "serve": Entry("serve", "serve", TRANSLATE, "Serve packaged systems over HTTP, with a page to try them."),
-    "export": Entry("export", "export", TRANSLATE, "Write a Transformer as a CTranslate2 model."),
-    "attention": Entry("attention", "attention", INSPECT, "Translate a sentence and draw the attention weights."),
-    "anatomy": Entry("anatomy", "anatomy", INSPECT, "Draw positions, learning rates, label smoothing and masks."),
+    "new-corpus": Command("new_corpus", "new_corpus", BUILD, "Add a corpus of your own."),
+    "fine-tune": Command("fine_tune", "fine_tune", BUILD, "Train a packaged system further, on text of your own."),
+    "check": Command("show", "check", BUILD, "Name every fault of params.yaml, configs/ and corpora/."),
+    "params": Command("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),
+    "repro": Command("repro", "repro", BUILD, "Build every system that params.yaml chooses."),
+    "list": Command("show", "list_all", BUILD, "List corpora, vocabularies, models, sizes and built systems."),
+    "translate": Command("translate", "translate", TRANSLATE, "Translate a sentence, a file or standard input."),
+    "serve": Command("serve", "serve", TRANSLATE, "Serve packaged systems over HTTP, with a page to try them."),
+    "export": Command("export", "export", TRANSLATE, "Write a Transformer as a CTranslate2 model."),
+    "attention": Command("attention", "attention", INSPECT, "Translate a sentence and draw the attention weights."),
+    "anatomy": Command("anatomy", "anatomy", INSPECT, "Draw positions, learning rates, label smoothing and masks."),
 }
 EXTRAS = {"serve": "serve"}  # of the wheel, where it is not `build`
 
@@ -54,22 +54,22 @@ def load(name: str) -> Any:
 
     Raises: DataError if a package is missing that only an extra of the wheel installs.
     """
-    entry = COMMANDS[name]
+    command = COMMANDS[name]
     try:
-        module = import_module(f"{commands.__name__}.{entry.module}")  # the wheel has another name for the package
+        module = import_module(f"{commands.__name__}.{command.module}")  # the wheel has another name for the package
     except ModuleNotFoundError as error:
         raise DataError(
             f"nmt {name}: needs the package {error.name}, which is not installed; "
             f"expected nmt-pipeline[{EXTRAS.get(name, 'build')}]"
         ) from error
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-    alone.command(name)(getattr(module, entry.function))
+    alone.command(name)(getattr(module, command.function))
     return typer.main.get_command(alone)
 
 
 root = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
-for command_name, command in COMMANDS.items():
-    root.command(command_name, cls=LazyCommand, help=command.text, rich_help_panel=command.panel)(lambda: None)
+for name, entry in COMMANDS.items():
+    root.command(name, cls=LazyCommand, help=entry.text, rich_help_panel=entry.panel)(lambda: None)
 
 
 @root.callback()

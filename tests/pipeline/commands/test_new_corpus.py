@@ -3,6 +3,7 @@
 import gzip
 import shutil
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -236,11 +237,9 @@ def test_what_is_refused_changes_nothing(folder, fails, options, fault):
 
 
 def test_an_interruption_changes_nothing(folder, monkeypatch, run):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
     before = content(folder)
-    monkeypatch.setattr(new_corpus, "params_text", interrupted)
+    checks = Mock(side_effect=[None, KeyboardInterrupt])  # at the beginning, and once all is written
+    monkeypatch.setattr(new_corpus.catalogue, "check", checks)
     run("new-corpus", "mine", *SIDES)
     assert content(folder) == before
 
