@@ -108,8 +108,10 @@ def summary(build: Build) -> Iterator[str]:
     yield f"\nreport     {METRICS.with_name('index.html')}"
     for system in build.systems():
         if ranked and {*ranked[0].split("-")} <= {*system.id.split("-")}:
-            short = project.shortest(system.id, project.built())
-            yield f"translate  nmt translate --system {short} {sentence(system)}"
+            lines = files.read_lines(path) if (path := system.split / "test.source.txt").exists() else []
+            short = [line for line in lines if 0 < len(line) <= SENTENCE and line.isprintable() and line[0] != "-"]
+            sentence = shlex.quote(short[0]) if short else "<sentence>"
+            yield f"translate  nmt translate --system {project.shortest(system.id, project.built())} {sentence}"
             break
     yield "all runs   make ui"
 
@@ -118,12 +120,3 @@ def rank(scores: dict[str, float]) -> float:
     """The first score after the loss, so that the best comes first."""
     metric = [*scores][1]
     return scores[metric] if metric == "ter" else -scores[metric]
-
-
-def sentence(system: System) -> str:
-    """A short sentence of the test part, as a shell takes it."""
-    with contextlib.suppress(OSError, files.DataError):
-        for line in files.read_lines(system.split / "test.source.txt"):
-            if 0 < len(line) <= SENTENCE and line.isprintable() and not line.startswith("-"):
-                return shlex.quote(line)
-    return "<sentence>"
