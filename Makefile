@@ -42,7 +42,7 @@ check: install ## lint, format and types
 test: install ## the test suite, on up to four cores; tests of one file stay together
 	@python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --max-worker-restart 0
 
-slow gpu faults: install ## tests that take minutes, need a GPU, or kill stages and fill disks
+slow gpu faults: install ## tests that take minutes, need a GPU, or fill disks and break files
 	@python -m pytest -m $@
 
 repro: install ## build every system that params.yaml chooses

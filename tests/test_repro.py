@@ -129,16 +129,6 @@ def test_a_comment_in_a_layer_trains_to_the_same_bytes_and_stops_there(copy):
     assert copy.lock()[train]["outs"] == before[train]["outs"]
 
 
-def test_misspelt_name_is_answered_in_one_line(copy):
-    copy.edit("build.models", ["transformer_prenrm"])
-    done = copy.nmt("repro")
-    assert done.returncode == 1
-    assert "params.yaml: build.models: unknown name, got 'transformer_prenrm'; nearest is 'transformer_prenorm'" in (
-        done.stderr
-    )
-    assert "Traceback" not in done.stderr
-
-
 def test_an_experiment_changes_one_line_and_is_undone_by_one_command(built, tmp_path):
     """Of a user who has committed what he built."""
     user = built.copy(tmp_path / "user")

@@ -1,11 +1,9 @@
-"""Kills, full disks and broken files: a stage says so in one line, leaves no litter, and the next run is right."""
+"""Full disks and broken files: a stage says so in one line, leaves no litter, and the next run is right."""
 
 import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,27 +37,6 @@ def contents(folder: Path) -> dict[str, bytes]:
 def copy(built, tmp_path) -> Project:
     """The built project, to spoil, with copies in the place of links to DVC's cache."""
     return built.copy(tmp_path / "copy")
-
-
-@pytest.mark.parametrize("stage", OUTS)
-@pytest.mark.parametrize("by", [signal.SIGTERM, signal.SIGKILL])
-def test_a_killed_stage_leaves_the_same_bytes_when_it_runs_again(copy, stage, by):
-    out = copy.root / OUTS[stage]
-    shutil.rmtree(out)
-    began = time.monotonic()
-    assert run(copy, stage)[0] == 0
-    seconds, expected = time.monotonic() - began, contents(out)
-    shutil.rmtree(out)
-    shutil.rmtree(copy.root / "work/train", ignore_errors=True)
-    process = start(copy, stage)
-    time.sleep(0.7 * seconds)
-    process.send_signal(by)
-    process.communicate(timeout=SECONDS)
-    shutil.rmtree(out, ignore_errors=True)  # as DVC does before it runs a stage
-    status, said = run(copy, stage)
-    assert status == 0, said
-    assert contents(out) == expected
-    assert not list(out.parent.glob(".*"))
 
 
 @pytest.fixture
@@ -114,15 +91,13 @@ BROKEN = {  # stage -> a file that it reads
 
 
 @pytest.mark.parametrize("stage", BROKEN)
-@pytest.mark.parametrize("how", ["removed", "cut to half", "random bytes"])
+@pytest.mark.parametrize("how", ["cut to half", "random bytes"])
 def test_a_broken_file_is_one_line(copy, stage, how):
     place = copy.root / BROKEN[stage]
     for path in [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file()):
         content = path.read_bytes()
-        path.unlink()
-        if how != "removed":
-            size = len(content)
-            path.write_bytes(content[: size // 2] if how == "cut to half" else os.urandom(size))
+        path.unlink()  # it may be a link to DVC's cache
+        path.write_bytes(content[: len(content) // 2] if how == "cut to half" else os.urandom(len(content)))
     status, said = run(copy, stage)
     assert status == 1, said
     assert said.count("error: ") == 1

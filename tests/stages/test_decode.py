@@ -35,16 +35,6 @@ def test_one_line_out_per_line_in_whatever_the_batch_size(project, capsys):
     assert lines(OUT / "test.txt") == translations
 
 
-def test_a_corpus_may_have_its_own_settings(project):
-    """They are searched with and written down; what is not given is section `decode`'s."""
-    project.edit("corpora/toy.yaml:decode", {"max_length_factor": 0.0, "max_length_offset": 1})
-    decode.main(SYSTEM)
-    found = [line.removesuffix(" Bruxelles.") for line in lines(OUT / "test.txt")]  # copied: no piece spells x
-    assert all(len(line.split()) <= 1 for line in found)
-    settings = files.read_json(OUT / "decode.json")
-    assert (settings["max_length_factor"], settings["max_length_offset"], settings["beam_size"]) == (0.0, 1, 2)
-
-
 def test_whole_words_are_translated_twice(project, set_threads):
     """As the model wants, unknown words and all, and without for pairs that have no unknown word on either side."""
     project.edit("vocabularies.words", {"kind": "word", "words": 40, "sentences": 1000, "seed": 1})

@@ -70,23 +70,5 @@ def test_an_address_without_a_checksum_is_named_and_what_changed_there(written, 
         download.main("toy")
 
 
-def test_the_mirror_is_asked_first(written, server, project, monkeypatch):
-    for path, content in server.files.items():
-        files.write_lines(project.root / "mirror" / server.address.removeprefix("http://") / path[1:], [])
-        (project.root / "mirror" / server.address.removeprefix("http://") / path[1:]).write_bytes(content)
-    monkeypatch.setenv("CORPUS_MIRROR", "mirror")
-    download.main("toy")
-    assert written() == TEXTS
-    assert server.asked == []
-
-
-def test_an_old_result_survives_a_failing_run(written, project):
-    download.main("toy")
-    (project.root / "my/test.de").write_text("Ja.\nNein.\n")
-    with pytest.raises(DataError, match=r"^my/test\.de has 2 lines, my/test\.en 1: the two files must be parallel$"):
-        download.main("toy")
-    assert written() == TEXTS
-
-
 def test_every_key_of_a_download_is_declared():
     assert {read.rpartition(":")[2] for read in download.READS} == set(Download.model_fields)
