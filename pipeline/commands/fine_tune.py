@@ -19,7 +19,7 @@ from ..corpora.importers import local
 from ..packaging import package
 from ..training.learning import Learning
 from . import catalogue, project, training_length
-from .new_corpus import OVERRIDES, Copies, Sources, Tables, Targets, dumped, local_part
+from .new_corpus import OVERRIDES, Copies, Quoting, Sources, Tables, Targets, dumped, local_part
 from .survey import survey
 from .training_length import Size
 
@@ -40,7 +40,7 @@ def fine_tune(
     table: Tables = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table: a number, 1, or a name.")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table: a number, 2, or a name.")] = None,
-    quoting: Annotated[str | None, typer.Option(help="Of a table's quotes: raw (text) or quoted.")] = None,
+    quoting: Quoting = None,
     test_source: Annotated[Path | None, typer.Option(help="Test sentences; by default some of the others.")] = None,
     test_target: Annotated[Path | None, typer.Option(help="Their translations.")] = None,
     general: Annotated[
@@ -66,44 +66,57 @@ def fine_tune(
         raise DataError(f"--name: must be letters, digits and underscores, got {recipe.name!r}")
     if os.path.lexists(recipe):
         raise DataError(f"{recipe}: there is a recipe of this name; expected a new one, by --name")
-    files_given = {key: paths for key, paths in {"source": source, "target": target, "table": table}.items() if paths}
-    if not files_given:
+    given = {"source": source, "target": target, "table": table}
+    if not any(given.values()):
         raise DataError("--source, --target or --table: is missing; expected the text to train on")
-    here = {key: [path.absolute() for path in paths] for key, paths in files_given.items()}
-    tests = {"source": test_source and test_source.absolute(), "target": test_target and test_target.absolute()}
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
-    others, page = (general or split_folder(config.corpus)).absolute(), PATH.absolute()
+    tests = {"source": [test_source] if test_source else None, "target": [test_target] if test_target else None}
     try:
         for original, copy in COPIED.items():
             (recipe / copy).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(TEMPLATE / original, recipe / copy)
-        with contextlib.chdir(recipe):
-            local.FOLDER.mkdir()
-            codes = config.source_language, config.target_language
-            copies = Copies("text", codes, [])
-            about = {parts.TRAIN: local_part(copies.part(parts.TRAIN, **here) | how)}
-            if any(tests.values()):
-                about[parts.TEST] = local_part(copies.part(parts.TEST, **tests))
-            corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
-            size = survey(corpus, Path("corpora/text.yaml"), page)
-            assert size, "a part of files"
-            share = general_share if copy_general(others, size) else 0.0
+        corpus, size = copy_text(recipe, config, given, how, tests)
+        num_general = copy_general(general or split_folder(config.corpus), recipe / local.FOLDER, size)
+        share = general_share if num_general else 0.0
         print(write(recipe, packaged, config, {"licence": licence, **corpus}, size, share))
     except BaseException:
         shutil.rmtree(recipe, ignore_errors=True)
         raise
 
 
-def copy_general(folder: Path, size: Size) -> int:
-    """Copy general text into my/: the test part, and pairs of the training part, drawn at random; returns how many."""
-    for old, new in zip(parts.paths(folder, parts.TEST), parts.paths(local.FOLDER, GENERAL_TEST), strict=True):
+Given = dict[str, list[Path] | None]
+
+
+def copy_text(
+    recipe: Path, config: package.Config, given: Given, how: dict[str, str | None], tests: Given
+) -> tuple[dict[str, Any], Size]:
+    """Copy the files into the recipe's my/: what its corpus is, and how large."""
+    page, codes = PATH.absolute(), (config.source_language, config.target_language)
+    train, test = (
+        {key: [path.absolute() for path in paths or ()] for key, paths in one.items()} for one in (given, tests)
+    )
+    with contextlib.chdir(recipe):
+        local.FOLDER.mkdir()
+        copies = Copies("text", codes, [])
+        about = {parts.TRAIN: local_part(copies.part(parts.TRAIN, **train) | how)}
+        if any(test.values()):
+            about[parts.TEST] = local_part(copies.part(parts.TEST, **test))
+        corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
+        size = survey(corpus, Path("corpora/text.yaml"), page)
+        assert size, "a part of files"
+    return corpus, size
+
+
+def copy_general(folder: Path, out: Path, size: Size) -> int:
+    """Copy general text: the test part, and pairs of the training part, drawn at random; returns how many."""
+    for old, new in zip(parts.paths(folder, parts.TEST), parts.paths(out, GENERAL_TEST), strict=True):
         if old.exists():
             shutil.copyfile(old, new)
     if not parts.paths(folder, parts.TRAIN)[0].exists():
         return 0
     pairs = list(parts.read(folder, parts.TRAIN))
     chosen = random.Random(1).sample(pairs, min(len(pairs), GENERAL_TIMES * size.pairs))
-    return parts.write(local.FOLDER, GENERAL, chosen)
+    return parts.write(out, GENERAL, chosen)
 
 
 def learning(config: package.Config, updates: int) -> dict[str, Any]:

@@ -33,6 +33,10 @@ Sources = Annotated[
 Targets = Annotated[list[Path] | None, typer.Option(help="Their translations, line by line.")]
 Tables = Annotated[list[Path] | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")]
 
+Quoting = Annotated[
+    str | None, typer.Option(help="Of a table's quotes: raw (text) or quoted; by default all of them decide.")
+]
+
 
 def new_corpus(
     name: Annotated[str, typer.Argument(help="What to call it: letters, digits and underscores.")],
@@ -42,9 +46,7 @@ def new_corpus(
     hub: Annotated[str | None, typer.Option(help="Or the id of a data set of the Hugging Face hub.")] = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table (a number, 1) or --hub (a name).")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table (a number, 2) or --hub (a name).")] = None,
-    quoting: Annotated[
-        str | None, typer.Option(help="Of a table's quotes: raw (text) or quoted; by default all of them decide.")
-    ] = None,
+    quoting: Quoting = None,
     source_language: Annotated[str | None, typer.Option(help="Such as de; by default the ending of --source.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Such as en; by default the ending of --target.")] = None,
     validation_source: Annotated[

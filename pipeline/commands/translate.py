@@ -19,6 +19,14 @@ from ..decoding.translator import Translator
 from ..packaging import loading
 
 Beam = Annotated[int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")]
+Systems = Annotated[
+    list[str] | None,
+    typer.Option(help="System built here: its id, or a part of it that no other one has. Several: an ensemble."),
+]
+Models = Annotated[
+    list[Path] | None,
+    typer.Option(help="Folder of a packaged system, such as models/<system>, here or anywhere. Several: an ensemble."),
+]
 TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
 
 
@@ -34,16 +42,8 @@ def translate(
     sentence: Annotated[
         str | None, typer.Argument(help="The sentence; without one and without --file: standard input.")
     ] = None,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(help="System built here: its id, or a part of it that no other one has. Several: an ensemble."),
-    ] = None,
-    model: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Folder of a packaged system, such as models/<system>, here or anywhere. Several: an ensemble."
-        ),
-    ] = None,
+    system: Systems = None,
+    model: Models = None,
     file: Annotated[Path | None, typer.Option(help="One sentence a line.")] = None,
     beam: Beam = None,
     n_best: Annotated[
