@@ -14,10 +14,10 @@ from ruamel.yaml import YAML
 
 from ..common import files, params, parts
 from ..common.system import System
-from .store import store, tolerant
+from .store import address, store, tolerant
 
-CHECK_SECONDS = 5.0  # between two looks at whether metrics have arrived
-MAX_PARAMS = 90  # of a batch; MLflow takes 100
+FLUSH_SECONDS = 5.0  # after which metrics are sent at the latest
+MAX_METRICS = 900  # of a batch; MLflow takes 1000, and 100 parameters
 
 
 class Run:
@@ -27,8 +27,9 @@ class Run:
         self.system = system
         self.id = self.parent_id = ""
         self.is_new = self.is_running = False  # this process created it, ends it
-        self.sent: list[Any] = []  # batches of metrics that MLflow sends in the background
-        self.due = 0.0  # when to look whether the first has arrived
+        self.metrics: list[Any] = []  # to send
+        self.due = 0.0  # when to send them
+        self.pending: Any = None  # the batch that MLflow sends in the background
         self.monitor: Any = None  # of system metrics
 
     @tolerant
@@ -36,15 +37,16 @@ class Run:
         """Create a run, or go on in the one that the state file names, if training resumes after `resumed_at`."""
         from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
 
-        before = files.read_json(state_file)["run"] if state_file.exists() else ""
-        if before and resumed_at:
-            self.id = before
-            store.client.update_run(before, status="RUNNING")
+        before = files.read_json(state_file) if state_file.exists() else {}
+        is_known = before.get("store") == address()  # not after a move
+        if is_known and resumed_at:
+            self.id = before["run"]
+            store.client.update_run(self.id, status="RUNNING")
         else:
-            if before:  # it ended before its first checkpoint, or its checkpoint is of no use any more
-                store.client.set_terminated(before, "KILLED")
+            if is_known:  # it ended before its first checkpoint, or its checkpoint is of no use any more
+                store.client.set_terminated(before["run"], "KILLED")
             self.create("train")
-            files.write_json(state_file, {"run": self.id})
+            files.write_json(state_file, {"run": self.id, "store": address()})
         self.is_running = True
         self.monitor = SystemMetricsMonitor(self.id, resume_logging=True)  # type: ignore[no-untyped-call]
         self.monitor.start()
@@ -68,8 +70,13 @@ class Run:
             self.id = training.info.run_id
             return
         self.create("train")
-        self.tags(training=files.sha256(self.system.training_summary))
+        self.mark()
         store.client.set_terminated(self.id)
+
+    @tolerant
+    def mark(self) -> None:
+        """Mark the run as that of the training that wrote the system's summary, by which later stages find it."""
+        store.client.set_tag(self.id, "training", files.sha256(self.system.training_summary))
 
     def find_training(self) -> Any:
         """The newest run of the training that wrote the system's summary, None if the store has none."""
@@ -92,11 +99,17 @@ class Run:
     @tolerant
     def log(self, step: int, /, **metrics: float) -> None:
         """Have MLflow send the metrics of a step in the background; it draws no infinity and no NaN."""
-        self.sent.append(store.client.log_batch(self.id, metrics=entities(metrics, step), synchronous=False))
-        if (now := time.monotonic()) > self.due:
-            if self.due:
-                self.sent[0].wait()  # raises what failed
-            self.sent, self.due = self.sent[-1:], now + CHECK_SECONDS
+        self.metrics += entities(metrics, step)
+        if len(self.metrics) > MAX_METRICS or time.monotonic() > self.due:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send the metrics, once those before have arrived. Raises what failed meanwhile."""
+        if self.pending:
+            self.pending.wait()
+        if self.metrics:
+            self.pending = store.client.log_batch(self.id, metrics=self.metrics, synchronous=False)
+        self.metrics, self.due = [], time.monotonic() + FLUSH_SECONDS
 
     @tolerant
     def scoring(self, section: Mapping[str, object], texts: Mapping[str, Any], metrics: Mapping[str, Any]) -> None:
@@ -120,8 +133,7 @@ class Run:
         from mlflow.entities import Param
 
         flat = [Param(name, str(value)) for name, value in params.flatten(values).items()]
-        for start in range(0, len(flat), MAX_PARAMS):
-            store.client.log_batch(self.id, params=flat[start : start + MAX_PARAMS])
+        store.client.log_batch(self.id, params=flat)
 
     @tolerant
     def dataset(self, name: str, folder: Path, data: Sequence[Path], counts: Mapping[str, int]) -> None:
@@ -138,20 +150,14 @@ class Run:
         log = store.client.log_artifacts if path.is_dir() else store.client.log_artifact
         log(self.id, str(path), folder)
 
-    @tolerant
-    def tags(self, /, **values: str) -> None:
-        """Set tags; they replace those of the same name."""
-        for name, value in values.items():
-            store.client.set_tag(self.id, name, value)
-
     def __enter__(self) -> Self:
         return self
 
     @tolerant
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         """Wait for what is on its way, and end the run unless it was there before."""
-        for batch in self.sent:
-            batch.wait()
+        self.flush()
+        self.flush()  # waits for the last
         if self.monitor:
             self.monitor.finish()
         if self.is_running:

@@ -59,6 +59,6 @@ def publish(session: Session, state: TrainState) -> None:
         files.write_json(folder / "training.json", summary)
     files.write_json(checkpoints.folder / resuming.SUMMARY, summary)  # finished: see `resuming.drop_finished`
     say("diagnosis of training", *curves.of_training(state.history, state.whole_curve()))
-    run.tags(training=files.sha256(system.training_summary))  # by which later stages find it
+    run.mark()
     run.artifact(system.trained / "curves.csv")
     run.artifact(system.vocabulary_folder, "vocabulary")

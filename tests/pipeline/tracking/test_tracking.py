@@ -48,7 +48,7 @@ def train(state_file: Path, resumed_at: int, updates: range) -> str:
         run.params({"training": {"updates": 4}})
         for update in updates:
             run.log(update, train_loss=1 / update, broken=float("nan"))
-        run.tags(training=files.sha256(SYSTEM.training_summary))
+        run.mark()
     return run.id
 
 
