@@ -156,9 +156,9 @@ def has_loop(text: str) -> bool:
     return any(any(map(str.isalpha, match[1])) for match in LOOP.finditer(text))
 
 
-def alike(one: str, other: str) -> bool:
+def alike(first: str, second: str) -> bool:
     """Whether two lines with a letter are the same, apart from case."""
-    return any(map(str.isalpha, one)) and normalised(one).casefold() == normalised(other).casefold()
+    return any(map(str.isalpha, first)) and normalised(first).casefold() == normalised(second).casefold()
 
 
 def mostly(tested: Sequence[str], known: frozenset[str] | set[str]) -> bool:

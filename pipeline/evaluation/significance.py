@@ -24,11 +24,11 @@ class Standing(NamedTuple):
 
 
 def bootstrap(
-    translations: Mapping[str, Sequence[str]], judge: Any, *, num_samples: int, seed: int
+    translations: Mapping[str, Sequence[str]], measure: Any, *, num_samples: int, seed: int
 ) -> tuple[dict[str, Standing], str]:
     """Every system's score against that of the first one, which is the best; and sacrebleu's signature.
 
-    `judge` is sacrebleu's object for a metric, with references. A part of one sentence cannot be resampled: it has no
+    `measure` is sacrebleu's object for a metric, with references. A part of one sentence cannot be resampled: it has no
     standings. If two systems have the same score, p is 1; sacrebleu itself gives the smallest p for two translations
     that are equal line by line.
 
@@ -37,16 +37,16 @@ def bootstrap(
     if len(next(iter(translations.values()))) < 2:
         return {}, ""
     os.environ[SEED] = str(seed)
-    test = PairedTest(list(translations.items()), {"": judge}, None, test_type="bs", n_samples=num_samples)
+    test = PairedTest(list(translations.items()), {"": measure}, None, test_type="bs", n_samples=num_samples)
     signatures, scores = test()
     [name] = scores.keys() - {"System"}
     results = [result for result in scores[name] if isinstance(result, Result)]
-    best, *others = zip(translations, results, strict=True)
-    p_values = {system: 1.0 if one.score == best[1].score else one.p_value or 0.0 for system, one in others}
+    (_, best), *others = pairs = list(zip(translations, results, strict=True))
+    p_values = {system: 1.0 if result.score == best.score else result.p_value or 0.0 for system, result in others}
     corrected = holm(p_values)
     standings = {
-        system: Standing(one.mean or 0.0, one.ci or 0.0, p_values.get(system), corrected.get(system))
-        for system, one in (best, *others)
+        system: Standing(result.mean or 0.0, result.ci or 0.0, p_values.get(system), corrected.get(system))
+        for system, result in pairs
     }
     return standings, str(signatures[name])
 
@@ -85,8 +85,8 @@ def seeds(scores: Mapping[str, Sequence[float]]) -> dict[str, Standing]:
     p_values = {name: welch(scores[best], scores[name]) for name in others}
     corrected = holm(p_values)
     return {
-        name: Standing(statistics.fmean(one), statistics.stdev(one), p_values.get(name), corrected.get(name))
-        for name, one in scores.items()
+        name: Standing(statistics.fmean(values), statistics.stdev(values), p_values.get(name), corrected.get(name))
+        for name, values in scores.items()
     }
 
 
