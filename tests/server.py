@@ -7,7 +7,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Server:
-    """What is served by path, how the next requests misbehave ("cut" half-way, a status, or "fine"), what was asked."""
+    """What is served by path, how the next answers misbehave, what was asked.
+
+    An answer is "fine", "cut" half-way, the "rest" of any version, or a status.
+    """
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -45,16 +48,21 @@ def answer(request: BaseHTTPRequestHandler, server: Server) -> None:
     server.asked.append((request.path, asked))
     fault = server.faults.pop(0) if server.faults else "fine"
     if body is None or isinstance(fault, int):
-        request.send_error(fault if isinstance(fault, int) else 404)
+        request.send_response(fault if isinstance(fault, int) else 404)
+        for name, value in server.headers.items():
+            request.send_header(name, value)
+        request.send_header("Content-Length", "0")
+        request.end_headers()
         return
-    same = request.headers.get("If-Range") == server.headers.get("ETag")
+    same = request.headers.get("If-Range") == server.headers.get("ETag") or fault == "rest"
     start = int(asked.removeprefix("bytes=").removesuffix("-")) if asked and same else 0
     if start and start >= len(body):
         request.send_error(416)
         return
     request.send_response(206 if start else 200)
-    for name, value in server.headers.items():
-        request.send_header(name, value)
-    request.send_header("Content-Length", str(len(body) - start))
+    usual = {"Content-Length": len(body) - start}
+    usual |= {"Content-Range": f"bytes {start}-{len(body) - 1}/{len(body)}"} if start else {}
+    for name, value in (usual | server.headers).items():
+        request.send_header(name, str(value))
     request.end_headers()
     request.wfile.write(body[start : start + (len(body) - start) // 2] if fault == "cut" else body[start:])

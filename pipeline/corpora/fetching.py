@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import requests
 from filelock import FileLock
 from requests.adapters import HTTPAdapter
-from urllib3 import Retry
+from urllib3 import BaseHTTPResponse, Retry
 from urllib3.exceptions import HTTPError
 
 from ..common import files
@@ -20,8 +20,23 @@ BLOCK_BYTES = 1 << 20
 FILE_BYTES = 64 << 30  # the largest public archives have some 30 GiB
 TIMEOUT_SECONDS = 30  # without a byte
 ATTEMPTS = 5  # in a row that bring nothing new
+WAIT_SECONDS = 60  # for a server that asks for more
+
+
+class PatientRetry(Retry):
+    """Says how long a server asks to wait, and waits so long, up to a limit."""
+
+    def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
+        """Seconds that an answer asks for."""
+        if seconds := super().get_retry_after(response):
+            progress.say(str(response.geturl() or "server"), f"asks to wait {seconds:.0f} s, at most {WAIT_SECONDS}")
+        return seconds and min(seconds, WAIT_SECONDS)
+
+
 # Before an answer begins; `download` goes on after one that breaks off.
-RETRY = Retry(total=ATTEMPTS, backoff_factor=1, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False)
+RETRY = PatientRetry(
+    total=ATTEMPTS, backoff_factor=1, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False
+)
 
 
 class NotThere(files.DataError):
@@ -104,10 +119,12 @@ def download(address: str, partial: Path) -> None:
             try:
                 return receive(session, address, partial)
             except HTTPError:  # the connection broke
-                size = partial.stat().st_size
+                size = partial.stat().st_size if partial.exists() else 0
                 failures, best = (0, size) if size > best else (failures + 1, best)
                 time.sleep(RETRY.backoff_factor * 2**failures)
-            except requests.RequestException as error:
+            except (requests.RequestException, ValueError) as error:  # ValueError: of an address that it redirects to
+                if isinstance(error, files.DataError):
+                    raise
                 raise files.DataError(f"{address}: cannot be fetched, got {error}; expected a file") from None
     raise files.DataError(f"{address}: the download is truncated, got {best:,} bytes; expected a whole file")
 
@@ -115,22 +132,31 @@ def download(address: str, partial: Path) -> None:
 def receive(session: requests.Session, address: str, partial: Path) -> None:
     """One request: append what `partial` lacks, or start again if it belongs to another version of the file.
 
-    The ETag of the answer that began `partial` lies beside it. Source: RFC 9110, section 13.1.5 (If-Range).
+    The validator of the answer that began `partial`, a strong ETag or a date, lies beside it.
+    Source: RFC 9110, sections 13.1.5 (If-Range) and 14.4 (Content-Range).
     """
     tag = partial.with_name(f"{partial.name}.etag")
-    headers = {"Accept-Encoding": "identity"}
+    headers, start = {"Accept-Encoding": "identity"}, 0
     if partial.exists() and tag.exists():
-        headers |= {"Range": f"bytes={partial.stat().st_size}-", "If-Range": tag.read_text()}
+        start = partial.stat().st_size
+        headers |= {"Range": f"bytes={start}-", "If-Range": tag.read_text()}
     with session.get(address, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
-        if response.status_code == 416:  # `partial` is complete, or longer than the file
-            tag.unlink()
+        etag, status = response.headers.get("ETag", ""), response.status_code
+        validator = etag if etag.startswith('"') else response.headers.get("Last-Modified", "")  # no weak ETag
+        begun_by = headers.get("If-Range", "")
+        is_same = validator == begun_by or not (validator or begun_by.startswith('"'))  # a date need not be repeated
+        is_rest = is_same and response.headers.get("Content-Range", "").startswith(f"bytes {start}-")
+        if start and status in (206, 416) and not (status == 206 and is_rest):
+            tag.unlink()  # `partial` is complete, longer than the file, or of another one
             return receive(session, address, partial)
         check_answer(address, response)
-        if response.status_code != 206:
+        if status == 206 and not start:
+            raise files.DataError(f"{address}: the server sent a part that nobody asked for; expected a file")
+        if status != 206:
             partial.write_bytes(b"")
             tag.unlink(missing_ok=True)
-            if response.headers.get("ETag", "").startswith('"'):  # not a weak one
-                tag.write_text(response.headers["ETag"])
+            if validator:
+                tag.write_text(validator)
         append(address, response, partial)
     tag.unlink(missing_ok=True)
     return None
@@ -139,17 +165,14 @@ def receive(session: requests.Session, address: str, partial: Path) -> None:
 def check_answer(address: str, response: requests.Response) -> None:
     """Check that a server sends a file.
 
-    Raises: NotThere, or DataError for another status, a web page (such as a login) or a file that is too large.
+    Raises: NotThere for no such file or a web page (such as a login), or DataError for another status.
     """
-    if response.status_code in (401, 403, 404, 410):
-        raise NotThere(f"{address}: the server answered {response.status_code} {response.reason}; expected a file")
-    if not response.ok:
-        raise files.DataError(
-            f"{address}: the server answered {response.status_code} {response.reason}; expected a file"
-        )
-    kind = response.headers.get("Content-Type", "").partition(";")[0]
-    if kind == "text/html" and not urlsplit(address).path.endswith((".html", ".htm")):
-        raise NotThere(f"{address}: the server sent a web page; expected a file")
+    status, kind = response.status_code, response.headers.get("Content-Type", "").partition(";")[0]
+    is_page = response.ok and kind == "text/html" and not urlsplit(address).path.endswith((".html", ".htm"))
+    if status not in (200, 206) or is_page:
+        got = "sent a web page" if is_page else f"answered {status} {response.reason}"
+        is_there = status not in (401, 403, 404, 410) and not is_page
+        raise (files.DataError if is_there else NotThere)(f"{address}: the server {got}; expected a file")
 
 
 def append(address: str, response: requests.Response, partial: Path) -> None:
@@ -157,8 +180,8 @@ def append(address: str, response: requests.Response, partial: Path) -> None:
 
     Raises: DataError if there are too many.
     """
-    length = response.headers.get("Content-Length")
-    total = math.ceil(int(length) / BLOCK_BYTES) if length else None
+    length = response.headers.get("Content-Length", "")
+    total = math.ceil(int(length) / BLOCK_BYTES) if length.isascii() and length.isdecimal() else None
     blocks = response.raw.stream(BLOCK_BYTES, decode_content=False)
     with partial.open("ab") as file:
         for block in progress.track(blocks, f"fetch {urlsplit(address).path}", total=total, unit="MiB"):

@@ -49,6 +49,19 @@ def test_a_killed_download_goes_on_unless_the_file_has_changed(server, downloads
     assert [asked for _, asked in server.asked] == ["bytes=100-"] * 2
 
 
+@pytest.mark.parametrize(
+    "headers", [{"ETag": '"one"', "Content-Range": "bytes 0-9/10"}, {"ETag": '"two"'}, {}, {"Last-Modified": "today"}]
+)
+def test_a_rest_of_another_range_or_version_is_not_appended(server, downloads, address, headers):
+    partial = downloads.path(address).with_name(f"{downloads.path(address).name}.partial")
+    downloads.folder.mkdir()
+    partial.write_bytes(b"x" * 100)
+    partial.with_name(f"{partial.name}.etag").write_text('"one"')
+    server.headers, server.faults = headers, ["rest"]
+    assert downloads.fetch(address).read_bytes() == BODY
+    assert [asked for _, asked in server.asked] == ["bytes=100-", None]
+
+
 def test_a_complete_download_that_was_not_renamed_is_fetched_again(server, downloads, address):
     partial = downloads.path(address).with_name(f"{downloads.path(address).name}.partial")
     downloads.folder.mkdir()
@@ -102,6 +115,34 @@ def test_a_server_that_fails_each_time(server, downloads, address, monkeypatch):
         downloads.fetch(address)
     with pytest.raises(DataError, match=r"^http://127\.0\.0\.1:1/x: cannot be fetched, got .*; expected a file$"):
         downloads.fetch("http://127.0.0.1:1/x")
+
+
+@pytest.mark.parametrize(
+    ("fault", "headers", "message"),
+    [
+        (416, {}, "the server answered 416 Requested Range Not Satisfiable; expected a file"),
+        (302, {"Location": "http://[bad"}, "cannot be fetched, got .*; expected a file"),
+        (302, {"Location": "file:///etc/passwd"}, "cannot be fetched, got No connection adapters .*; expected a file"),
+        ("fine", {"Content-Length": "5, 6"}, r"cannot be fetched, got Content-Length contained .*; expected a file"),
+        ("fine", {"Content-Length": "many", "Connection": "close"}, None),
+    ],
+)
+def test_an_odd_answer_is_one_line(server, downloads, address, monkeypatch, fault, headers, message):
+    monkeypatch.setattr(fetching, "ATTEMPTS", 1)
+    server.headers, server.faults = headers, [fault] * 9
+    if message is None:
+        assert downloads.fetch(address).read_bytes() == BODY
+        return
+    with pytest.raises(DataError, match=rf"^{address}: {message}$"):
+        downloads.fetch(address)
+
+
+def test_a_server_that_asks_to_wait_is_said_and_not_obeyed_for_days(server, downloads, address, monkeypatch, capsys):
+    monkeypatch.setattr(fetching, "RETRY", fetching.PatientRetry(1, status_forcelist=(503,), raise_on_status=False))
+    monkeypatch.setattr(fetching, "WAIT_SECONDS", 0.01)
+    server.headers, server.faults = {"Retry-After": "3600"}, [503]
+    assert downloads.fetch(address).read_bytes() == BODY
+    assert "asks to wait 3600 s, at most 0.01" in capsys.readouterr().err
 
 
 def test_a_file_without_an_end(downloads, address, monkeypatch):
