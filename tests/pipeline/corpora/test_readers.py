@@ -76,8 +76,8 @@ def test_members_of_archives_and_of_gzip(text):
 @pytest.mark.parametrize(
     ("address", "kind"),
     [
-        *(("https://a.org/x.TGZ?v=1.zip", "tar"), ("my/x.tar.gz", "tar"), ("x.en.gz", "gz"), ("x.en", "plain")),
-        *(("https://a.org/x.zip", "zip"), ("x.tar", "unsupported"), ("x.de.zst", "unsupported")),
+        *(("https://a.org/x.TGZ?v=1.zip", "tar"), ("my/x.tar.gz", "tar"), ("x.en.gz", "file"), ("x.en", "file")),
+        *(("https://a.org/x.zip", "zip"), ("x.tar", "tar"), ("x.de.zst", "unsupported"), ("x.xlsx", "unsupported")),
     ],
 )
 def test_the_name_says_how_a_file_is_packed(address, kind):
