@@ -1,12 +1,13 @@
-"""Sentence pairs from two columns of a table: with tabs or, by its name, with commas."""
+"""Sentence pairs from two columns of a table: with tabs or, by its name, with commas or semicolons."""
 
 import csv
 import re
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import islice
+from pathlib import PurePosixPath
 from typing import Literal
 
-from ..common import files, params
+from ..common import files, languages, params
 from ..console import progress
 from .readers import RawPair, TextFile, flat
 
@@ -18,37 +19,78 @@ MEANT = {
 }
 WRITTEN = r'(?:"((?:[^"]|"")*)"|([^"\t]*))'  # a cell as a CSV writer writes it, with quotes or without
 ROW, CELL = re.compile(rf"{WRITTEN}(?:\t{WRITTEN})*"), re.compile(rf"(?:^|\t){WRITTEN}")
-
 MARKS = ("\n", '"', "\t", ",", "")  # in a cell, for which a CSV writer puts quotes around it; or none
+DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+SAMPLE = 50  # lines that say which of them a .csv has
+# What people call columns, besides the codes and English names of their languages.
+TITLES = """
+source src target tgt trg text sentence sentences segment translation original quelle ziel übersetzung deutsch englisch
+französisch spanisch italienisch english français anglais allemand español inglés italiano português русский
+"""
 
 
-def columns(table: TextFile, source: int | str, target: int | str, *, quoting: Quoting | None) -> Iterator[RawPair]:
-    """Two columns of a table: by their numbers from 1, or by their names in the first row.
+def columns(
+    table: TextFile, source: int | str, target: int | str, codes: Iterable[str] = (), *, quoting: Quoting | None
+) -> Iterator[RawPair]:
+    """Two columns of a table: by their numbers from 1, or by their names in the first row; a blank row is a blank pair.
 
+    A first row of names, as of the languages `codes`, is no pair.
     Raises: DataError naming the column that the first row lacks, or a row with more or fewer columns than that.
     """
-    delimiter = "," if is_csv(table.name) else "\t"
+    delimiter = delimiter_of(table)
     if delimiter == "\t" and not quoting and (quoting := found_quoting(table)):
         progress.say(table.name, f"has quotes, {MEANT[quoting]}")
-    is_quoted = quoting == "quoted" or (not quoting and delimiter == ",")
+    is_quoted = quoting == "quoted" or (not quoting and delimiter != "\t")
     rows = quoted_rows(table, delimiter) if is_quoted else (line.split(delimiter.encode()) for line in table.lines())
-    first = next(rows, [])
-    if isinstance(source, int) and isinstance(target, int):
-        left, right, rows = source - 1, target - 1, chain([first] if first else [], rows)
-    else:
-        header = [cell.decode("utf-8", "replace") for cell in first]
-        check_columns(table.name, (str(source), str(target)), header)
-        left, right = header.index(str(source)), header.index(str(target))
+    width = left = right = 0
     for number, row in enumerate(rows, 1):
-        if len(row) != len(first) or len(row) <= max(left, right):
-            expected = f"{len(first)}, as the first has" if number > 1 else f"at least {max(left, right) + 1}"
+        if number == 1 and row[:1] == [b"sep="]:  # as Excel names the delimiter
+            continue
+        if not any(map(bytes.strip, row)):
+            yield b"", b""
+            continue
+        if not width:
+            names = [cell.decode("utf-8", "replace").strip() for cell in row]
+            named = [key for key in (source, target) if isinstance(key, str)]
+            check_columns(table.name, named, names)
+            left, right = (key - 1 if isinstance(key, int) else names.index(key) for key in (source, target))
+            width = max(len(row), left + 1, right + 1)
+            is_header = len(row) == width and are_names((names[left], names[right]), codes)
+            if is_header and not named:
+                progress.say(table.name, f"begins with names, {names[left]!r} and {names[right]!r}: the row is skipped")
+            if is_header or named:
+                continue
+        if len(row) != width:
+            cause = "a cell that holds one needs quotes" if is_csv(table.name) else "commas or semicolons: in a .csv"
+            expected = f"{width} with {DELIMITERS[delimiter]} between ({cause})"
             raise files.DataError(f"{table.name} row {number}: got {len(row)} columns; expected {expected}")
         yield row[left], row[right]
 
 
 def is_csv(name: str) -> bool:
-    """Whether a table has commas, by its name; else it has tabs."""
-    return name.removesuffix(".gz").endswith(".csv")
+    """Whether a table is no table with tabs, by its name."""
+    return ".csv" in PurePosixPath(name.lower()).suffixes
+
+
+def delimiter_of(table: TextFile) -> str:
+    """The delimiter of a table: a tab unless its name says .csv; then the first that cuts all its first rows alike."""
+    if not is_csv(table.name):
+        return "\t"
+    lines = [line.decode("utf-8", "replace") + "\n" for line in islice(table.lines(), SAMPLE)]
+    for delimiter in DELIMITERS:
+        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row[:1] != ["sep="]]
+        widths = {len(row) for row in rows[:-1] or rows if any(row)}  # the last one may go on
+        if len(widths) == 1 and widths != {1}:
+            return delimiter
+    return ","
+
+
+def are_names(cells: Iterable[str], codes: Iterable[str]) -> bool:
+    """Whether all cells are names of columns, each of titles or of the code or name of a language among `codes`."""
+    known = {code.split("-")[0] for code in map(languages.tag, codes) if code}
+    known |= {*map(str.lower, map(languages.name_of, known)), *TITLES.split()}
+    words = [re.findall(r"[^\W\d_]+", cell.lower()) for cell in cells]
+    return all(cell and {languages.CODES.get(word, word) for word in cell} <= known for cell in words)
 
 
 def quoted_rows(table: TextFile, delimiter: str) -> Iterator[list[bytes]]:
@@ -77,6 +119,8 @@ def found_quoting(table: TextFile) -> Quoting | None:
     kinds, text = set[str](), ""  # of cells; a row so far
     line_widths, row_widths = set[int](), set[int]()
     for line in table.lines():
+        if not text and not line.strip():
+            continue
         line_widths.add(line.count(b"\t"))
         text += line.decode("utf-8", "surrogateescape")
         if text.count('"') % 2 and len(text) < files.LINE_BYTES:

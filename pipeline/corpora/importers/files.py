@@ -14,7 +14,7 @@ from .interface import Bitext, Languages, NonEmpty, ParallelSource
 
 
 class Address(Section):
-    """A public file: plain, .gz, or the member of a .zip, .tgz or .tar.gz; verified if a sha256 is given."""
+    """A public file: plain, .gz, .bz2, .xz, or the member of a .zip or a tar; verified if a sha256 is given."""
 
     address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$")]
     member: NonEmpty | None = None
@@ -22,14 +22,14 @@ class Address(Section):
 
     @model_validator(mode="after")
     def check_member(self) -> Self:
-        """An archive needs a member; any other file has none, and is plain or .gz."""
+        """An archive needs a member; any other file has none."""
         kind = archives.archive_kind(self.address)
         if kind == "unsupported":
-            raise ValueError(f"must be plain, .gz, .zip, .tgz or .tar.gz, got {self.address}")
+            raise ValueError(f"must be plain, .gz, .bz2, .xz, .zip or a tar, got {self.address}")
         if kind in ("zip", "tar") and self.member is None:
             raise ValueError(f"must name the member of the archive to read, got only {self.address}")
         if kind not in ("zip", "tar") and self.member is not None:
-            raise ValueError(f"must have no member, got {self.member!r}; {self.address} is no .zip, .tgz or .tar.gz")
+            raise ValueError(f"must have no member, got {self.member!r}; {self.address} is no .zip or tar")
         return self
 
 
@@ -51,6 +51,6 @@ def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Itera
     Raises: DataError if one cannot be fetched.
     """
     for group in source.groups:
-        yield source.bitext(
-            *(TextFile(file.address, downloads.fetch(file.address, file.sha256), file.member) for file in group)
-        )
+        paths = [downloads.fetch(file.address, file.sha256) for file in group]
+        texts = (TextFile(file.address, path, file.member) for file, path in zip(group, paths, strict=True))
+        yield source.bitext(languages, *texts)

@@ -13,7 +13,7 @@ from .. import importers, tables
 from ..readers import RawPair, TextFile, parallel
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
-Column = Annotated[int, Field(ge=1, le=1000)]  # counted from 1
+Column = Annotated[int, Field(ge=1, le=1000)] | NonEmpty  # counted from 1, or its name in the first row
 Languages = tuple[str, str]  # codes of source and target
 Bitext = tuple[tuple[TextFile, ...], Iterator[RawPair]]  # the texts that are read together, none if bundled; the pairs
 
@@ -69,11 +69,12 @@ class ParallelSource(BaseSource, Generic[T]):
         """The files that are read together, a source and a target or a table, in order."""
         return [*zip(listed(self.source), listed(self.target), strict=True), *((one,) for one in listed(self.table))]
 
-    def bitext(self, *texts: TextFile) -> Bitext:
+    def bitext(self, languages: Languages, *texts: TextFile) -> Bitext:
         """The pairs of one group of files."""
         if self.source_column is None or self.target_column is None:
             return texts, parallel(*texts)
-        return texts, tables.columns(texts[0], self.source_column, self.target_column, quoting=self.quoting)
+        columns = self.source_column, self.target_column
+        return texts, tables.columns(texts[0], *columns, languages, quoting=self.quoting)
 
 
 def listed(value: T | list[T] | None) -> list[T]:

@@ -18,7 +18,7 @@ FOLDER = Path("my")
 
 
 class Source(ParallelSource[NonEmpty]):
-    """The user's own files, plain or .gz, by path from the project's root."""
+    """The user's own files, plain or packed alone (.gz, .bz2, .xz), by path from the project's root."""
 
     kind: Literal["local"]
 
@@ -26,8 +26,8 @@ class Source(ParallelSource[NonEmpty]):
     def check_packing(self) -> Self:
         """No archives with members: a user can unpack them."""
         for path in chain(*self.groups):
-            if archives.archive_kind(path) not in ("plain", "gz"):
-                raise ValueError(f"must be plain or .gz files, got {path!r}; unpack {Path(path).name} first")
+            if archives.archive_kind(path) != "file":
+                raise ValueError(f"must be text, plain, .gz, .bz2 or .xz, got {path!r}; unpack {Path(path).name} first")
         return self
 
     def unwatched(self) -> Iterator[str]:
@@ -41,7 +41,7 @@ class Source(ParallelSource[NonEmpty]):
 def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
     """The pairs of one file or pair of files after the other."""
     for group in source.groups:
-        yield source.bitext(*(TextFile(path, checked(Path(path))) for path in group))
+        yield source.bitext(languages, *(TextFile(path, checked(Path(path))) for path in group))
 
 
 def checked(path: Path) -> Path:

@@ -81,11 +81,11 @@ def test_a_test_set_is_known_to_sacrebleu_in_either_direction():
             ".target: must name the member of the archive to read, got only https://a.org/x.zip",
         ),
         (
-            {"kind": "files", "source": GZ, "target": {"address": "https://a.org/x.xz"}},
-            ".target: must be plain, .gz, .zip, .tgz or .tar.gz, got https://a.org/x.xz",
+            {"kind": "files", "source": GZ, "target": {"address": "https://a.org/x.zst"}},
+            ".target: must be plain, .gz, .bz2, .xz, .zip or a tar, got https://a.org/x.zst",
         ),
         ({"kind": "files", "source": GZ}, f": {ONE_OF} source"),
-        ({**MINE, "target": "my/x.zip"}, ": must be plain or .gz files, got 'my/x.zip'; unpack x.zip first"),
+        ({**MINE, "target": "my/x.zip"}, ": must be text, plain, .gz, .bz2 or .xz, got 'my/x.zip'; unpack x.zip first"),
         ({**MINE, "source": ["my/x.fr", "my/y.fr"]}, ": must have as many files of source as of target, got 2 and 1"),
         ({**MINE, "source": []}, ".source: should have at least 1 of them, got []"),
         (

@@ -1,6 +1,7 @@
 """Tables as files have them in the wild: whose their quotes are, and two of their columns."""
 
 import gzip
+import re
 
 import pytest
 
@@ -15,7 +16,7 @@ def pairs(tmp_path):
 
     def read(content, columns=(1, 2), name="x.tsv", quoting=None):
         (path := tmp_path / name).write_bytes(content)
-        return list(tables.columns(TextFile(name, path), *columns, quoting=quoting))
+        return list(tables.columns(TextFile(name, path), *columns, ("de", "en"), quoting=quoting))
 
     return read
 
@@ -70,16 +71,42 @@ def test_a_table_with_commas(pairs):
 
 
 @pytest.mark.parametrize(
-    ("content", "columns", "message"),
+    ("name", "table", "pairs_of"),
     [
-        (b"a\tb\n", (1, 3), "x.tsv row 1: got 2 columns; expected at least 3"),
-        (b"a\tb\tc\nalone\n", (1, 3), "x.tsv row 2: got 1 columns; expected 3, as the first has"),
-        (b"a\tb\nc\td\te\n", (1, 2), "x.tsv row 2: got 3 columns; expected 2, as the first has"),
-        (b"a\tb\n\n", (1, 2), "x.tsv row 2: got 1 columns; expected 2, as the first has"),
-        (b"fr\ten\n", ("fr", "eng"), "x.tsv: has no column 'eng'; nearest is 'en'"),
+        ("x.csv", 'Deutsch;English\r\nÖl, alt;oil\r\n"a;b\nc";d\r\n', [("Öl, alt", "oil"), ("a;b c", "d")]),
+        ("x.CSV", "sep=;\r\nÖl;oil\r\n", [("Öl", "oil")]),
+        ("x.csv", "Öl\toil\nEi\tegg\n", [("Öl", "oil"), ("Ei", "egg")]),
+        ("x.csv", "Source text (DE),target_en,note\nÖl,oil,\n", [("Öl", "oil")]),
+        ("x.tsv", "German\tEnglish\nÖl\toil\n", [("Öl", "oil")]),
+        ("x.tsv", "Text\tÖl\nÖl\toil\n", [("Text", "Öl"), ("Öl", "oil")]),
+        ("x.tsv", "de\tfr\nÖl\toil\n", [("de", "fr"), ("Öl", "oil")]),  # the languages are de and en
+        (
+            "x.tsv",
+            "\n\t\nÖl\toil\n\nEi\tegg\n\n",
+            [("", ""), ("", ""), ("Öl", "oil"), ("", ""), ("Ei", "egg"), ("", "")],
+        ),
+        ("x.csv", "\n;\nÖl;oil\nEi;egg\n", [("", ""), ("", ""), ("Öl", "oil"), ("Ei", "egg")]),
     ],
 )
-def test_a_row_of_another_width_is_refused(pairs, content, columns, message):
-    with pytest.raises(DataError) as error:
-        pairs(content, columns)
-    assert str(error.value) == message
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_tables_as_spreadsheets_write_them(pairs, name, table, pairs_of, encoding):
+    assert pairs(table.encode(encoding), name=name) == [(a.encode(), b.encode()) for a, b in pairs_of]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "columns", "message"),
+    [
+        ("x.tsv", b"a\tb\n", (1, 3), "row 1: got 2 columns; expected 3 with tabs between (commas or "),
+        ("x.tsv", b"a\tb\nc\td\te\n", (1, 2), "row 2: got 3 columns; expected 2 with tabs between ("),
+        (
+            "x.csv",
+            b"a,b\nc,d,e\n",
+            (1, 2),
+            "row 2: got 3 columns; expected 2 with commas between (a cell that holds one ",
+        ),
+        ("x.tsv", b"fr\ten\n", ("fr", "eng"), ": has no column 'eng'; nearest is 'en'"),
+    ],
+)
+def test_a_row_of_another_width_is_refused(pairs, name, content, columns, message):
+    with pytest.raises(DataError, match=f"^{re.escape(name)}:? ?{re.escape(message.lstrip(': '))}"):
+        pairs(content, columns, name)
