@@ -44,8 +44,8 @@ def new_corpus(
     target: Targets = None,
     table: Tables = None,
     hub: Annotated[str | None, typer.Option(help="Or the id of a data set of the Hugging Face hub.")] = None,
-    source_column: Annotated[str | None, typer.Option(help="Of --table (a number, 1) or --hub (a name).")] = None,
-    target_column: Annotated[str | None, typer.Option(help="Of --table (a number, 2) or --hub (a name).")] = None,
+    source_column: Annotated[str | None, typer.Option(help="Of --table or --hub: a name, or a number of --table, 1.")] = None,
+    target_column: Annotated[str | None, typer.Option(help="Of --table or --hub: a name, or a number of --table, 2.")] = None,
     quoting: Quoting = None,
     source_language: Annotated[str | None, typer.Option(help="Such as de; by default the ending of --source.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Such as en; by default the ending of --target.")] = None,
@@ -158,7 +158,7 @@ class Copies:
             return inside.as_posix()
         # The reader tells by the name whether a file is packed, has commas, and has tags between its lines.
         tagged = "train.tags." if readers.is_tagged(path.name) else ""
-        packed = ".gz" if archives.archive_kind(path.name) == "gz" else ""
+        packed = path.suffix if path.suffix in archives.PACKED else ""
         name = name.replace(".tsv", ".csv") if tables.is_csv(path.name) else name
         copy = local.FOLDER / f"{tagged}{name}{packed}"
         if os.path.lexists(copy):
