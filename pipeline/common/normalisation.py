@@ -16,6 +16,8 @@ INVISIBLE = re.compile(
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]"
 )
 
+SELECTORS = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # invisible marks of class 0
+
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese
 UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 CHARACTER = re.compile(f"[{UNSPACED}]")
@@ -32,6 +34,16 @@ def normalised(text: str) -> str:
             text = INVISIBLE.sub(r"\1", text)  # first: one between a letter and its accent keeps NFC from joining them
         text = unicodedata.normalize("NFC", text)
     return " ".join(text.split())
+
+
+def is_accent(character: str) -> bool:
+    """Whether a character is a mark that a letter or symbol may lack: an accent, a vowel point, the choice of a picture.
+
+    Vowel signs of Thai or Devanagari, and the two dots that turn Japanese ka into ga, are none: they make another letter.
+    """
+    place = unicodedata.combining(character)  # Unicode's canonical combining class
+    drawn = unicodedata.category(character) == "Me" or SELECTORS.match(character)
+    return bool(drawn) or place == 1 or 10 <= place <= 35 or place >= 200
 
 
 def num_words(text: str) -> int:

@@ -61,7 +61,7 @@ def split(units: Iterable[str], vocabulary: Vocabulary, max_pieces: int) -> Spli
         begin = unit.find(core := unit.strip())
         for span, is_copied in (
             (unit[:begin], True),
-            *spans(core, vocabulary.source.characters),
+            *spans(core, vocabulary),
             (unit[begin + len(core) :], True),
         ):
             for part in [span] if is_copied else halves(span, fits):
@@ -76,14 +76,14 @@ def split(units: Iterable[str], vocabulary: Vocabulary, max_pieces: int) -> Spli
     return SplitLine(parts, gaps)
 
 
-def spans(text: str, known: frozenset[str] | None) -> Iterator[tuple[str, bool]]:
+def spans(text: str, vocabulary: Vocabulary) -> Iterator[tuple[str, bool]]:
     """The stretches of a text, and whether a stretch is copied: it holds a character that is not known."""
-    if known is None or known.issuperset(text) or known.issuperset(normalised(text)):
+    if not vocabulary.unwritable(text):
         yield text, False
         return
     text, begin = normalised(text), 0
     for match in UNIT.finditer(text):
-        if not known.issuperset(match[0]):
+        if vocabulary.unwritable(match[0]):
             yield text[begin : match.start()], False
             yield match[0], True
             begin = match.end()

@@ -4,13 +4,12 @@ import hashlib
 import re
 import unicodedata
 
-from ..common.normalisation import normalised
+from ..common.normalisation import is_accent, normalised
 
 # Marks that end or quote a sentence, after NFKD. Thai, Lao, Burmese and Khmer end it with a space.
 ENDS = '.!?:;()[]"“”„‟«»‹›「」『』〝〞【】。؟؛۔।॥։።፧།༎။។៕'
 SPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])\s+")
 END = "\n"
-SELECTORS = re.compile("[\u034f\u180b-\u180d\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef]")  # invisible marks of class 0
 SPACING_MODIFIERS = range(0x2B0, 0x300)  # letters to Unicode, apostrophes and primes to those who type them
 
 
@@ -50,17 +49,9 @@ class Forms(dict[int, str | None]):
 
 
 def is_compared(character: str) -> bool:
-    """Whether a character, decomposed by NFKD, is a letter, a digit or a sign that makes another letter.
-
-    Compared: vowel signs of Thai or Devanagari, and the two dots that turn Japanese ka into ga. Not compared: accents
-    (above, below or across a letter), the vowel points of Hebrew and Arabic, and marks that choose or frame the
-    picture of a symbol, as an emoji has no letters.
-    """
-    kind, place = unicodedata.category(character), unicodedata.combining(character)
-    if kind[0] == "M":
-        drawn = kind == "Me" or SELECTORS.match(character)
-        return not (drawn or place == 1 or 10 <= place <= 35 or place >= 200)  # Unicode's canonical combining classes
-    return kind[0] in "LN" and ord(character) not in SPACING_MODIFIERS
+    """Whether a character, decomposed by NFKD, is a letter, a digit or a sign that makes another letter."""
+    kind = unicodedata.category(character)[0]
+    return not is_accent(character) if kind == "M" else kind in "LN" and ord(character) not in SPACING_MODIFIERS
 
 
 FORMS = Forms()

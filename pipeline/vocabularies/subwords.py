@@ -17,6 +17,7 @@ from ..common.params import Section
 from ..common.seeding import sample
 from ..compute import ids
 from ..console.progress import say, track
+from .equals import preferred
 
 # Unigram sums its estimates over threads, so their rounding, and with it the pieces, depends on the number of threads:
 # it is fixed here, whatever the machine.
@@ -50,6 +51,7 @@ class Pieces:
     def __init__(self, model: Any) -> None:
         self.model = model
         self.size: int = model.get_piece_size()
+        self.spells_all = any(map(model.is_byte, range(self.size)))
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -71,10 +73,8 @@ class Pieces:
         raise files.DataError(f"{path}: {fault}; expected one of the stage vocabulary") from None
 
     @cached_property
-    def characters(self) -> frozenset[str] | None:
-        """The characters that have a piece; None if bytes spell all others."""
-        if any(map(self.model.is_byte, range(self.size))):
-            return None
+    def characters(self) -> frozenset[str]:
+        """The characters that have a piece; if `spells_all`, bytes spell the others."""
         pieces = map(self.piece, range(ids.EOS + 1, self.size))
         return frozenset(" " if piece == RESERVED[0] else piece.translate(SHOWN) for piece in pieces if len(piece) == 1)
 
@@ -120,10 +120,12 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
         with files.new_file(folder / f"{side}.model", "wb") as file:
             file.write(model)
     models = dict.fromkeys(("source", "target"), "joint") if subwords.joint else {side: side for side in sides}
-    sizes = {f"{side}_size": Pieces.load(folder / f"{model}.model").size for side, model in models.items()}
+    pieces = {side: Pieces.load(folder / f"{model}.model") for side, model in models.items()}
+    sizes = {f"{side}_size": loaded.size for side, loaded in pieces.items()}
     if min(sizes.values()) < subwords.size:
         say(where, f"the text has no more than {min(sizes.values()):,} pieces, fewer than {subwords.size:,}")
     record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum())}
+    record["equals"] = preferred(read((source,), chosen), pieces["source"].characters)
     files.write_json(folder / "vocabulary.json", record)
 
 

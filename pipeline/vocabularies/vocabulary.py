@@ -1,6 +1,6 @@
 """Vocabularies of any kind: text to ids of pieces, subwords or whole words, and back."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
@@ -8,6 +8,7 @@ from ..common import files
 from ..common.normalisation import normalised
 from ..common.params import Section
 from ..compute import ids
+from .equals import Equals
 from .subwords import Pieces
 from .words import WordList
 
@@ -29,11 +30,16 @@ class Vocabulary:
     """Text to ids of pieces and back; neither bos nor eos is added.
 
     All text is normalised here, as the text was from which the pieces were learnt: otherwise it would have other, even
-    unknown pieces. Files are not changed: references are scored unnormalised.
+    unknown pieces. Sources are also written with the characters that the vocabulary has, where they have an equal.
+    Files are not changed: references are scored unnormalised.
     """
 
-    def __init__(self, source: Side, target: Side, digest: str = "") -> None:
+    def __init__(
+        self, source: Side, target: Side, digest: str = "", preferred: Mapping[str, str] | None = None
+    ) -> None:
         self.source, self.target, self.digest = source, target, digest
+        self.equals = Equals(source.characters, preferred or {})
+        self.usual = self.equals.characters.difference(preferred or ())  # characters of sources that stay as they are
         self.joint = source is target
         self.whole_words = source.whole_words  # or subwords
         self.source_size, self.target_size = source.size, target.size
@@ -52,8 +58,8 @@ class Vocabulary:
             source, target = WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json")
         else:
             source, target = Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")
-        vocabulary = cls(source, target, digest(folder))
         stated = files.read_json(folder / "vocabulary.json")
+        vocabulary = cls(source, target, digest(folder), stated.get("equals"))  # which older packages lack
         expected, got = (stated["source_size"], stated["target_size"]), (vocabulary.source_size, vocabulary.target_size)
         if got != expected:
             raise files.DataError(
@@ -62,9 +68,20 @@ class Vocabulary:
             )
         return vocabulary
 
+    def spelled(self, line: str) -> str:
+        """A source line as it is encoded: normalised, with equals in place of characters that the vocabulary lacks."""
+        text = normalised(line)
+        return text if self.usual.issuperset(text) else " ".join(text.translate(self.equals).split())
+
+    def unwritable(self, text: str) -> str:
+        """The different characters of a source that no piece spells and that have no equal, in their order."""
+        if self.source.spells_all:
+            return ""
+        return "".join(dict.fromkeys(one for one in self.spelled(text) if one not in self.equals.characters))
+
     def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each source line."""
-        return self.source.encode([normalised(line) for line in lines])
+        return self.source.encode([self.spelled(line) for line in lines])
 
     def encode_target(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each target line."""

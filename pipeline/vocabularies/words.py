@@ -15,6 +15,7 @@ from ..common.params import Section
 from ..common.seeding import sample
 from ..compute import ids
 from ..console.progress import say, track
+from .equals import preferred
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
 UNKNOWN = "UNK"  # an unknown word of a translation
@@ -64,13 +65,14 @@ class WordList:
     """One side of a vocabulary, in whole words."""
 
     whole_words = True
-    characters = None  # an unknown word reads UNK, whatever its characters
+    spells_all = True  # an unknown word reads UNK, whatever its characters
 
     def __init__(self, language: str, words: Sequence[str]) -> None:
         self.moses = Moses(language)
         self.pieces = [*SPECIAL, *words]
         self.ids = {word: number for number, word in enumerate(words, start=len(SPECIAL))}
         self.size = len(self.pieces)
+        self.characters = frozenset("".join(words))
 
     @classmethod
     def load(cls, path: Path) -> Self:
@@ -126,6 +128,9 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
         record[f"{side}_language"], record[f"{side}_size"] = language, len(SPECIAL) + len(listed)
         record[f"{side}_coverage"] = round(coverage, DIGITS)
         files.write_json(folder / f"{side}.words.json", {"language": language, "words": listed})
+        if side == "source":
+            characters = "".join(listed)
+            record["equals"] = preferred(compress(files.read_lines(path), chosen), characters)
     files.write_json(folder / "vocabulary.json", record)
 
 

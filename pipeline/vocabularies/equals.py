@@ -1,0 +1,90 @@
+"""Equals of characters: how a vocabulary writes those that it lacks with those that it has."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+
+from ..common.normalisation import is_accent
+
+# Characters that are typed for each other, the most usual first; opening and closing quotation marks apart.
+ALIKE = (
+    *("'’ʼ‘‛‚ʹ′´`ʻ‹›", '"“„‟«″', '"”»″', "–—―‒-", "-‐‑−⁃–", "/⁄∕", "·•∙‧", "~∼〜", ".。", ",،、", "?؟", ";؛", ":∶"),
+    *("x×", "*∗", "|∣"),
+)
+FREQUENT = 10  # times as often as a character an equal occurs in the sources, to be written in its place
+
+
+class Equals(dict[int, str]):
+    """Code point -> its best equal in some characters, else itself, for `str.translate`; computed at first use."""
+
+    def __init__(self, characters: Collection[str], preferred: Mapping[str, str]) -> None:
+        super().__init__({ord(character): equal for character, equal in preferred.items()})
+        self.characters = frozenset(characters) | {" "}
+
+    def __missing__(self, code: int) -> str:
+        self[code] = chr(code)
+        for steps in ATTEMPTS:
+            text = chr(code)
+            for step in steps:
+                text = "".join(one if one in self.characters else step(one, self.characters) for one in text)
+            if self.characters.issuperset(text):
+                self[code] = text
+                break
+        return self[code]
+
+
+def alike(character: str, known: Collection[str]) -> str:
+    """A known character that is typed for this one, else this one."""
+    return next((other for group in ALIKE if character in group for other in group if other in known), character)
+
+
+def compatible(character: str, known: Collection[str]) -> str:
+    """The characters that Unicode calls compatible, as the two letters of ﬁ; of digits the European ones."""
+    if (digit := unicodedata.decimal(character, None)) is not None:
+        return str(digit)
+    text = unicodedata.normalize("NFKC", character)
+    return f" {text}" if "⁄" in text else text  # 2½ is no 21/2
+
+
+def unaccented(character: str, known: Collection[str]) -> str:
+    """A letter with as many of its accents as are known, an accent alone as nothing, œ as two letters."""
+    letters = unicodedata.normalize("NFD", character)
+    while letters and is_accent(letters[-1]):
+        letters = letters[:-1]
+        if (shorter := unicodedata.normalize("NFC", letters)) in known:
+            return shorter
+    name = unicodedata.name(letters, "") if len(letters) == 1 and letters.isalpha() else ""
+    if len(pair := name.split(" ")[-1]) == 2 and name.startswith("LATIN"):
+        return pair.capitalize() if "CAPITAL" in name else pair.lower()
+    try:
+        return unicodedata.lookup(name.split(" WITH ")[0])  # ø is no o with an accent to Unicode
+    except KeyError:
+        return letters
+
+
+def other_case(character: str, known: Collection[str]) -> str:
+    """A letter in the other case; ß as ss."""
+    folded = character.casefold()
+    return folded if folded != character and known >= set(folded) else character.swapcase()
+
+
+ATTEMPTS = (
+    *((alike,), (compatible, alike), (compatible, unaccented, alike), (compatible, other_case)),
+    (compatible, other_case, unaccented, alike),
+)
+
+
+def preferred(sources: Iterable[str], characters: Collection[str]) -> dict[str, str]:
+    """Characters that are rare in the sources -> those typed for them that are frequent there, and are written instead.
+
+    A network learns little of what it seldom sees; what is only in the targets it has never seen.
+    """
+    counts = Counter[str]()
+    for line in sources:
+        counts.update(line)
+    equals = {}
+    for character in sorted(set("".join(ALIKE)).intersection(characters)):
+        frequent = {other for other, count in counts.items() if count >= max(1, FREQUENT * counts[character])}
+        if (equal := alike(character, frequent)) != character:
+            equals[character] = equal
+    return equals
