@@ -37,9 +37,9 @@ def normalised(text: str) -> str:
 
 
 def is_accent(character: str) -> bool:
-    """Whether a character is a mark that a letter or symbol may lack: an accent, a vowel point, the choice of a picture.
+    """Whether a character is a mark that a text may lack: an accent, a vowel point, the choice of a picture.
 
-    Vowel signs of Thai or Devanagari, and the two dots that turn Japanese ka into ga, are none: they make another letter.
+    Vowel signs of Thai or Devanagari are none, nor the dots that turn Japanese ka into ga: they make another letter.
     """
     place = unicodedata.combining(character)  # Unicode's canonical combining class
     drawn = unicodedata.category(character) == "Me" or SELECTORS.match(character)

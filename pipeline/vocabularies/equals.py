@@ -65,7 +65,7 @@ def unaccented(character: str, known: Collection[str]) -> str:
 def other_case(character: str, known: Collection[str]) -> str:
     """A letter in the other case; ß as ss."""
     folded = character.casefold()
-    return folded if folded != character and known >= set(folded) else character.swapcase()
+    return folded if folded != character and all(one in known for one in folded) else character.swapcase()
 
 
 ATTEMPTS = (

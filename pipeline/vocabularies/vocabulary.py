@@ -13,6 +13,7 @@ from .subwords import Pieces
 from .words import WordList
 
 Side: TypeAlias = Pieces | WordList  # one language of a vocabulary
+NONE: Mapping[str, str] = {}
 
 
 class VocabularySection(Section):
@@ -34,12 +35,10 @@ class Vocabulary:
     Files are not changed: references are scored unnormalised.
     """
 
-    def __init__(
-        self, source: Side, target: Side, digest: str = "", preferred: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, source: Side, target: Side, digest: str = "", preferred: Mapping[str, str] = NONE) -> None:
         self.source, self.target, self.digest = source, target, digest
-        self.equals = Equals(source.characters, preferred or {})
-        self.usual = self.equals.characters.difference(preferred or ())  # characters of sources that stay as they are
+        self.equals = Equals(source.characters, preferred)
+        self.usual = self.equals.characters.difference(preferred)  # characters of sources that stay as they are
         self.joint = source is target
         self.whole_words = source.whole_words  # or subwords
         self.source_size, self.target_size = source.size, target.size
@@ -59,7 +58,7 @@ class Vocabulary:
         else:
             source, target = Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")
         stated = files.read_json(folder / "vocabulary.json")
-        vocabulary = cls(source, target, digest(folder), stated.get("equals"))  # which older packages lack
+        vocabulary = cls(source, target, digest(folder), stated.get("equals", NONE))  # which older packages lack
         expected, got = (stated["source_size"], stated["target_size"]), (vocabulary.source_size, vocabulary.target_size)
         if got != expected:
             raise files.DataError(

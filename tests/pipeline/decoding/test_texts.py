@@ -10,7 +10,7 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 class Letters:
     """A side of a vocabulary whose pieces are the letters and a few signs."""
 
-    whole_words, size = False, 60
+    whole_words, spells_all, size = False, False, 60
     characters = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZé .,!?'-")
 
     def encode(self, lines):
@@ -61,7 +61,7 @@ def test_a_long_sentence_is_cut_at_a_clause():
         ("42 ... ▁", "42 ... ▁"),
         ("Hello 😀 !", "HELLO 😀 !"),  # without the full stop of `HELLO.`
         ("One. 👨‍👩‍👧 two", "ONE.. 👨‍👩‍👧 TWO."),
-        ("a Zoë 東京 b", "A Zoë 東京 B."),
+        ("a Zoë 東京 b", "A ZOË 東京 B."),
         ("<b>one</b> %{name} %s &amp; {n}", "<b>ONE</b> %{name} %s &amp; {n}"),
         ("{n, plural, one {# cat} other {# cats}}", "{n, plural, one {# CAT} other {# CATS}}"),
         ("see https://a.fr/b?c=1 now", "SEE https://a.fr/b?c=1 NOW."),

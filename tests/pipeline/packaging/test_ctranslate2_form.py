@@ -16,7 +16,7 @@ from tests.toys import networks, searches
 class Side:
     """One side of a vocabulary."""
 
-    whole_words = False
+    whole_words, characters = False, frozenset[str]()
 
     def __init__(self, pieces):
         self.pieces, self.size = pieces, len(pieces)

@@ -1,0 +1,33 @@
+"""Characters that a vocabulary lacks, written by those that it has."""
+
+import string
+
+import pytest
+
+from pipeline.vocabularies.equals import Equals, preferred
+
+PLAIN = string.ascii_letters + "0123456789'-.,?!/\""
+
+
+@pytest.mark.parametrize(
+    ("known", "text", "expected"),
+    [
+        *((PLAIN, "L’été ʼn′", "L'ete 'n'"), (PLAIN, "“a” « b »", '"a" " b "'), (PLAIN, "a‑b – c − d…", "a-b - c - d...")),
+        *((PLAIN, "ﬁn Ａ１！", "fin A1!"), (PLAIN, "2½ m² ① ٣४", "2 1/2 m2 1 34"), (PLAIN, "№ ™", "No TM")),
+        *((PLAIN, "Łódź Ångström Ếñø", "Lodz Angstrom Eno"), (PLAIN, "œuvre Æ ẞ ß", "oeuvre Ae ss ss")),
+        *((PLAIN, "שׁ 🙂❤\ufe0f", "ש 🙂❤"), (PLAIN, "Привет かが", "Привет かが")),  # none: they stay
+        *(("’e«»—", "'é “a” - –", "’e «a» — —"), ("éeê", "É Ế", "é ê"), ("e", "É", "e"), ("E", "é", "E"), ("SE", "ße", "SSE")),
+    ],
+)  # fmt: skip
+def test_by_hand(known, text, expected):
+    assert text.translate(Equals(known, {})) == expected
+
+
+def test_what_is_known_stays_but_for_the_preferred():
+    assert "L’été'".translate(Equals("Lt'’é", {"’": "'"})) == "L'été'"
+
+
+def test_a_rare_character_gives_way_to_the_frequent_one_typed_for_it():
+    sources = ["l'un - l'autre"] * 10 + ["l’un – deux — trois"]
+    assert preferred(sources, "’'–-—′«lun") == {"’": "'", "′": "'", "–": "-", "—": "-"}
+    assert preferred(sources[6:], "’'–-—lun") == {}
