@@ -38,6 +38,7 @@ class Subwords(Section):
     size: Annotated[int, Field(ge=16, le=1_000_000)]  # pieces, with the four special ones; of each side if not joint
     joint: bool  # one vocabulary for both languages
     byte_fallback: bool  # spell an unknown character in its UTF-8 bytes, which are 256 of the pieces
+    split_digits: bool  # each digit is a piece of its own, so that numbers never seen are written too
     character_coverage: Annotated[float, Field(ge=0.98, le=1)]  # share of the characters' occurrences that get a piece
     sentences: Annotated[int, Field(ge=1)]  # most pairs to train on; a seeded sample if there are more
     seed: Annotated[int, Field(ge=0)]
@@ -156,6 +157,7 @@ def train_model(lines: Iterable[str], subwords: Subwords, where: str, paths: tup
             vocab_size=subwords.size,
             hard_vocab_limit=False,  # fewer pieces where the text has no more
             byte_fallback=subwords.byte_fallback,
+            split_digits=subwords.split_digits,
             character_coverage=subwords.character_coverage,
             normalization_rule_name="identity",
             max_sentence_length=LONGEST_BYTES,

@@ -29,6 +29,7 @@ SUBWORDS: dict[str, Any] = {
     "size": 60,
     "joint": True,
     "byte_fallback": False,
+    "split_digits": True,
     "character_coverage": 1.0,
     "sentences": 1000,
     "seed": 1,

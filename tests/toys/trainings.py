@@ -26,7 +26,14 @@ PAIRS = [
     )
 ]
 PARTS = {"train": PAIRS[:40], "validation": PAIRS[40:]}
-SUBWORDS = {"kind": "bpe", "size": 60, "joint": True, "byte_fallback": False, "character_coverage": 1.0}
+SUBWORDS = {
+    "kind": "bpe",
+    "size": 60,
+    "joint": True,
+    "byte_fallback": False,
+    "split_digits": True,
+    "character_coverage": 1.0,
+}
 PARAMS = """\
 training: {updates: 24, tokens_per_update: 150, tokens_per_batch: 80, pool_pairs: 40, max_length: 60, patience: 0,
   validation_interval: 8, validation_sentences: 4, checkpoint_interval: 4, last_checkpoints: 2, best_checkpoints: 1,

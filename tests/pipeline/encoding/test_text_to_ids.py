@@ -20,7 +20,9 @@ from pipeline.vocabularies.vocabulary import Vocabulary
 
 SOURCE = ["le chat voit", "", "la maison", "le 猫 voit la maison", "le chien"] * 8
 TARGET = ["the cat sees", "a tree", "", "the cat sees the house", "a 木 and a 木"] * 8
-TOY = Subwords(kind="bpe", size=40, joint=True, byte_fallback=False, character_coverage=1.0, sentences=9, seed=1)
+TOY = Subwords(
+    kind="bpe", size=40, joint=True, byte_fallback=False, split_digits=True, character_coverage=1.0, sentences=9, seed=1
+)
 
 # Encodes without end; says the ids of its workers once they work.
 ENDLESS = """

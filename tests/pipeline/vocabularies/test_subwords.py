@@ -14,7 +14,14 @@ from pipeline.vocabularies.subwords import Pieces, Subwords
 
 FRENCH = ["le", "la", "chat", "chien", "maison", "arbre", "rouge", "voit", "prend", "jamais", "été", "où", "Anne"]
 ENGLISH = ["the", "a", "cat", "dog", "house", "tree", "red", "small", "sees", "takes", "under", "never", "Anne"]
-USUAL = {"kind": "bpe", "size": 80, "joint": True, "byte_fallback": False, "character_coverage": 1.0}
+USUAL = {
+    "kind": "bpe",
+    "size": 80,
+    "joint": True,
+    "byte_fallback": False,
+    "split_digits": True,
+    "character_coverage": 1.0,
+}
 KINDS = pytest.mark.parametrize("kind", ["bpe", "unigram"])
 
 

@@ -44,7 +44,12 @@ def train(folder, kind):
     if name == "word":
         words.train(Words(**section, words=SIZES[kind]), *texts, ("fr", "en"), out, where="toy")
     else:
-        section |= {"joint": "joint" in rest, "byte_fallback": "bytes" in rest, "character_coverage": 1.0}
+        section |= {
+            "joint": "joint" in rest,
+            "byte_fallback": "bytes" in rest,
+            "split_digits": True,
+            "character_coverage": 1.0,
+        }
         subwords.train(Subwords(**section, size=SIZES[kind]), *texts, out, where="toy")
     return out
 
