@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -17,6 +18,7 @@ from ..corpora import encodings
 from ..decoding.settings import MOST_BEAM, Decoding
 from ..decoding.translator import Translator
 from ..packaging import loading
+from ..vocabularies.equals import listed
 
 Beam = Annotated[int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")]
 Systems = Annotated[
@@ -148,14 +150,18 @@ def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
 
 def translations(translator: Translator, given: Lines, decoding: Decoding, n_best: int | None) -> Iterator[str]:
     """The output of each input line: its best translation, or numbered ones with scores; tabs in them become spaces."""
-    numbered = enumerate(given.lines, 1)
+    numbered, missing = enumerate(given.lines, 1), Counter[str]()
     while block := list(islice(numbered, 1 if given.at_once else TOGETHER)):
         ranked = translator.ranked([line for _, line in block], decoding, n_best or 1)
-        for (number, _), ranks in zip(block, ranked, strict=True):
+        for (number, line), ranks in zip(block, ranked, strict=True):
+            missing.update(translator.vocabulary.unwritable(line))
             if n_best is None:
                 yield f"{ranks[0][0]}\n"
             else:
                 yield "".join(f"{number}\t{score:.4f}\t{text.replace(chr(9), ' ')}\n" for text, score, _ in ranks)
+    if missing:
+        what = f"no piece of the vocabulary spells {listed(missing)}; such characters come back as they are"
+        print(printable(f"warning: {given.origin}: {what}"), file=sys.stderr)
 
 
 def write(outputs: Iterator[str], total: int | None) -> None:

@@ -4,26 +4,39 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from ..common.normalisation import is_accent
+from ..common.normalisation import is_accent, normalised
 
 # Characters that are typed for each other, the most usual first; opening and closing quotation marks apart.
 ALIKE = (
     *("'’ʼ‘‛‚ʹ′´`ʻ‹›", '"“„‟«″', '"”»″', "–—―‒-", "-‐‑−⁃–", "/⁄∕", "·•∙‧", "~∼〜", ".。", ",،、", "?؟", ";؛", ":∶"),
     *("x×", "*∗", "|∣"),
 )
-FREQUENT = 10  # times as often as a character an equal occurs in the sources, to be written in its place
+SHOWN = 5  # characters in a message
+FREQUENT = 50  # times as often as a character an equal occurs in the sources, to be written in its place
 
 
 class Equals(dict[int, str]):
     """Code point -> its best equal in some characters, else itself, for `str.translate`; computed at first use."""
 
-    def __init__(self, characters: Collection[str], preferred: Mapping[str, str]) -> None:
+    def __init__(self, characters: Collection[str], preferred: Mapping[str, str], *, may_lose: bool = True) -> None:
+        """Without `may_lose` no accent is dropped, and no case changed."""
         super().__init__({ord(character): equal for character, equal in preferred.items()})
         self.characters = frozenset(characters) | {" "}
+        self.attempts = ATTEMPTS if may_lose else ATTEMPTS[:2]
+        self.usual = self.characters.difference(preferred)  # these stay as they are
+
+    def written(self, text: str) -> str:
+        """A text normalised, and with equals in place of the characters that have one."""
+        text = normalised(text)
+        return text if self.usual.issuperset(text) else " ".join(text.translate(self).split())
+
+    def missing(self, text: str) -> str:
+        """The different characters of a text that have no equal, in their order."""
+        return "".join(dict.fromkeys(one for one in self.written(text) if one not in self.characters))
 
     def __missing__(self, code: int) -> str:
         self[code] = chr(code)
-        for steps in ATTEMPTS:
+        for steps in self.attempts:
             text = chr(code)
             for step in steps:
                 text = "".join(one if one in self.characters else step(one, self.characters) for one in text)
@@ -72,6 +85,12 @@ ATTEMPTS = (
     *((alike,), (compatible, alike), (compatible, unaccented, alike), (compatible, other_case)),
     (compatible, other_case, unaccented, alike),
 )
+
+
+def listed(lines: Counter[str]) -> str:
+    """Characters, each with the number of its lines, the most frequent ones alone."""
+    shown = [f"{character} on {number:,} line{'s'[number < 2 :]}" for character, number in lines.most_common(SHOWN)]
+    return ", ".join(shown) + f" and {len(lines) - SHOWN} others" * (len(lines) > SHOWN)
 
 
 def preferred(sources: Iterable[str], characters: Collection[str]) -> dict[str, str]:

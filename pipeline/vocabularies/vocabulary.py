@@ -37,8 +37,9 @@ class Vocabulary:
 
     def __init__(self, source: Side, target: Side, digest: str = "", preferred: Mapping[str, str] = NONE) -> None:
         self.source, self.target, self.digest = source, target, digest
-        self.equals = Equals(source.characters, preferred)
-        self.usual = self.equals.characters.difference(preferred)  # characters of sources that stay as they are
+        has_bytes = source.spells_all and not source.whole_words  # which write a rare name as it is
+        self.source_equals = Equals(source.characters, preferred, may_lose=not has_bytes)
+        self.target_equals = Equals(target.characters, NONE)
         self.joint = source is target
         self.whole_words = source.whole_words  # or subwords
         self.source_size, self.target_size = source.size, target.size
@@ -69,22 +70,20 @@ class Vocabulary:
 
     def spelled(self, line: str) -> str:
         """A source line as it is encoded: normalised, with equals in place of characters that the vocabulary lacks."""
-        text = normalised(line)
-        return text if self.usual.issuperset(text) else " ".join(text.translate(self.equals).split())
+        return self.source_equals.written(line)
 
     def unwritable(self, text: str) -> str:
         """The different characters of a source that no piece spells and that have no equal, in their order."""
-        if self.source.spells_all:
-            return ""
-        return "".join(dict.fromkeys(one for one in self.spelled(text) if one not in self.equals.characters))
+        return "" if self.source.spells_all else self.source_equals.missing(text)
 
     def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each source line."""
         return self.source.encode([self.spelled(line) for line in lines])
 
     def encode_target(self, lines: Sequence[str]) -> list[list[int]]:
-        """The ids of each target line."""
-        return self.target.encode([normalised(line) for line in lines])
+        """The ids of each target line; where bytes or an unknown word stand for a character, it needs no equal."""
+        written = normalised if self.target.spells_all else self.target_equals.written
+        return self.target.encode([written(line) for line in lines])
 
     def decode_target(self, sentences: Iterable[Sequence[int]]) -> list[str]:
         """One line of text for each sentence of target ids; special pieces give no text."""

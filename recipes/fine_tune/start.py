@@ -6,6 +6,7 @@ compares with it.
 """
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -18,7 +19,9 @@ from pipeline.common.params import Section
 from pipeline.common.system import Build, System
 from pipeline.compute import ids
 from pipeline.console import cli
+from pipeline.console.progress import say
 from pipeline.packaging import package
+from pipeline.vocabularies.equals import listed
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
 TEXT = "text"  # the corpus of the new text
@@ -62,17 +65,24 @@ def check_languages(config: package.Config, folder: Path) -> None:
 
 
 def check_spelling(vocabulary: Vocabulary, folder: Path) -> None:
-    """Check that the package's vocabulary has pieces for nearly all of the new training text."""
-    pairs = list(parts.read(Path("data/split", TEXT), parts.TRAIN))
-    for side, encode in enumerate((vocabulary.encode_source, vocabulary.encode_target)):
-        pieces = [piece for line in encode([pair[side] for pair in pairs]) for piece in line]
-        unknown = pieces.count(ids.UNK) / max(1, len(pieces))
-        if unknown > MOST_UNKNOWN:
-            name = parts.paths(Path("data/split", TEXT), parts.TRAIN)[side]
+    """Check that the package's vocabulary has pieces for nearly all of the new training text; say which it lacks."""
+    sides = (vocabulary.encode_source, vocabulary.source_equals), (vocabulary.encode_target, vocabulary.target_equals)
+    for path, (encode, equals) in zip(parts.paths(Path("data/split", TEXT), parts.TRAIN), sides, strict=True):
+        total, unknown, lacking = 0, 0, Counter[str]()
+        for line in files.read_lines(path):
+            [pieces] = encode([line])
+            if ids.UNK in pieces:
+                unknown += pieces.count(ids.UNK)
+                lacking.update(equals.missing(line))
+            total += len(pieces)
+        if unknown > MOST_UNKNOWN * total:
             raise files.DataError(
-                f"{name}: must be text that the vocabulary of {folder} can spell, got {unknown:.0%} unknown pieces; "
-                f"expected at most {MOST_UNKNOWN:.0%}: train a system of its own on it (nmt new-corpus)"
+                f"{path}: must be text that the vocabulary of {folder} can spell, got {unknown / total:.0%} unknown "
+                f"pieces ({listed(lacking)}); expected at most {MOST_UNKNOWN:.0%}: train a system of its own on it "
+                "(nmt new-corpus)"
             )
+        if lacking:
+            say(str(path), f"no piece of {folder} spells {listed(lacking)}")
 
 
 def write_corpus(before: System, share: float) -> None:
