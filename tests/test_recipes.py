@@ -8,6 +8,9 @@ from ruamel.yaml import YAML
 
 from pipeline.common import files
 from pipeline.packaging import loading
+from pipeline.vocabularies.vocabulary import Vocabulary
+from recipes.fine_tune import start
+from tests.toys import systems
 from tests.toys.project import SYSTEMS, stages_run
 
 STUDENT = "taught-bpe-transformer_prenorm-toy-1"
@@ -63,6 +66,20 @@ def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
     assert f"starting from `{SYSTEMS[1]}`" in (recipe / f"models/{after}/README.md").read_text(encoding="utf-8")
     project.edit("decode.beam_size", 1)  # of the project: the recipe's own page has another
     assert stages_run(project.dvc("--cd", "recipes/mine", "repro")) == []
+
+
+def test_text_that_a_package_cannot_spell_is_refused_with_its_characters(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    systems.lay_out(tmp_path)
+    vocabulary = Vocabulary.load(tmp_path / "data/vocabulary/toy-bpe_toy")
+    folder = tmp_path / "data/split/text"
+    files.write_lines(folder / "train.source.txt", ["le chat dort dans la maison"] * 99 + ["ＬＥ ćhat ☃"])
+    files.write_lines(folder / "train.target.txt", ["une pomme"] * 100)
+    start.check_spelling(vocabulary, Path("models/toy"))
+    assert "no piece of models/toy spells ☃ on 1 line\n" in capsys.readouterr().err
+    files.write_lines(folder / "train.target.txt", ["une pomme Я"] * 100)
+    with pytest.raises(files.DataError, match=r"target.txt: must be text .* unknown pieces \(Я on 100 lines\); ex"):
+        start.check_spelling(vocabulary, Path("models/toy"))
 
 
 def lines(path: Path) -> list[str]:

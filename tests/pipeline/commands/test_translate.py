@@ -83,6 +83,16 @@ def test_the_command_line_says_how_to_search(lines, project):
     assert lines("--n-best", "1", "--beam", "2", "--length-penalty", "0", given=TEXT) == expected
 
 
+def test_characters_without_a_piece_are_written_by_equals_or_named(run, project):
+    plain = run("translate", "--system", SYSTEM, "le chat noir").out
+    said = run("translate", "--system", SYSTEM, given="lé ćhàt\u0323 ＮＯＩＲ\nξι ☃\nle chat noir\n☃\n")
+    assert said.out == f"{plain}ξι ☃\n{plain}☃\n"
+    assert said.err == (
+        "warning: standard input: no piece of the vocabulary spells ☃ on 2 lines, ξ on 1 line, ι on 1 line; "
+        "such characters come back as they are\n"
+    )
+
+
 def test_lines_before_a_bad_one_are_translated(run, project, monkeypatch):
     monkeypatch.setattr("pipeline.commands.translate.TOGETHER", 1)
     said = run("translate", "--system", SYSTEM, given=b"le chat\nle \xff chat\n")
