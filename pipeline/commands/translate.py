@@ -161,7 +161,7 @@ def translations(translator: Translator, given: Lines, decoding: Decoding, n_bes
                 yield "".join(f"{number}\t{score:.4f}\t{text.replace(chr(9), ' ')}\n" for text, score, _ in ranks)
     if missing:
         what = f"no piece of the vocabulary spells {listed(missing)}; such characters come back as they are"
-        print(printable(f"warning: {given.origin}: {what}"), file=sys.stderr)
+        print(printable(f"warning: {what}"), file=sys.stderr)
 
 
 def write(outputs: Iterator[str], total: int | None) -> None:

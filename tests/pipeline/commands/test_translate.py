@@ -88,7 +88,7 @@ def test_characters_without_a_piece_are_written_by_equals_or_named(run, project)
     said = run("translate", "--system", SYSTEM, given="lé ćhàt\u0323 ＮＯＩＲ\nξι ☃\nle chat noir\n☃\n")
     assert said.out == f"{plain}ξι ☃\n{plain}☃\n"
     assert said.err == (
-        "warning: standard input: no piece of the vocabulary spells ☃ on 2 lines, ξ on 1 line, ι on 1 line; "
+        "warning: no piece of the vocabulary spells ☃ on 2 lines, ξ on 1 line, ι on 1 line; "
         "such characters come back as they are\n"
     )
 
