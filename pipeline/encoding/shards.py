@@ -66,19 +66,21 @@ def id_type(vocabulary_size: int) -> Ids:
     return ID_TYPES[vocabulary_size > 1 << 16]
 
 
-def pack(sentences: Sequence[Sequence[int]], dtype: Ids) -> Ragged:
+def pack(sentences: Sequence[Sequence[int]], vocabulary_size: int) -> Ragged:
     """Sentences as rows, in memory."""
+    dtype = id_type(vocabulary_size)
     offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
     return Ragged(np.fromiter(chain.from_iterable(sentences), dtype, count=int(offsets[-1])), offsets)
 
 
-def write(folder: Path, blocks: Iterable[Encoded], types: Sequence[Ids]) -> None:
+def write(folder: Path, blocks: Iterable[Encoded], vocabulary_sizes: Iterable[int]) -> None:
     """Write a part into `folder`, block after block; the files do not depend on the size of the blocks.
 
     The ids pass through memory, 4 bytes a sentence and side stay in it. Plain writes, not `open_memmap`: on a full disk
     a mapped page kills the process, but a write fails with ENOSPC.
     """
     lengths: tuple[list[np.ndarray], ...] = ([], [])
+    types = [id_type(size) for size in vocabulary_sizes]
     with ExitStack() as stack:
         columns = [stack.enter_context((folder / f"{side}.ids.npy").open("wb")) for side in SIDES]
         for file, dtype in zip(columns, types, strict=True):

@@ -36,17 +36,13 @@ def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> d
     blocks = iter(lambda: list(islice(pairs, BLOCK_PAIRS)), [])
     folder.mkdir(parents=True)
     encoded = encode_blocks(vocabulary, blocks, cores.count() if num_pairs >= POOL_PAIRS else 1)
-    shards.write(folder, encoded, id_types(Vocabulary.load(vocabulary)))
+    loaded = Vocabulary.load(vocabulary)
+    shards.write(folder, encoded, (loaded.source_size, loaded.target_size))
     part = Encoded.open(folder)
     columns = {"source": part.source.ids, "target": part.target.ids}
     tokens = {f"{side}_tokens": len(column) for side, column in columns.items()}
     unknown = {f"{side}_unknown": count(column, ids.UNK) for side, column in columns.items()}
     return {"pairs": num_pairs, **tokens, **unknown}
-
-
-def id_types(vocabulary: Vocabulary) -> tuple[shards.Ids, shards.Ids]:
-    """The types of the source's and the target's ids."""
-    return shards.id_type(vocabulary.source_size), shards.id_type(vocabulary.target_size)
 
 
 def count(column: np.ndarray, piece: int) -> int:
@@ -83,8 +79,7 @@ load_once = cache(Vocabulary.load)
 def encode_block(vocabulary: Vocabulary, block: Pairs) -> Encoded:
     """The ids of some pairs."""
     source, target = zip(*block, strict=True)
-    source_type, target_type = id_types(vocabulary)
     return Encoded(
-        shards.pack(vocabulary.encode_source(source), source_type),
-        shards.pack(vocabulary.encode_target(target), target_type),
+        shards.pack(vocabulary.encode_source(source), vocabulary.source_size),
+        shards.pack(vocabulary.encode_target(target), vocabulary.target_size),
     )

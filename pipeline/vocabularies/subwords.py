@@ -63,15 +63,11 @@ class Pieces:
         try:
             data = path.read_bytes()
             model = sentencepiece.SentencePieceProcessor(model_proto=data or b"none")  # it takes no bytes for no model
-            special = model.pad_id(), model.unk_id(), model.bos_id(), model.eos_id()
-            if special == (ids.PAD, ids.UNK, ids.BOS, ids.EOS):
-                return cls(model)
-            fault = f"other special pieces, got the ids {special}"
+            return cls(model)
         except FileNotFoundError:
             raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
         except RuntimeError:
-            fault = "not a SentencePiece model"
-        raise files.DataError(f"{path}: {fault}; expected one of the stage vocabulary") from None
+            raise files.DataError(f"{path}: not a SentencePiece model; expected one of the stage vocabulary") from None
 
     @cached_property
     def characters(self) -> frozenset[str]:

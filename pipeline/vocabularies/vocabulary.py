@@ -48,7 +48,7 @@ class Vocabulary:
     def load(cls, folder: Path) -> Self:
         """The vocabulary that the stage vocabulary wrote into `folder`.
 
-        Raises: DataError if a file of it is missing or broken, or of other sizes than vocabulary.json states.
+        Raises: DataError if a file of it is missing or broken.
         """
         source: Side
         target: Side
@@ -59,18 +59,7 @@ class Vocabulary:
         else:
             source, target = Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")
         stated = files.read_json(folder / "vocabulary.json")
-        vocabulary = cls(source, target, digest(folder), stated.get("equals", NONE))  # which older packages lack
-        expected, got = (stated["source_size"], stated["target_size"]), (vocabulary.source_size, vocabulary.target_size)
-        if got != expected:
-            raise files.DataError(
-                f"{folder}: must have {expected[0]} source and {expected[1]} target pieces as vocabulary.json says, "
-                f"got {got[0]} and {got[1]}"
-            )
-        return vocabulary
-
-    def spelled(self, line: str) -> str:
-        """A source line as it is encoded: normalised, with equals in place of characters that the vocabulary lacks."""
-        return self.source_equals.written(line)
+        return cls(source, target, digest(folder), stated.get("equals", NONE))  # which older packages lack
 
     def unwritable(self, text: str) -> str:
         """The different characters of a source that no piece spells and that have no equal, in their order."""
@@ -78,7 +67,7 @@ class Vocabulary:
 
     def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each source line."""
-        return self.source.encode([self.spelled(line) for line in lines])
+        return self.source.encode([self.source_equals.written(line) for line in lines])
 
     def encode_target(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each target line; where bytes or an unknown word stand for a character, it needs no equal."""

@@ -8,7 +8,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import Field
 
 from ..common import files
 from ..common.params import Section
@@ -30,20 +30,6 @@ class Words(Section):
     words: Annotated[int, Field(ge=1, le=1_000_000)]  # words of each side, without the four special pieces
     sentences: Annotated[int, Field(ge=1)]  # most pairs to count words in; a seeded sample if there are more
     seed: Annotated[int, Field(ge=0)]
-
-
-class WordListFile(Section):
-    """The content of a word list's file: words in the order of their ids, from the first after the special pieces."""
-
-    language: str
-    words: list[str]
-
-    @field_validator("words")
-    @classmethod
-    def _are_words(cls, words: list[str]) -> list[str]:
-        if not words or len(set(words)) < len(words) or any(word.split() != [word] for word in words):
-            raise ValueError("must be different words without white space")
-        return words
 
 
 class Moses:
@@ -80,13 +66,11 @@ class WordList:
 
         Raises: DataError if the file is missing or holds no word list.
         """
+        listed = files.read_json(path)
         try:
-            listed = WordListFile.model_validate_json(path.read_bytes())
-        except FileNotFoundError:
-            raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
-        except ValidationError:
+            return cls(listed["language"], listed["words"])
+        except (KeyError, TypeError, AttributeError):
             raise files.DataError(f"{path}: not a word list; expected one of the stage vocabulary") from None
-        return cls(listed.language, listed.words)
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line's words."""

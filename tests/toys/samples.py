@@ -52,7 +52,7 @@ def learning(**changed: Any) -> Learning:
 
 def encoded(source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> Encoded:
     """A part, in memory."""
-    return Encoded(pack(source, np.dtype(np.uint16)), pack(target, np.dtype(np.uint16)))
+    return Encoded(pack(source, 99), pack(target, 99))
 
 
 def sentences(number: int, *, seed: int, vocabulary: int = 11, longest: int = 8, shortest: int = 1) -> list[list[int]]:

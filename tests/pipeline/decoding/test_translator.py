@@ -163,11 +163,6 @@ def with_weights(change):
     return forge
 
 
-def with_vocabulary_of_seven(folder):
-    path = folder / package.VOCABULARY / "vocabulary.json"
-    files.write_json(path, files.read_json(path) | {"source_size": 7, "target_size": 7})
-
-
 def with_another_model(folder):
     config = files.read_json(folder / package.CONFIG)
     files.write_json(folder / package.CONFIG, config | {"model": "interface"})
@@ -185,7 +180,6 @@ BIAS = "decoder.0.cross_attention.project_in.bias"
         (with_config("arch", encoder_layers=10**6), "config.json: arch.encoder_layers: should be less than or equal "),
         (with_weights(lambda all_: all_[BIAS].fill_(float("nan"))), f"model.safetensors: {BIAS} holds a number that "),
         (with_weights(lambda all_: all_.pop(BIAS)), "model.safetensors: weights of another network than this code's, "),
-        (with_vocabulary_of_seven, "vocabulary: must have 7 source and 7 target pieces as vocabulary.json says, "),
     ],
 )
 def test_a_forged_package_with_right_checksums_is_refused_in_one_line(packaged, tmp_path, forge, what):

@@ -89,14 +89,12 @@ def test_text_with_fewer_words_has_all_of_them(tmp_path, capsys):
     assert "train.source.txt has no more than 2 words, fewer than 5" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", '{"language": "fr", "words": ["a", "b"', '{"language": "fr", "words": ["a", "b", "a"]}',
-     '{"language": "fr", "words": []}', '{"language": "fr", "words": ["a", "b\\nc"]}', '["a", "b"]'],
-)  # fmt: skip
+@pytest.mark.parametrize("text", ['{"language": "fr"}', '["a", "b"]', '{"language": "fr", "words": 3}'])
 def test_a_broken_or_missing_list_is_named(tmp_path, text):
     path = tmp_path / "source.words.json"
-    with pytest.raises(files.DataError, match=r"source\.words\.json: no such file; expected a vocabulary of the stage"):
+    with pytest.raises(
+        files.DataError, match=r"source\.words\.json: no such file; expected what an earlier stage writes"
+    ):
         WordList.load(path)
     path.write_text(text)
     with pytest.raises(files.DataError, match=r"source\.words\.json: not a word list; expected one of the stage"):
