@@ -1,6 +1,6 @@
 """Validation and test parts carved from the training part by a hash: more data moves no pair to another part."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -47,13 +47,11 @@ def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> 
     Raises: ParamsError naming each share that is wrong.
     """
     faults = []
-    has = {VALIDATION: VALIDATION in brought, TEST: any(is_test(part) for part in brought)}
-    for part, there in has.items():
+    for part, brings in ((VALIDATION, VALIDATION in brought), (TEST, any(is_test(part) for part in brought))):
         share = getattr(splitting, f"{part}_share")
-        if there and share:
-            faults.append(f"{where}.{part}_share: the corpus brings a {part} part, got {share:g}; expected 0.0")
-        if not there and not share:
-            faults.append(f"{where}.{part}_share: the corpus brings no {part} part, got 0; expected above 0")
+        if brings == bool(share):
+            a, right = ("a", "0.0") if brings else ("no", "above 0")
+            faults.append(f"{where}.{part}_share: the corpus brings {a} {part} part, got {share:g}; expected {right}")
     if faults:
         raise ParamsError("\n".join(faults))
 
@@ -64,20 +62,15 @@ def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pa
     The hash is a number from 0 to 1: below test_share is test, the next validation_share is validation, the rest is
     train. So pairs of equal source stay together, and another validation_share moves no pair of test.
     """
-    place_of = hashing(splitting)
+    salt = seed_for(splitting.seed, "carve").to_bytes(8, "little")
     test = int(splitting.test_share * 2**64)
     held_out = test + int(splitting.validation_share * 2**64)
     for line, pair in enumerate(pairs):
-        place = place_of(line, pair)
+        if splitting.carve_by == "line":
+            place = 2 * seed_for(splitting.seed, "carve", line)
+        else:
+            place = int.from_bytes(digest(folded(pair[0]), salt), "little")
         yield TEST if place < test else VALIDATION if place < held_out else TRAIN, pair
-
-
-def hashing(splitting: Splitting) -> Callable[[int, Pair], int]:
-    """The function from a line's number and its pair to 64 bits."""
-    if splitting.carve_by == "line":
-        return lambda line, pair: 2 * seed_for(splitting.seed, "carve", line)
-    salt = seed_for(splitting.seed, "carve").to_bytes(8, "little")
-    return lambda line, pair: int.from_bytes(digest(folded(pair[0]), salt), "little")
 
 
 def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[str, list[Pair]]:

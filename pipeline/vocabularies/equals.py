@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from ..common.normalisation import is_accent, normalised
+from ..console.progress import say
 
 # Characters that are typed for each other, the most usual first; opening and closing quotation marks apart.
 ALIKE = (
@@ -16,10 +17,12 @@ FREQUENT = 50  # times as often as a character an equal occurs in the sources, t
 
 
 class Equals(dict[int, str]):
-    """Code point -> its best equal in some characters, else itself, for `str.translate`; computed at first use."""
+    """Code point -> its best equal in some characters, else itself, for `str.translate`; computed at first use.
+
+    `preferred` are equals of characters that need none. Unless an equal `may_lose`, it keeps accents and case.
+    """
 
     def __init__(self, characters: Collection[str], preferred: Mapping[str, str], *, may_lose: bool = True) -> None:
-        """Without `may_lose` no accent is dropped, and no case changed."""
         super().__init__({ord(character): equal for character, equal in preferred.items()})
         self.characters = frozenset(characters) | {" "}
         self.attempts = ATTEMPTS if may_lose else ATTEMPTS[:2]
@@ -93,17 +96,17 @@ def listed(lines: Counter[str]) -> str:
     return ", ".join(shown) + f" and {len(lines) - SHOWN} others" * (len(lines) > SHOWN)
 
 
-def preferred(sources: Iterable[str], characters: Collection[str]) -> dict[str, str]:
+def preferred(sources: Iterable[str], characters: Collection[str], where: str) -> dict[str, str]:
     """Characters that are rare in the sources -> those typed for them that are frequent there, and are written instead.
 
     A network learns little of what it seldom sees; what is only in the targets it has never seen.
     """
-    counts = Counter[str]()
+    counts, equals = Counter[str](), {}
     for line in sources:
         counts.update(line)
-    equals = {}
     for character in sorted(set("".join(ALIKE)).intersection(characters)):
         frequent = {other for other, count in counts.items() if count >= max(1, FREQUENT * counts[character])}
         if (equal := alike(character, frequent)) != character:
             equals[character] = equal
+            say(where, f"{character} is rare in the sources, and written as {equal}")
     return equals

@@ -121,7 +121,7 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
     sizes = {f"{side}_size": loaded.size for side, loaded in pieces.items()}
     if min(sizes.values()) < subwords.size:
         say(where, f"the text has no more than {min(sizes.values()):,} pieces, fewer than {subwords.size:,}")
-    equals = preferred(read((source,), chosen), pieces["source"].characters)
+    equals = preferred(read((source,), chosen), pieces["source"].characters, where)
     record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum()), "equals": equals}
     files.write_json(folder / "vocabulary.json", record)
 

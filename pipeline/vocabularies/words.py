@@ -114,7 +114,7 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
         files.write_json(folder / f"{side}.words.json", {"language": language, "words": listed})
         if side == "source":
             characters = "".join(listed)
-            record["equals"] = preferred(compress(files.read_lines(path), chosen), characters)
+            record["equals"] = preferred(compress(files.read_lines(path), chosen), characters, where)
     files.write_json(folder / "vocabulary.json", record)
 
 

@@ -33,5 +33,5 @@ def test_what_is_known_stays_but_for_the_preferred():
 
 def test_a_rare_character_gives_way_to_the_frequent_one_typed_for_it():
     sources = ["l'un - l'autre"] * 50 + ["l’un – deux — trois"]
-    assert preferred(sources, "’'–-—′«lun") == {"’": "'", "′": "'", "–": "-", "—": "-"}
-    assert preferred(sources[30:], "’'–-—lun") == {}
+    assert preferred(sources, "’'–-—′«lun", "toy") == {"’": "'", "′": "'", "–": "-", "—": "-"}
+    assert preferred(sources[30:], "’'–-—lun", "toy") == {}
