@@ -11,7 +11,7 @@ from ..common.files import DataError
 from ..compute import cores
 from ..decoding.settings import MOST_BEAM
 from ..packaging.package import CONFIG
-from ..serving import app
+from ..serving import app, connections
 from ..serving.engines import Engine, EngineKind
 from ..serving.service import Options
 
@@ -57,10 +57,12 @@ def serve(
         engines.append(Engine(folder, engine, threads or cores.count(), beam))
     # The best of a pair is its default.
     engines.sort(key=lambda engine: (-(engine.score or 0.0), engine.config.validation.get("validation_loss", 0.0)))
+    connections.allow_files()
     uvicorn.run(
         app.create(engines, Options(host, keys, max_characters, split_sentences)),
         host=host,
         port=port,
+        http=connections.Connection,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=END_SECONDS,

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
 from starlette.applications import Starlette
@@ -22,12 +23,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .batches import Batches
 from .engines import Engine
-from .requests import Question, TranslationRequest, read
+from .requests import CLIENT_LEFT, Keyed, Question, TranslationRequest, check_length, parsed, read
 from .service import Options, Service
 
 PAGE = Path(__file__).parent / "page"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
-CLIENT_LEFT = 499  # the status as nginx logs it
 HEADERS = {
     "Cache-Control": "no-cache",  # a browser keeps the page and asks whether it is still the same
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
@@ -56,9 +56,16 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
 
     def posted(path: str, kind: type[Q], answer: Callable[[Q], Awaitable[Any]]) -> Route:
         async def endpoint(request: Request) -> Response:
-            body = await read(request, kind, options.characters)
-            check_key(request, options, body.api_key)
-            return JSONResponse(await unless_left(request, answer(body)))
+            if not options.keys:
+                check_origin(request)
+            if bearer := bearer_key(request):  # before the body, which costs something
+                check_key(options, bearer)
+            body = await read(request, options.characters)
+            if options.keys and not bearer:
+                check_key(options, parsed(request, body, Keyed).api_key)
+            question = parsed(request, body, kind)
+            check_length(question, options.characters)
+            return JSONResponse(await unless_left(request, answer(question)))
 
         return Route(path, endpoint, methods=["POST"])
 
@@ -69,12 +76,13 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
         return Route(path, endpoint)
 
     async def metrics(request: Request) -> Response:
-        check_key(request, options)
+        check_key(options, bearer_key(request))
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
     routes = [
         posted("/translate", TranslationRequest, service.translate),
         posted("/attention", Question, service.attention),
+        posted("/detect", Question, service.detect),
         read_only("/languages", service.languages),
         read_only("/systems", service.systems),
         read_only("/card/{system}", service.card),
@@ -109,12 +117,27 @@ def answering(app: ASGIApp) -> ASGIApp:
     return call
 
 
-def check_key(request: Request, options: Options, given: str = "") -> None:
-    """Check the key of a body or of the header Authorization, in a time that says nothing of the right ones.
+def check_origin(request: Request) -> None:
+    """Check that no web page but our own asks in the name of whoever looks at it; add-ons of browsers may.
 
     Raises: HTTPException (403).
     """
-    given = given or request.headers.get("authorization", "").removeprefix("Bearer ")
+    origin = request.headers.get("origin", "")
+    if origin == "null" or (origin.startswith("http") and urlsplit(origin).netloc != request.headers.get("host")):
+        raise HTTPException(403, f"origin: is another page, got {origin[:100]!r}; expected this server's own page")
+
+
+def bearer_key(request: Request) -> str:
+    """The key in the header Authorization."""
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    return key if scheme.lower() == "bearer" else ""
+
+
+def check_key(options: Options, given: str) -> None:
+    """Check a key, in a time that says nothing of the right ones.
+
+    Raises: HTTPException (403).
+    """
     if options.keys and not sum(secrets.compare_digest(given.encode(), key.encode()) for key in options.keys):
         what = "is not valid" if given else "is missing"
         raise HTTPException(403, f"api_key: {what}; expected the key that this server's operator gave out")

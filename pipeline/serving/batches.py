@@ -50,7 +50,8 @@ class Batches:
 
         Raises: HTTPException (500, 503).
         """
-        if (waiting := self.waiting) and waiting + len(lines) > MOST_WAITING:
+        waiting = self.waiting
+        if len(lines) > max(BATCH, MOST_WAITING - waiting):  # a short request only waits for its turn
             message = f"server: busy, {waiting} sentences wait already; try again"
             raise HTTPException(503, message, {"Retry-After": "2"})
         loop = asyncio.get_running_loop()

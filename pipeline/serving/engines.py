@@ -4,10 +4,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from ..common.files import read_lines
+from ..common.system import split_folder
 from ..decoding import attending, texts
 from ..packaging import loading, package
 
 EngineKind = Literal["torch", "ctranslate2", "ctranslate2-int8"]
+MOST_EXAMPLES, LONGEST_EXAMPLE = 6, 60  # sentences, characters
 NOTHING = {"source": [], "target": [], "text": "", "weights": {}}
 
 
@@ -19,7 +22,7 @@ class Engine:
 
     def __init__(self, folder: Path, kind: EngineKind, threads: int, beam_size: int | None = None) -> None:
         form = folder / package.CTRANSLATE2
-        self.config, self.kind = package.read(folder), kind if form.is_dir() else "torch"
+        self.folder, self.config, self.kind = folder, package.read(folder), kind if form.is_dir() else "torch"
         self.translator = loading.load(folder)
         if self.kind != "torch":
             from .ctranslate2_translator import CTranslate2Translator  # which only these kinds need
@@ -29,6 +32,7 @@ class Engine:
         decoding = self.translator.decoding
         self.decoding = decoding.changed(beam_size=beam_size) if beam_size else decoding
         self.score = self.config.validation.get("validation_bleu")  # what systems are ordered by
+        self.examples = examples(self.config.corpus)
         card = folder / package.CARD
         self.card = card.read_text(encoding="utf-8") if card.exists() else ""
 
@@ -43,10 +47,16 @@ class Engine:
 
     def attention(self, parts: Sequence[str]) -> list[dict[str, Any]]:
         """The attention of the network while it writes the best translation of each part: pieces and weights."""
-        records = []
-        for source in self.translator.vocabulary.encode_source(parts):
-            [[best, *_]] = self.translator.search([source], self.decoding)
+        sources, records = self.translator.vocabulary.encode_source(parts), []
+        for source, (best, *_) in zip(sources, self.translator.search(sources, self.decoding), strict=True):
             output = attending.written(best.ids, self.decoding.max_length(len(source)))
             record = self.translator.attention(0, source, output) if source else NOTHING
             records.append({name: record[name] for name in NOTHING})
         return records
+
+
+def examples(corpus: str) -> list[str]:
+    """Sentences of a corpus's test part, if this is the project that built it."""
+    path = split_folder(corpus) / "test.source.txt"
+    lines = [line for line in read_lines(path) if len(line) <= LONGEST_EXAMPLE] if path.exists() else []
+    return lines[:: max(1, len(lines) // MOST_EXAMPLES)][:MOST_EXAMPLES]

@@ -1,26 +1,35 @@
 """The bodies of requests: JSON or a form, read up to a limit and checked."""
 
-from typing import Literal, TypeVar
+import asyncio
+from typing import Annotated, Literal, TypeVar
 from urllib.parse import parse_qs
 
 from pydantic import BaseModel, Field, ValidationError
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from ..common.params import first_fault
 
-FORM = "application/x-www-form-urlencoded"
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+MOST_SENTENCES = 2_000  # of a request
 MOST_ALTERNATIVES = 9
 CHARACTER_BYTES = 12  # of one beyond the basic plane in a form (%F0%9F%98%80) and in JSON (\ud83d\ude00)
 OVERHEAD_BYTES = 64 << 10  # names of fields, braces, quotes
-MOST_FIELDS = 10_000  # of a form
+BODY_SECONDS = 30  # in which a body comes
+CLIENT_LEFT = 499  # the status as nginx logs it
+Texts = Annotated[list[str], Field(fail_fast=True)]  # the first fault says enough
 
 
-class Question(BaseModel):
-    """A text, or a list of texts."""
+class Keyed(BaseModel):
+    """The part of a request that says who asks."""
 
-    q: str | list[str]
     api_key: str = ""
+
+
+class Question(Keyed):
+    """A list of texts, or a text."""
+
+    q: Texts | str
     system: str = ""  # its id; without it the best that can
 
     @property
@@ -38,31 +47,53 @@ class TranslationRequest(Question):
     alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
 
 
-Q = TypeVar("Q", bound=Question)
+K = TypeVar("K", bound=Keyed)
 
 
-async def read(request: Request, kind: type[Q], characters: int) -> Q:
-    """The body of a request, JSON unless it is said to be a form; it may have so many characters, each text one more.
+async def read(request: Request, characters: int) -> bytes:
+    """The body of a request whose texts may have so many characters.
 
-    Raises: HTTPException (400, 413).
+    Raises: HTTPException (408, 413, 499).
     """
     most, body = CHARACTER_BYTES * characters + OVERHEAD_BYTES, bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise HTTPException(413, f"body: is too long; expected at most {most:,} bytes")
     try:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FORM:
-            fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
-            question = kind.model_validate(
-                {name: values if values[1:] else values[0] for name, values in fields.items()}
-            )
-        else:
-            question = kind.model_validate_json(bytes(body))
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    raise HTTPException(413, f"body: is too long; expected at most {most:,} bytes")
+    except TimeoutError:
+        raise HTTPException(408, f"body: is not complete; expected all of it within {BODY_SECONDS} seconds") from None
+    except ClientDisconnect:
+        raise HTTPException(CLIENT_LEFT, "client: left before its request was complete") from None
+    return bytes(body)
+
+
+def parsed(request: Request, body: bytes, kind: type[K]) -> K:
+    """The body of a request as JSON or a form, which its content type says.
+
+    Raises: HTTPException (400, 415).
+    """
+    content = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if content not in (JSON, FORM):  # a page elsewhere may send text, which must not be taken for JSON
+        raise HTTPException(415, f"content-type: is not supported, got {content[:50]!r}; expected {JSON} or {FORM}")
+    try:
+        if content == JSON:
+            return kind.model_validate_json(body)
+        fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=2 * MOST_SENTENCES)
+        return kind.model_validate({name: values if values[1:] else values[0] for name, values in fields.items()})
     except ValidationError as error:
         raise HTTPException(400, first_fault(error, "body")) from None
     except ValueError as error:
         raise HTTPException(400, f"body: is no form, {error}; expected name=value&...") from None
+
+
+def check_length(question: Question, characters: int) -> None:
+    """Check the number of texts and the characters of all, each text one more.
+
+    Raises: HTTPException (413).
+    """
+    if len(question.texts) > MOST_SENTENCES:
+        raise HTTPException(413, f"q: has too many texts; expected at most {MOST_SENTENCES:,} sentences")
     if (got := sum(map(len, question.texts)) + len(question.texts) - 1) > characters:
         raise HTTPException(413, f"q: is too long, got {got:,} characters; expected at most {characters:,}")
-    return question

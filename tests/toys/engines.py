@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +24,7 @@ class WordEngine:
         names = dict(zip(("corpus", "vocabulary", "model", "size", "seed"), system.split("-"), strict=True))
         self.config = SimpleNamespace(system=system, source_language=source, target_language=target, **names)
         self.score, self.card = score, CARD.format(system=system)
+        self.folder, self.examples = Path("models", system), ["Le chat dort."]
         self.lexicon = LEXICON if source == "fr" else {english: french for french, english in LEXICON.items()}
 
     def split(self, units: Iterable[str]) -> texts.SplitLine:

@@ -2,7 +2,7 @@
 
 import { Refusal, call, hasKey, useKey } from "./api.js";
 import { byId, copy, element } from "./elements.js";
-import { ABOUT_SCORE, Result } from "./result.js";
+import { Result, aboutScore } from "./result.js";
 import { direction } from "./words.js";
 
 const PAUSE = 250; // milliseconds without a key before a translation is asked for
@@ -13,18 +13,9 @@ const IN_ADDRESS = 2000; // characters; longer texts would make addresses that p
 const SHOWN = 0.05; // smaller weights of attention mark nothing
 const TOUCH = matchMedia("(hover: none)").matches;
 const HINT = `${TOUCH ? "Tap" : "Point at"} a word of a translation to see where it comes from.`;
-const AXES = ["model", "size", "vocabulary", "corpus", "engine"]; // of a system, as /systems names them
+const AXES = ["model", "size", "vocabulary", "corpus", "engine", "folder"]; // of a system, as /systems names them
 const ALL = "all"; // in an address, in place of every system of the pair
-const EXAMPLES = {
-  "fr-en": [
-    "Où est la gare ?",
-    "Ma sœur préfère les robes vertes.",
-    "S'il pleut demain, nous resterons à la maison.",
-    "Cette voiture rouge est plus chère que mon vélo.",
-    "Elle parle français, mais elle ne parle pas anglais.",
-    "Mon frère cherche ses clés, mais il ne les trouve pas.",
-  ],
-};
+const MOST_EXAMPLES = 6;
 
 const source = byId("source");
 const results = new Map(); // id of a chosen system -> its Result
@@ -86,7 +77,7 @@ function notice(text, label, act, wrong = true) {
 function label(system, systems) {
   const others = systems.filter((other) => pairOf(other) === pairOf(system));
   const axes = AXES.filter((axis) => axis === "model" || new Set(others.map((other) => other[axis])).size > 1);
-  return axes.map((axis) => system[axis]).join(" · ") || system.system;
+  return axes.map((axis) => system[axis]).filter(Boolean).join(" · ") || system.system;
 }
 
 // Languages and systems
@@ -131,7 +122,8 @@ function choosePair(pair) {
   source.parentElement.dir = direction(source_language);
   const back = `${target_language}-${source_language}`;
   byId("swap").hidden = !state.systems.some((system) => pairOf(system) === back);
-  const examples = EXAMPLES[pair] ?? [];
+  source.placeholder = `Type or paste ${language(source_language)} text`;
+  const examples = [...new Set(loaded().flatMap((system) => system.examples))].slice(0, MOST_EXAMPLES);
   byId("examples").hidden = !examples.length;
   byId("examples").lastElementChild.replaceChildren(
     ...examples.map((text) =>
@@ -144,7 +136,7 @@ function choosePair(pair) {
         "button",
         { type: "button", class: "chip", "data-system": system.system, "aria-pressed": "false", onclick: () => flip(system) },
         element("span", {}, system.label),
-        system.score === null ? null : element("span", { class: "score", title: ABOUT_SCORE }, system.score.toFixed(1)),
+        system.score === null ? null : element("span", { class: "score", title: aboutScore(system) }, `BLEU ${system.score.toFixed(1)}`),
       ),
     ),
   );
@@ -317,7 +309,7 @@ async function showCard({ system, label }) {
   text.replaceChildren();
   byId("card").showModal();
   try {
-    text.innerHTML = (await call(`card/${system}`)).html || "This model came without a card.";
+    text.innerHTML = (await call(`card/${encodeURIComponent(system)}`)).html || "This model came without a card.";
     for (const link of text.querySelectorAll("a")) Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

@@ -1,7 +1,9 @@
 """The application of `nmt serve`, with engines that translate word by word."""
 
+import json
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -55,11 +57,51 @@ def test_alternatives_begin_after_the_best(client):
     assert (answer["translatedText"], answer["alternatives"]) == ("cat", ["cat indeed", "cat indeed indeed"])
 
 
-def test_the_language_is_that_of_the_surest_system(client):
-    server = client()
-    for text, language, target in (("le chat dort", "fr", "en"), ("the cat sleeps", "en", "fr")):
+def test_a_language_is_detected(client):
+    server = client(engines=[toy(pair) for pair in ("fr-en", "en-fr", "de-en")])
+    for text, language, target in (
+        ("le chat dort sur le lit", "fr", "en"),
+        ("the cat sleeps on the bed", "en", "fr"),
+        ("die Katze schläft auf dem Bett", "de", "EN"),
+    ):
         answer = server.post("/translate", json={"q": text, "source": "auto", "target": target}).json()
         assert answer["detectedLanguage"]["language"] == language
+        assert server.post("/detect", data={"q": text}).json()[0]["language"] == language
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "system"),
+    [
+        *[(source, target, "fr-en") for source, target in (("fr-FR", "en"), ("FR", "EN"), ("fr", "en-US"))],
+        *[("fr_CA", "eng", "fr-en"), ("de-AT", "en", "de-en"), ("de", "pt", "de-pt_BR"), ("de", "pt-br", "de-pt_BR")],
+        *[("de", "pt-PT", None), ("zh", "en", None), ("zh-Hans", "en", "zh-Hans-en"), ("frr", "en", None)],
+    ],
+)
+def test_codes_of_languages(client, source, target, system):
+    """A region falls back to its language, a language to its only region, nothing to another one."""
+    engines = [toy(pair) for pair in ("fr-en", "de-AT-fr", "de-en", "de-pt_BR", "zh-Hans-en", "zh-Hant-en")]
+    answer = client(engines=engines).post("/translate", json={"q": "chat", "source": source, "target": target})
+    assert answer.json().get("system") == system
+
+
+def toy(pair):
+    """An engine that is called like its languages."""
+    engine = WordEngine()
+    engine.config.source_language, _, engine.config.target_language = pair.rpartition("-")
+    engine.config.system = pair
+    return engine
+
+
+def test_two_systems_of_one_id_are_told_apart_by_their_folders(client):
+    engines = [WordEngine(), WordEngine()]
+    engines[1].folder, engines[1].lexicon = Path("work/before"), {"chat": "moggy"}
+    server = client(engines=engines)
+    names = [system["system"] for system in server.get("/systems").json()["systems"]]
+    assert names == [f"{engines[0].config.system}@{folder}" for folder in ("models", "before")]
+    for name, translation in zip([*names, engines[0].config.system], ["cat", "moggy", "cat"], strict=True):
+        answer = server.post("/translate", json={"q": "chat", "system": name, **FRENCH}).json()
+        assert answer["translatedText"] == translation
+    assert server.get(f"/card/{names[1]}").status_code == 200
 
 
 def test_systems_languages_and_cards(client):
@@ -90,6 +132,7 @@ def test_attention(client):
         ({"q": "chat " * 30, **FRENCH}, 413, "q: is too long, got 150 characters; expected at most 100"),
         ({"q": ["chat"] * 60, **FRENCH}, 413, "q: is too long"),
         ({"q": "x" * 100_000, **FRENCH}, 413, "body: is too long"),
+        ({"q": [1] * 9_000, **FRENCH}, 400, "q.list[str].0: should be a valid string, got 1"),
     ],
 )
 def test_what_is_refused(client, body, status, error):
@@ -98,12 +141,29 @@ def test_what_is_refused(client, body, status, error):
     assert error in answer.json()["error"]
 
 
+@pytest.mark.parametrize("text", ["chat. " * 2_001, ["a"] * 2_001, "chat " * 100_001, "chat\n\n" * 2_001])
+def test_too_many_sentences_are_refused(client, text):
+    answer = client(characters=1_000_000).post("/translate", json={"q": text, **FRENCH})
+    assert answer.status_code == 413
+    assert "expected at most 2,000 sentences" in answer.json()["error"]
+
+
+def test_another_page_cannot_ask_through_a_browser(client):
+    server, form = client(), {"q": "chat", **FRENCH}
+    text = {"content": json.dumps(form), "headers": {"Content-Type": "text/plain"}}
+    assert server.post("/translate", **text).status_code == 415
+    for origin, status in (("http://a.b", 403), ("null", 403), ("http://localhost", 200), ("moz-extension://a", 200)):
+        assert server.post("/translate", data=form, headers={"Origin": origin}).status_code == status
+
+
 def test_a_key_is_wanted(client):
     server = client(keys=["secret"], host="0.0.0.0")
     body = {"q": "chat", **FRENCH}
     assert server.post("/translate", json=body).status_code == 403
     assert server.post("/translate", json=body | {"api_key": "other"}).status_code == 403
     assert server.post("/translate", json=body | {"api_key": "secret"}).status_code == 200
+    wrong = {"Authorization": "Bearer other", "Content-Type": "application/json"}
+    assert server.post("/translate", content="no JSON", headers=wrong).status_code == 403
     assert server.get("/metrics").status_code == 403
     assert server.get("/metrics", headers={"Authorization": "Bearer secret"}).status_code == 200
     assert server.get("/health").status_code == 200
@@ -121,20 +181,26 @@ def test_a_failure_of_an_engine_is_its_own(client):
     assert 'nmt_requests_total{status="500"} 1.0' in text
 
 
-def test_health_answers_while_a_long_request_is_translated(client):
+def test_others_are_answered_while_a_long_request_is_translated(client):
     class Slow(WordEngine):
         def translate(self, lines, number):
             time.sleep(0.3)
             return super().translate(lines, number)
 
     server = client(engines=[Slow()])
-    long = {"q": "chat.\n" * 300, **FRENCH}
+    long = {"q": "chat.\n" * 900, **FRENCH}
     thread = threading.Thread(target=lambda: server.post("/translate", json=long))
     thread.start()
     time.sleep(0.1)
-    began = time.monotonic()
-    assert server.get("/health").status_code == 200
-    assert time.monotonic() - began < 0.25
+    for ask, seconds in (
+        (lambda: server.get("/health"), 0.25),
+        (lambda: server.post("/translate", json={"q": "chat", **FRENCH}), 1.0),
+        (lambda: server.post("/attention", json={"q": "chat"}), 1.0),
+    ):
+        began = time.monotonic()
+        assert ask().status_code == 200
+        assert time.monotonic() - began < seconds
+    assert thread.is_alive()
     thread.join()
 
 
