@@ -1,5 +1,6 @@
 """`nmt serve`: translate for whoever asks over HTTP."""
 
+import resource
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from ..serving.engines import Engine, EngineKind
 from ..serving.service import Options
 
 MODELS = Path("models")
+FILES = 2048  # that may be open at once
 END_SECONDS = 30  # that requests under way have when the server is to end
 
 
@@ -57,7 +59,9 @@ def serve(
         engines.append(Engine(folder, engine, threads or cores.count(), beam))
     # The best of a pair is its default.
     engines.sort(key=lambda engine: (-(engine.score or 0.0), engine.config.validation.get("validation_loss", 0.0)))
-    connections.allow_files()
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 < soft < FILES:  # 256 on macOS; each connection is one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, hard), hard))
     uvicorn.run(
         app.create(engines, Options(host, keys, max_characters, split_sentences)),
         host=host,

@@ -1,15 +1,13 @@
-"""`nmt serve`'s application: LibreTranslate's routes, those of the page, health and metrics."""
+"""`nmt serve`'s application: LibreTranslate's routes, those of the page, and health."""
 
 import asyncio
 import secrets
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram, generate_latest
 from starlette.applications import Starlette
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -23,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .batches import Batches
 from .engines import Engine
-from .requests import CLIENT_LEFT, Keyed, Question, TranslationRequest, check_length, parsed, read
+from .requests import CLIENT_LEFT, Question, TranslationRequest, parsed, read
 from .service import Options, Service
 
 PAGE = Path(__file__).parent / "page"
@@ -34,17 +32,12 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-ANSWERED = Counter("nmt_requests", "Requests answered.", ["status"])
-ANSWER_SECONDS = Histogram("nmt_request_seconds", "Time to an answer.")
 R = TypeVar("R")
 Q = TypeVar("Q", bound=Question)
 
 
 def create(engines: Sequence[Engine], options: Options) -> Starlette:
-    """The application that serves these systems.
-
-    What costs something, or tells how much a server is used, wants a key if there are keys.
-    """
+    """The application that serves these systems; what costs something wants a key if there are keys."""
     batches = Batches()
     service = Service(engines, batches, options)
 
@@ -58,13 +51,9 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
         async def endpoint(request: Request) -> Response:
             if not options.keys:
                 check_origin(request)
-            if bearer := bearer_key(request):  # before the body, which costs something
-                check_key(options, bearer)
-            body = await read(request, options.characters)
-            if options.keys and not bearer:
-                check_key(options, parsed(request, body, Keyed).api_key)
-            question = parsed(request, body, kind)
-            check_length(question, options.characters)
+            check_key(request, options)  # before the body, which costs something
+            question = parsed(request, await read(request, options.characters), kind, options.characters)
+            check_key(request, options, question.api_key)
             return JSONResponse(await unless_left(request, answer(question)))
 
         return Route(path, endpoint, methods=["POST"])
@@ -75,10 +64,6 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
 
         return Route(path, endpoint)
 
-    async def metrics(request: Request) -> Response:
-        check_key(options, bearer_key(request))
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
-
     routes = [
         posted("/translate", TranslationRequest, service.translate),
         posted("/attention", Question, service.attention),
@@ -87,7 +72,6 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
         read_only("/systems", service.systems),
         read_only("/card/{system}", service.card),
         read_only("/health", lambda: {"status": "ok"}),
-        Route("/metrics", metrics),
         Mount("/", StaticFiles(directory=PAGE, html=True)),
     ]
     # A page elsewhere whose name suddenly resolves to 127.0.0.1 (DNS rebinding) has another host.
@@ -95,21 +79,17 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
     trusted = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     refusals = {HTTPException: refusal}
     return Starlette(
-        routes=routes, middleware=[Middleware(answering), trusted], exception_handlers=refusals, lifespan=lifespan
+        routes=routes, middleware=[Middleware(with_headers), trusted], exception_handlers=refusals, lifespan=lifespan
     )
 
 
-def answering(app: ASGIApp) -> ASGIApp:
-    """An application whose answers have the headers and are counted."""
+def with_headers(app: ASGIApp) -> ASGIApp:
+    """An application all of whose answers have the headers."""
 
     async def call(scope: Scope, receive: Receive, send: Send) -> None:
-        began = time.monotonic()
-
         async def send_answer(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
-                ANSWERED.labels(str(message["status"])).inc()
-                ANSWER_SECONDS.observe(time.monotonic() - began)
             await send(message)
 
         await app(scope, receive, send_answer)
@@ -127,18 +107,16 @@ def check_origin(request: Request) -> None:
         raise HTTPException(403, f"origin: is another page, got {origin[:100]!r}; expected this server's own page")
 
 
-def bearer_key(request: Request) -> str:
-    """The key in the header Authorization."""
-    scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    return key if scheme.lower() == "bearer" else ""
-
-
-def check_key(options: Options, given: str) -> None:
-    """Check a key, in a time that says nothing of the right ones.
+def check_key(request: Request, options: Options, in_body: str | None = None) -> None:
+    """Check the key of the header Authorization, else that of a body, in a time that says nothing of the right ones.
 
     Raises: HTTPException (403).
     """
-    if options.keys and not sum(secrets.compare_digest(given.encode(), key.encode()) for key in options.keys):
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
+    given = key if scheme.lower() == "bearer" else in_body
+    if not options.keys or given is None:
+        return
+    if not sum(secrets.compare_digest(given.encode(), key.encode()) for key in options.keys):
         what = "is not valid" if given else "is missing"
         raise HTTPException(403, f"api_key: {what}; expected the key that this server's operator gave out")
 

@@ -2,23 +2,18 @@
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from prometheus_client import Counter, Gauge, Histogram
 from starlette.exceptions import HTTPException
 
 from .engines import Engine
 
 BATCH = 64  # sentences: what comes next waits for no more than these
 MOST_WAITING = 10_000  # sentences
-TRANSLATED = Counter("nmt_sentences", "Sentences translated.", ["system"])
-BATCH_SECONDS = Histogram("nmt_batch_seconds", "Time of a batch.")
-WAITING = Gauge("nmt_waiting_sentences", "Sentences that wait.")
 log = logging.getLogger(__name__)
 Task = tuple[Engine, Callable[..., Sequence[Any]], tuple[Any, ...]]  # a method of an engine, and what else it takes
 Sentence = tuple[str, asyncio.Future[Any]]  # and its result
@@ -38,7 +33,6 @@ class Batches:
     def __init__(self) -> None:
         self.jobs: list[Job] = []  # the next in turn first
         self.arrival = asyncio.Event()
-        WAITING.set_function(lambda: self.waiting)
 
     @property
     def waiting(self) -> int:
@@ -72,21 +66,15 @@ class Batches:
                 self.arrival.clear()
                 await self.arrival.wait()
             (engine, method, more), batch = self.take()
-            began, system = time.monotonic(), engine.config.system
             try:
                 answers = await loop.run_in_executor(thread, method, [line for line, _ in batch], *more)
             except Exception:
-                log.exception("%s: cannot translate %d sentences", system, len(batch))
-                error = HTTPException(500, f"{system}: cannot translate this; the server's log says why")
-                for _, result in batch:
-                    if not result.done():
-                        result.set_exception(error)
-                continue
+                what = f"{engine.config.system}: cannot translate this"
+                log.exception(what)
+                answers = [HTTPException(500, f"{what}; the server's log says why")] * len(batch)
             for (_, result), answer in zip(batch, answers, strict=True):
                 if not result.done():
-                    result.set_result(answer)
-            TRANSLATED.labels(system).inc(len(batch))
-            BATCH_SECONDS.observe(time.monotonic() - began)
+                    (result.set_exception if isinstance(answer, Exception) else result.set_result)(answer)
 
     def take(self) -> tuple[Task, list[Sentence]]:
         """The next batch: requests take turns, each with one sentence at a time."""

@@ -1,11 +1,9 @@
-"""Connections of a server: not more than it has files for, and none that ask for nothing."""
+"""Connections of a server: only so many, and none that ask for nothing."""
 
 import asyncio
-import resource
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-FILES = 2048  # that a server may open, where the machine lets it
 MOST = 500  # connections at once
 SILENT_SECONDS = 10  # until the head of a request is complete
 
@@ -24,10 +22,3 @@ class Connection(H11Protocol):
         """Close the connection unless it has asked for anything."""
         if self.cycle is None:
             self.transport.close()
-
-
-def allow_files() -> None:
-    """Raise the limit of open files, which is 256 on macOS, and which each connection counts to."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if 0 < soft < FILES:  # no limit is -1, or a large number
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(FILES, hard) if hard > 0 else FILES, hard))

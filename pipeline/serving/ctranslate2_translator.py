@@ -51,34 +51,30 @@ class CTranslate2Translator(Translator):
         by_length: dict[int, list[int]] = defaultdict(list)
         for index, source in enumerate(sources):
             by_length[len(source)].append(index)
-        results = [[Hypothesis([], 0.0)] for _ in sources]
-        pending = []
+        results, pending = [[Hypothesis([], 0.0)] for _ in sources], []
         for length, indices in by_length.items():
             max_length = min(decoding.max_length(length), POSITIONS - 1)  # EOS counted
-            if length and max_length:  # CTranslate2 refuses a batch that may write nothing
-                tokens = [[self.source_tokens[piece] for piece in sources[index]] for index in indices]
-                pending.append((indices, max_length, self.start(tokens, max_length, decoding)))
+            if not length or not max_length:  # CTranslate2 refuses a batch that may write nothing
+                continue
+            batch = self.network.translate_batch(
+                [[self.source_tokens[piece] for piece in sources[index]] for index in indices],
+                beam_size=decoding.beam_size,
+                num_hypotheses=decoding.beam_size,  # all: CTranslate2's best is another if fewer are asked for
+                length_penalty=decoding.length_penalty,
+                no_repeat_ngram_size=decoding.no_repeat_ngram_size,
+                return_scores=True,
+                max_batch_size=self.batch_size,
+                max_input_length=0,
+                min_decoding_length=0,  # 1, the default, takes EOS out of the first step, and what it weighs
+                max_decoding_length=max_length,
+                suppress_sequences=self.never,
+                asynchronous=True,
+            )
+            pending.append((indices, max_length, batch))
         for indices, max_length, batch in pending:
             for index, result in zip(indices, batch, strict=True):
                 results[index] = self.by_score(result.result(), max_length, decoding)[:number]
         return results
-
-    def start(self, sources: Sequence[Sequence[str]], max_length: int, decoding: Decoding) -> Any:
-        """Begin the search of equally long sources."""
-        return self.network.translate_batch(
-            sources,
-            beam_size=decoding.beam_size,
-            num_hypotheses=decoding.beam_size,  # all: CTranslate2's best is another if fewer are asked for
-            length_penalty=decoding.length_penalty,
-            no_repeat_ngram_size=decoding.no_repeat_ngram_size,
-            return_scores=True,
-            max_batch_size=self.batch_size,
-            max_input_length=0,
-            min_decoding_length=0,  # 1, the default, takes EOS out of the first step, and what it weighs
-            max_decoding_length=max_length,
-            suppress_sequences=self.never,
-            asynchronous=True,
-        )
 
     def by_score(self, result: Any, max_length: int, decoding: Decoding) -> list[Hypothesis]:
         """The hypotheses of a result by our score; its own is log P over a power of the length."""

@@ -31,6 +31,7 @@ class Engine:
             self.translator = CTranslate2Translator(self.translator, form, threads, is_int8=is_int8)
         decoding = self.translator.decoding
         self.decoding = decoding.changed(beam_size=beam_size) if beam_size else decoding
+        self.pair = self.config.source_language, self.config.target_language
         self.score = self.config.validation.get("validation_bleu")  # what systems are ordered by
         self.examples = examples(self.config.corpus)
         card = folder / package.CARD

@@ -17,20 +17,14 @@ CHARACTER_BYTES = 12  # of one beyond the basic plane in a form (%F0%9F%98%80) a
 OVERHEAD_BYTES = 64 << 10  # names of fields, braces, quotes
 BODY_SECONDS = 30  # in which a body comes
 CLIENT_LEFT = 499  # the status as nginx logs it
-Texts = Annotated[list[str], Field(fail_fast=True)]  # the first fault says enough
 
 
-class Keyed(BaseModel):
-    """The part of a request that says who asks."""
-
-    api_key: str = ""
-
-
-class Question(Keyed):
+class Question(BaseModel):
     """A list of texts, or a text."""
 
-    q: Texts | str
+    q: Annotated[list[str], Field(fail_fast=True)] | str  # of 600,000 faults the first says enough
     system: str = ""  # its id; without it the best that can
+    api_key: str = ""
 
     @property
     def texts(self) -> list[str]:
@@ -47,7 +41,7 @@ class TranslationRequest(Question):
     alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
 
 
-K = TypeVar("K", bound=Keyed)
+Q = TypeVar("Q", bound=Question)
 
 
 async def read(request: Request, characters: int) -> bytes:
@@ -69,31 +63,24 @@ async def read(request: Request, characters: int) -> bytes:
     return bytes(body)
 
 
-def parsed(request: Request, body: bytes, kind: type[K]) -> K:
+def parsed(request: Request, body: bytes, kind: type[Q], characters: int) -> Q:
     """The body of a request as JSON or a form, which its content type says.
 
-    Raises: HTTPException (400, 415).
+    Raises: HTTPException (400, 413, 415).
     """
     content = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if content not in (JSON, FORM):  # a page elsewhere may send text, which must not be taken for JSON
         raise HTTPException(415, f"content-type: is not supported, got {content[:50]!r}; expected {JSON} or {FORM}")
     try:
         if content == JSON:
-            return kind.model_validate_json(body)
-        fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=2 * MOST_SENTENCES)
-        return kind.model_validate({name: values if values[1:] else values[0] for name, values in fields.items()})
-    except ValidationError as error:
-        raise HTTPException(400, first_fault(error, "body")) from None
+            question = kind.model_validate_json(body)
+        else:
+            fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=2 * MOST_SENTENCES)
+            question = kind.model_validate({name: given if given[1:] else given[0] for name, given in fields.items()})
     except ValueError as error:
-        raise HTTPException(400, f"body: is no form, {error}; expected name=value&...") from None
-
-
-def check_length(question: Question, characters: int) -> None:
-    """Check the number of texts and the characters of all, each text one more.
-
-    Raises: HTTPException (413).
-    """
-    if len(question.texts) > MOST_SENTENCES:
-        raise HTTPException(413, f"q: has too many texts; expected at most {MOST_SENTENCES:,} sentences")
+        what = first_fault(error, "body") if isinstance(error, ValidationError) else f"body: is no form, {error}"
+        raise HTTPException(400, what) from None
+    # Each text counts as one more, so that not even empty ones are without limit.
     if (got := sum(map(len, question.texts)) + len(question.texts) - 1) > characters:
         raise HTTPException(413, f"q: is too long, got {got:,} characters; expected at most {characters:,}")
+    return question

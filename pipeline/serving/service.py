@@ -54,19 +54,22 @@ class Service:
 
         Raises: HTTPException (400).
         """
-        is_auto, pairs = request.source.lower() == AUTO, {pair(engine) for engine in self.engines.values()}
-        names = [name for name, engine in self.engines.items() if request.system in ("", name, engine.config.system)]
-        served = {pair(self.engines[name]) for name in names}
-        served = {(source, target) for source, target in served if is_auto or match(request.source, [source])}
-        target = match(request.target, sorted({target for _, target in served}))
-        sources = sorted(source for source, to in served if to == target)
+        is_auto = request.source.lower() == AUTO
+        pairs = {
+            name: engine.pair
+            for name, engine in self.engines.items()
+            if request.system in ("", name, engine.config.system)
+            and (is_auto or match(request.source, [engine.config.source_language]))
+        }
+        target = match(request.target, {target for _, target in pairs.values()})
+        sources = sorted({source for source, to in pairs.values() if to == target})
         detected = detection(request, sources) if is_auto and sources else {}
         source = detected["language"] if detected else match(request.source, sources)
-        for name in names:
-            if pair(self.engines[name]) == (source, target):
+        for name, pair in pairs.items():
+            if pair == (source, target):
                 return name, detected
         got = f"{request.source[:20]}-{request.target[:20]} {request.system[:100]}".strip()
-        expected = " or ".join(sorted(map("-".join, pairs)))
+        expected = " or ".join(sorted({"-".join(engine.pair) for engine in self.engines.values()}))
         raise HTTPException(400, f"source, target: no such system, got {got}; expected {expected}")
 
     async def detect(self, request: Question) -> list[dict[str, Any]]:
@@ -75,7 +78,7 @@ class Service:
 
     async def attention(self, request: Question) -> dict[str, Any]:
         """A system's attention while it translates a sentence, the first one of a text."""
-        engine = self.named(request.system) if request.system else next(iter(self.engines.values()))
+        engine = self.named(request.system)
         split = await asyncio.to_thread(self.split, engine, request.texts)
         first = next((part for text in split for part in text.parts), "")
         [record] = await self.batches.results((engine, engine.attention, ()), [first])
@@ -86,26 +89,25 @@ class Service:
 
         Raises: HTTPException (413).
         """
-        split, number = [], 0
+        split, number, language = [], len(texts), engine.config.source_language
         for text in texts:
-            language = engine.config.source_language
-            units = [*sentences(text, language)] if self.options.by_sentence else LINE.findall(text)
-            number += sum(not unit.isspace() for unit in units)
             if number <= MOST_SENTENCES:
+                units = [*sentences(text, language)] if self.options.by_sentence else LINE.findall(text)
                 split.append(engine.split(units))
-                number += max(0, len(split[-1].parts) - len(units))  # of longer sentences, parts are counted
+                number += max(0, len(split[-1].parts) - 1)
             if number > MOST_SENTENCES:
-                raise HTTPException(413, f"q: has too many sentences; expected at most {MOST_SENTENCES:,} sentences")
+                raise HTTPException(413, f"q: is too long; expected at most {MOST_SENTENCES:,} texts and sentences")
         return split
 
     def named(self, system: str) -> Engine:
-        """The engine of a system.
+        """The engine of a system, the first one of an id that several have, or the first of all.
 
         Raises: HTTPException (404).
         """
-        if system not in self.engines:
-            raise HTTPException(404, f"system: is not served, got {system[:100]!r}; expected one that /systems lists")
-        return self.engines[system]
+        for name, engine in self.engines.items():
+            if system in ("", name, engine.config.system):
+                return engine
+        raise HTTPException(404, f"system: is not served, got {system[:100]!r}; expected one that /systems lists")
 
     def card(self, system: str) -> dict[str, str]:
         """The model card of a system."""
@@ -123,16 +125,11 @@ class Service:
 
     def languages(self) -> list[dict[str, Any]]:
         """Every language, and those that it can be translated into."""
-        pairs = {pair(engine) for engine in self.engines.values()}
+        pairs = {engine.pair for engine in self.engines.values()}
         return [
             {"code": code, "name": name_of(code), "targets": sorted(to for source, to in pairs if source == code)}
             for code in sorted({code for pair in pairs for code in pair})
         ]
-
-
-def pair(engine: Engine) -> tuple[str, str]:
-    """The languages of an engine."""
-    return engine.config.source_language, engine.config.target_language
 
 
 def by_name(engines: Sequence[Engine]) -> dict[str, Engine]:

@@ -23,7 +23,7 @@ class WordEngine:
         system = f"toy_{source}_{target}-bpe_1k-{model}-tiny-1"
         names = dict(zip(("corpus", "vocabulary", "model", "size", "seed"), system.split("-"), strict=True))
         self.config = SimpleNamespace(system=system, source_language=source, target_language=target, **names)
-        self.score, self.card = score, CARD.format(system=system)
+        self.pair, self.score, self.card = (source, target), score, CARD.format(system=system)
         self.folder, self.examples = Path("models", system), ["Le chat dort."]
         self.lexicon = LEXICON if source == "fr" else {english: french for french, english in LEXICON.items()}
 
