@@ -139,7 +139,7 @@ def test_other_wordings(visit):
 
 def test_systems_side_by_side_the_best_first(visit):
     page = translated(visit())
-    expect(page.locator(".chip")).to_have_text(["transformer_prenorm94.5", "rnnsearch94.0"])
+    expect(page.locator(".chip")).to_have_text(["transformer_prenormBLEU 94.5", "rnnsearchBLEU 94.0"])
     page.get_by_role("button", name="Compare all 2").click()
     expect(page.locator(".result h3")).to_have_text(["transformer_prenorm", "rnnsearch"])
     expect(page.locator(".result .translation")).to_have_text([ANSWER, ANSWER])
