@@ -89,12 +89,16 @@ class Service:
 
         Raises: HTTPException (413).
         """
-        split, number, language = [], len(texts), engine.config.source_language
+        split, number, language = [], 0, engine.config.source_language
         for text in texts:
-            if number <= MOST_SENTENCES:
-                units = [*sentences(text, language)] if self.options.by_sentence else LINE.findall(text)
-                split.append(engine.split(units))
-                number += max(0, len(split[-1].parts) - 1)
+            units: list[str] = []
+            for unit in sentences(text, language) if self.options.by_sentence else LINE.findall(text):
+                number += not unit.isspace()
+                units.append(unit)
+                if number > MOST_SENTENCES:
+                    break
+            split.append(engine.split(units))
+            number += max(0, len(split[-1].parts) - len(units)) + (not units)
             if number > MOST_SENTENCES:
                 raise HTTPException(413, f"q: is too long; expected at most {MOST_SENTENCES:,} texts and sentences")
         return split
