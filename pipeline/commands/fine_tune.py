@@ -78,10 +78,11 @@ def fine_tune(
         corpus, size = copy_text(recipe, config, given, how, tests)
         num_general = copy_general(general or split_folder(config.corpus), recipe / local.FOLDER, size)
         share = general_share if num_general else 0.0
-        print(write(recipe, packaged, config, {"licence": licence, **corpus}, size, share))
+        summary = write(recipe, packaged, config, {"licence": licence, **corpus}, size, share)
     except BaseException:
         shutil.rmtree(recipe, ignore_errors=True)
         raise
+    print(summary)
 
 
 Given = dict[str, list[Path] | None]
@@ -114,9 +115,11 @@ def copy_general(folder: Path, out: Path, size: Size) -> int:
             shutil.copyfile(old, new)
     if not parts.paths(folder, parts.TRAIN)[0].exists():
         return 0
-    pairs = list(parts.read(folder, parts.TRAIN))
-    chosen = random.Random(1).sample(pairs, min(len(pairs), GENERAL_TIMES * size.pairs))
-    return parts.write(out, GENERAL, chosen)
+    total = sum(1 for _ in parts.read(folder, parts.TRAIN))
+    lines = random.Random(1).sample(range(total), min(total, GENERAL_TIMES * size.pairs))
+    wanted = set(lines)
+    drawn = {line: pair for line, pair in enumerate(parts.read(folder, parts.TRAIN)) if line in wanted}
+    return parts.write(out, GENERAL, (drawn[line] for line in lines))
 
 
 def learning(config: package.Config, updates: int) -> dict[str, Any]:

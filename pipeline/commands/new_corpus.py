@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 from ruamel.yaml import YAML
 
-from ..common import files, parts
+from ..common import files, languages, parts
 from ..common.files import DataError
-from ..common.params import NAME, PATH
+from ..common.params import NAME, PATH, read_yaml
 from ..common.system import Build, corpus_file
 from ..corpora import archives, readers, tables
 from ..corpora.importers import local
@@ -23,10 +23,6 @@ from .survey import survey
 from .training_length import Size
 
 OVERRIDES = "\n# What this corpus changes of params.yaml, section by section; {} for nothing.\n"
-NO_LANGUAGES = frozenset(  # endings of tools and formats
-    ["bpe", "csv", "dat", "gz", "lc", "raw", "ref", "sgm", "src", "tc", "tgt", "tok", "trg", "tsv", "txt", "xml"]
-)
-
 Sources = Annotated[
     list[Path] | None, typer.Option(help="Training sentences, one a line; plain or .gz. May be repeated.")
 ]
@@ -44,8 +40,12 @@ def new_corpus(
     target: Targets = None,
     table: Tables = None,
     hub: Annotated[str | None, typer.Option(help="Or the id of a data set of the Hugging Face hub.")] = None,
-    source_column: Annotated[str | None, typer.Option(help="Of --table or --hub: a name, or a number of --table, 1.")] = None,
-    target_column: Annotated[str | None, typer.Option(help="Of --table or --hub: a name, or a number of --table, 2.")] = None,
+    source_column: Annotated[
+        str | None, typer.Option(help="Of --table or --hub: a name, or a number of --table, 1.")
+    ] = None,
+    target_column: Annotated[
+        str | None, typer.Option(help="Of --table or --hub: a name, or a number of --table, 2.")
+    ] = None,
     quoting: Quoting = None,
     source_language: Annotated[str | None, typer.Option(help="Such as de; by default the ending of --source.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Such as en; by default the ending of --target.")] = None,
@@ -119,11 +119,10 @@ def language(option: str, text: str | None, paths: Sequence[Path] | None) -> str
 
     Raises: DataError if neither gives one.
     """
-    endings = [ending.removeprefix(".") for ending in (paths[0].suffixes if paths else [])]
-    codes = [one for one in endings if re.fullmatch(r"[A-Za-z]{2,3}", one) and one.lower() not in NO_LANGUAGES]
-    if not text and not codes:
+    code = (languages.tag(text) or text) if text else languages.of_file(paths[0].name) if paths else None
+    if not code:
         raise DataError(f"{option}: is missing, and no name of a file ends in a language; expected one, such as de")
-    return text or codes[-1]
+    return code
 
 
 class Copies:
@@ -228,9 +227,12 @@ def dumped(content: Any) -> str:
 def summary(name: str, size: Size | None) -> str:
     """What was written, how long the build may take, and the command for it."""
     build = Build.load("build")
-    pairs = f"{size.pairs:,} pairs" if size else "a data set of the hub"
+    corpus = read_yaml(corpus_file(name))
+    codes = [corpus["source_language"], corpus["target_language"]]
+    sides = " to ".join(f"{languages.name_of(code.split('-')[0])} ({code})" for code in codes)
+    text = f"{sides}, {f'{size.pairs:,} pairs' if size else 'a data set of the hub'}"
     systems = [system for system in build.systems() if system.corpus == name]
     minutes = training_length.minutes([system.size for system in systems], size)
     estimate = f", about {minutes} min of training here" if minutes else ""
     models = ", ".join(f"{system.model} {system.size} with {system.vocabulary}" for system in systems)
-    return f"{corpus_file(name)}: {pairs}; `nmt repro` builds {models}{estimate}"
+    return f"{corpus_file(name)}: {text}; `nmt repro` builds {models}{estimate}"

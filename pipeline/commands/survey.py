@@ -1,15 +1,14 @@
-"""What a new corpus holds: how much text is left of it, and in which languages it plainly is not."""
+"""The size of a new corpus: how much text cleaning leaves, and what share of it to hold out."""
 
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..common.files import DataError
-from ..common.language_identification import base, identify, knows
 from ..common.normalisation import num_words
 from ..common.params import PATH
 from ..common.parts import TEST, TRAIN, VALIDATION, Pair
@@ -17,10 +16,10 @@ from ..corpora import downloading, readers
 from ..corpora.fetching import Downloads
 from ..corpora.sources import Download
 from ..preparation import cleaning, splits
+from . import oddities
 from .training_length import Size, held_out_share
 
 SAMPLE = 10_000  # pairs of a data set of the hub that are read, and of any that are looked at
-VOTES, PLAIN = 300, 0.5  # lines that say in which language a side is, and the probability from which one does
 SHARES = (0.15, 0.2, 0.3, 0.4)  # to hold out, where the usual one takes no pair
 
 
@@ -60,42 +59,35 @@ def read(part: str, download: Download) -> Iterator[readers.RawPair]:
 
 
 def training_size(download: Download, corpus: Path, page: Path) -> Size:
-    """The size of the training part, with the share to hold out; says what cleaning drops, and what is in no order.
+    """The size of the training part, with the share to hold out; says what cleaning drops, and what is odd.
 
     Raises: DataError if nothing is left, or too little to hold some out.
     """
     section = cleaning.Cleaning.load(f"{page}:clean")
-    tally, words, sample, characters = cleaning.Tally(section), 0, list[Pair](), set[str]()
-    for pair in cleaning.clean(read(TRAIN, download), section, tally):
+    tally, odd, words, characters = cleaning.Tally(section), oddities.Oddities(), 0, set[str]()
+    sample, step = list[Pair](), 1  # every pair, or one of each `step`
+    for number, pair in enumerate(cleaning.clean(read(TRAIN, download), section, tally)):
         words += num_words(pair[1])
         characters.update(*pair)
-        if len(sample) < SAMPLE:
+        odd.look_at(pair)
+        if number % step == 0:
             sample.append(pair)
+        if len(sample) > SAMPLE:
+            sample, step = sample[::2], 2 * step
     cleaning.check_kept(tally, corpus)
-    for side, texts in zip(("source", "target"), zip(*sample, strict=True), strict=True):
-        tag = getattr(download, f"{side}_language")
-        if code := other_language(texts, tag):
-            warn(
-                f"{corpus}: {side}_language: is {tag!r}, but the text reads like {code!r}; expected the sides in order"
-            )
+    for text in (*odd.lines(), *oddities.languages(sample, download.languages)):
+        warn(f"{corpus}: {text}")
     splitting = splits.Splitting.load(f"{page}:split")
     missing = [part for part in (VALIDATION, TEST) if part not in download.parts]
     for share in (held_out_share(Size(tally.kept, words)), *SHARES):
         shares = splitting.changed(**{f"{part}_share": share for part in missing})
-        if {part for part, _ in splits.carve(sample, shares)} == {TRAIN, *missing}:
+        # Of more pairs than the sample has, the usual share holds a thousand out.
+        if step > 1 or {part for part, _ in splits.carve(sample, shares)} == {TRAIN, *missing}:
             return Size(tally.kept, words, share, len(characters))
     raise DataError(
         f"{corpus}: too little text to hold some out, got {tally.kept} pairs after cleaning; expected more, or "
         "files of their own for validation and test"
     )
-
-
-def other_language(texts: Sequence[str], tag: str) -> str | None:
-    """The language in which most lines plainly are, if next to none is in that of the tag."""
-    votes = Counter(code for code, probability in map(identify, texts[:VOTES]) if probability >= PLAIN)
-    [(code, count)] = votes.most_common(1) or [(base(tag), 0)]
-    is_other = 2 * count >= len(texts[:VOTES]) and votes[base(tag)] <= count / 10
-    return code if knows(tag) and is_other and code != base(tag) else None
 
 
 def warn(text: str) -> None:

@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from pipeline.commands import catalogue, new_corpus, survey
+from pipeline.commands import catalogue, new_corpus, oddities
 from pipeline.common.params import read_yaml
 from pipeline.preparation import splits
 
@@ -46,7 +46,7 @@ def build() -> dict[str, list[str]]:
 def test_two_files_become_a_corpus_with_one_transformer(folder, run):
     said = run("new-corpus", "mine", *SIDES)
     assert said.out.startswith(
-        "corpora/mine.yaml: 500 pairs; `nmt repro` builds transformer_modern few with bpe_2k, about "
+        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few with bpe_2k, about "
     )
     corpus = read_yaml(Path("corpora/mine.yaml"))
     assert corpus["parts"] == {"train": {"kind": "local", "source": "my/mine.train.de", "target": "my/mine.train.en"}}
@@ -96,7 +96,9 @@ def test_several_files_become_one_part(folder, run, fails):
     write("more.de", ["Ein Satz mehr.", "Noch einer."])
     write("more.en", ["One more sentence.", "Another one."])
     files = (*SIDES, "--source", "more.de", "--target", "more.en")
-    assert run("new-corpus", "mine", *files).out.startswith("corpora/mine.yaml: 502 pairs; ")
+    assert run("new-corpus", "mine", *files).out.startswith(
+        "corpora/mine.yaml: German (de) to English (en), 502 pairs; "
+    )
     assert read_yaml(Path("corpora/mine.yaml"))["parts"]["train"] == {
         "kind": "local",
         "source": ["my/mine.train.de", "my/mine.train2.de"],
@@ -119,7 +121,7 @@ def test_what_is_odd_is_said(folder, run):
         "warning: corpora/mine.yaml: target_language: is 'de', but the text reads like 'en'; "
         "expected the sides in order",
     ]
-    assert "corpora/mine.yaml: 450 pairs; " in said.out
+    assert "German (de) to German (de), 450 pairs; " in said.out
 
 
 ENGLISH_LINES = ["The dog of the house and that cat are for you.", "He has not gone to school today."]
@@ -140,7 +142,7 @@ ENGLISH_LINES = ["The dog of the house and that cat are for you.", "He has not g
     ],
 )
 def test_only_a_text_that_is_plainly_in_another_language_is_named(lines, tag, code):
-    assert survey.other_language(lines, tag) == code
+    assert oddities.other_language(lines, tag) == code
 
 
 @pytest.mark.parametrize("pairs", [9, 10, 100])
@@ -197,7 +199,7 @@ def test_a_small_data_set_is_counted(folder, run, monkeypatch):
     write(str(path), ["de,en", *map(",".join, zip(GERMAN, ENGLISH, strict=True))])
     said = run("new-corpus", "mine", "--hub", "some/set", *CODES, "--source-column", "de", "--target-column", "en")
     assert said.out.startswith(
-        "corpora/mine.yaml: 500 pairs; `nmt repro` builds transformer_modern few with bpe_2k, about "
+        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few with bpe_2k, about "
     )
     assert read_yaml(Path("corpora/mine.yaml"))["split"] == {"validation_share": 0.1, "test_share": 0.1}
 
@@ -244,9 +246,47 @@ def test_an_interruption_changes_nothing(folder, monkeypatch, run):
     assert content(folder) == before
 
 
-@pytest.mark.parametrize("ending", ["de.tok", "tok.de", "de.csv", "de.bpe.GZ", "raw.de.TXT"])
-def test_the_ending_of_a_tool_is_no_language(ending):
-    assert new_corpus.language("--source-language", None, [Path(f"train.{ending}")]) == "de"
+@pytest.mark.parametrize(
+    ("option", "file", "code"),
+    [
+        (None, "train.DE", "de"),
+        (None, "train.de.bak", "de"),
+        ("FR", "train.de", "fr"),
+        ("pt_BR", "a", "pt-BR"),
+        ("tlh", "a", "tlh"),
+    ],
+)
+def test_languages_have_one_form(option, file, code):
+    assert new_corpus.language("--source-language", option, [Path(file)]) == code
+
+
+@pytest.mark.parametrize(
+    ("pair", "warning"),
+    [
+        (("Der Hund bellt .", "The dog &apos;s"), "look tokenised, such as 'Der Hund bellt .'"),
+        (("Der Hund bellt .", "The dog &apos;s"), "1 of 1 lines of target have entities of HTML"),
+        (("<p>Der Hund</p>", "The dog"), "lines of source have tags that the other side lacks"),
+        (("Où est <b>la</b> gare ?", "Where is <b>R&D</b>; x < y?"), None),
+    ],
+)
+def test_odd_lines_are_counted_with_an_example(pair, warning):
+    odd = oddities.Oddities()
+    odd.look_at(pair)
+    assert any(warning in line for line in odd.lines()) if warning else not list(odd.lines())
+
+
+def test_swapped_lines_are_counted():
+    pairs = [("Der Hund ist im Garten und bellt.", "The dog is in the garden and barks.")] * 99
+    [line] = oddities.languages([*pairs, pairs[0][::-1]], ("de", "en"))
+    assert line.startswith("1 of 100 pairs looked at have a line in the other side's language, such as 'The dog is")
+
+
+def test_of_a_large_corpus_a_thousand_pairs_are_held_out(folder, run, monkeypatch):
+    """Its first pairs, which are looked at, may have none of them."""
+    monkeypatch.setattr("pipeline.commands.survey.SAMPLE", 100)
+    monkeypatch.setattr("pipeline.commands.survey.held_out_share", lambda size: 1e-9)
+    run("new-corpus", "mine", *SIDES)
+    assert read_yaml(Path("corpora/mine.yaml"))["split"]["test_share"] == 0.1
 
 
 def test_what_was_written_has_no_faults(folder, run):
