@@ -46,7 +46,7 @@ def build() -> dict[str, list[str]]:
 def test_two_files_become_a_corpus_with_one_transformer(folder, run):
     said = run("new-corpus", "mine", *SIDES)
     assert said.out.startswith(
-        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few with bpe_2k, about "
+        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few"
     )
     corpus = read_yaml(Path("corpora/mine.yaml"))
     assert corpus["parts"] == {"train": {"kind": "local", "source": "my/mine.train.de", "target": "my/mine.train.en"}}
@@ -199,7 +199,7 @@ def test_a_small_data_set_is_counted(folder, run, monkeypatch):
     write(str(path), ["de,en", *map(",".join, zip(GERMAN, ENGLISH, strict=True))])
     said = run("new-corpus", "mine", "--hub", "some/set", *CODES, "--source-column", "de", "--target-column", "en")
     assert said.out.startswith(
-        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few with bpe_2k, about "
+        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few"
     )
     assert read_yaml(Path("corpora/mine.yaml"))["split"] == {"validation_share": 0.1, "test_share": 0.1}
 
