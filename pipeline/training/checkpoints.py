@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from ..common.files import DataError, new_file, new_folder, write_json
 from ..compute import weights
 from . import resuming
+from .budget import Training
 from .ranks import Ranks
 from .state import TrainState
 
@@ -27,25 +28,21 @@ class Checkpoints:
     `open/` holds a state, with the weights it refers to, from which a longer training goes on. In a state the
     optimizer's tensors are called `optimizer/<key>/<weight>`. A thread writes the files, one checkpoint after the
     other, from copies of the tensors; the next call raises its errors. As a context manager it waits for the last one
-    to be written. `made_by` says what computes: code, libraries, device; see `resuming.made_by`. `comes_through` says
-    whether this training would come through a state that was saved with other `params`.
+    to be written. `identity` says what shapes the training, see `resuming.identity`; `comes_through` whether it would
+    come through a state that was saved with other parameters.
     """
 
     def __init__(
         self,
         folder: Path,
-        made_by: dict[str, str],
-        params: dict[str, Any],
+        identity: dict[str, Any],
         comes_through: Callable[[TrainState, dict[str, Any]], bool],
-        *,
-        last: int,
-        best: int,
+        training: Training,
     ) -> None:
-        self.folder, self.made_by, self.last, self.best = folder, made_by, last, best
-        self.params, self.comes_through = params, comes_through
-        self.newest_path = folder / "state.safetensors"
+        self.folder, self.identity, self.comes_through = folder, identity, comes_through
+        self.last, self.best = training.last_checkpoints, training.best_checkpoints
+        self.newest_path = folder / resuming.STATE
         self.open_path = folder / resuming.OPEN / self.newest_path.name
-        self.has_others = False  # states through which this training would not come
         self.saved_at = time.monotonic()
         self.writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="checkpoints")
         self.pending: Future[None] | None = None
@@ -83,27 +80,20 @@ class Checkpoints:
             except DataError as error:
                 warn(str(error))
                 continue
+            if resuming.changes(about | {"params": self.identity["params"]}, self.identity):
+                continue
             state = TrainState.from_json(about["state"])
             kept = [path.with_name(self.weights_path(update).name) for update in state.saved]
             if lost := [weights_path for weights_path in kept if not weights_path.exists()]:
                 warn(f"{path}: needs {lost[0].name}, which is not there")
             elif self.comes_through(state, about["params"]):
                 link(kept, self.folder)
-                return (state, tensors) if self.is_same(about["made_by"], state) else None
-            else:
-                self.has_others = True
+                before, now = (made_by.get("threads") for made_by in (about["made_by"], self.identity["made_by"]))
+                if before != now:
+                    why = "results will differ by rounding (training.threads fixes the number)"
+                    warn(f"{self.folder}: {before} threads so far, {now} from now on; {why}")
+                return state, tensors
         return None
-
-    def is_same(self, made_by: dict[str, str], state: TrainState) -> bool:
-        """Whether the same code, libraries and device made a state; else a warning says what is lost, or may differ."""
-        other = [name for name, value in made_by.items() if self.made_by.get(name) != value]
-        if other == ["threads"]:
-            numbers = f"{made_by['threads']} threads so far, {self.made_by.get('threads')} from now on"
-            warn(f"{self.folder}: {numbers}; results will differ by rounding (training.threads fixes the number)")
-        elif other:
-            lost = f"trains from scratch, {state.update} updates are lost"
-            warn(f"{self.folder}: {lost}: made with another {', '.join(other)}")
-        return other in ([], ["threads"])
 
     def save(
         self,
@@ -146,7 +136,7 @@ class Checkpoints:
                 path.unlink()
         if kept:
             weights.save(self.weights_path(state.update), kept)
-        weights.save(self.newest_path, tensors, state=state._asdict(), made_by=self.made_by, params=self.params)
+        weights.save(self.newest_path, tensors, state=state._asdict(), **self.identity)
         for path in {*self.folder.glob("update_*.safetensors")} - {*map(self.weights_path, state.saved)}:
             path.unlink()
         self.is_begun = True

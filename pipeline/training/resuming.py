@@ -11,26 +11,55 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..common.files import sha256
+from ..common.files import DataError, read_json, sha256
 from ..common.params import flatten
+from ..compute import weights
 
-OPEN = "open"  # folder of a state from which a longer training goes on
+STATE, OPEN = "state.safetensors", "open"  # the newest state; the folder of one from which a longer training goes on
 SUMMARY = "training.json"  # lies in the folder once the training has finished
 LATE = ("training.updates", "training.patience", "learning.schedule.decay")  # may leave the first updates as they are
 FINISHED_SECONDS = 3600.0  # after which the states of a finished training are dropped
+IN_MODEL = re.compile(r"^(arch|learning)\.")  # of keys that configs/<model>.yaml has without it
 SHAPING = re.compile(r"(pipeline|stages)\b(?!\.(console|tracking)\b)")  # modules that may shape a result
 
 
-def state_folder(system: str, params: dict[str, Any], inputs: Iterable[Path]) -> Path:
-    """`work/train/<system>-<digest>`, where a training with these parameters and inputs keeps its states.
+def identity(params: dict[str, Any], inputs: Iterable[Path], device: str, precision: str) -> dict[str, Any]:
+    """All that shapes a training: parameters, inputs by their checksums, code and libraries. States hold it.
 
-    A longer one has the same. Paths count relative to the working directory: a copy of the project elsewhere has the
-    same digest.
+    Paths count relative to the working directory: a copy of the project elsewhere has the same.
     """
-    early = {name: value for name, value in flatten(params).items() if name not in LATE}
     paths = [file for path in inputs for file in (sorted(path.rglob("*")) if path.is_dir() else [path])]
-    sums = [f"{file.as_posix()} {sha256(file)}" for file in paths if file.is_file()]
-    return Path("work/train", f"{system}-{digest([early, sums])}")
+    sums = {file.as_posix(): sha256(file) for file in paths if file.is_file()}
+    return {"params": params, "inputs": sums, "made_by": made_by(device, precision)}
+
+
+def state_folder(system: str, identity: dict[str, Any]) -> Path:
+    """`work/train/<system>-<digest>` of parameters and inputs, where a training keeps its states; a longer one too."""
+    early = {name: value for name, value in flatten(identity["params"]).items() if name not in LATE}
+    return Path("work/train", f"{system}-{digest([early, identity['inputs']])}")
+
+
+def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Differences between two identities of a system, the first perhaps in part: keys, folders read, what computes."""
+    old, new = (flatten(given.get("params", now["params"])) for given in (before, now))
+    keys = [name for name in old | new if old.get(name) != new.get(name)]
+    values = [f"{IN_MODEL.sub('', name)} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in keys]
+    sums = before.get("inputs", now["inputs"]).items() ^ now["inputs"].items()
+    folders = sorted({"/".join(path.split("/")[:2]) for path, _ in sums})
+    names = [name for name, value in before.get("made_by", {}).items() if now["made_by"].get(name) != value]
+    return values + [f"other {what}" for what in (*folders, *names) if what != "threads"]
+
+
+def left_behind(own: Path) -> tuple[Path, dict[str, Any]] | None:
+    """The newest state of a system that its training in the folder `own` does not go on from: where, and about what."""
+    paths = [*own.glob(f"{OPEN}/{STATE}"), *own.parent.glob(f"{own.name.rpartition('-')[0]}-*/{STATE}")]
+    for path in sorted(paths, key=lambda path: (own in path.parents, path.stat().st_mtime), reverse=True):
+        with suppress(DataError):
+            return path.parent, weights.read(path, "a state")[1]
+    if not (own / SUMMARY).exists():
+        return None
+    finished = read_json(own / SUMMARY)
+    return own, {"params": finished["params"], "state": {"next": [finished["updates"] + 1]}}
 
 
 def digest(value: Any) -> str:

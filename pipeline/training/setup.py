@@ -139,8 +139,8 @@ def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
         graphs.replay_hidden(net)
     optimizer = learning.optimizer.build(net)
     state = checkpoints.resume(net, optimizer, ranks)
-    say_where_it_starts(config, checkpoints, state)
     if ranks.is_main:
+        say_where_it_starts(config, checkpoints, state)
         resuming.drop_finished(checkpoints.folder)
     if not state.update:
         set_first_weights(net, config, encoded, ranks)
@@ -157,33 +157,30 @@ def open_checkpoints(config: TrainingConfig, device: torch.device, ranks: Ranks)
 
     Raises: RanksError if the ranks do not have the same code, data and parameters.
     """
-    training, params = config.training, config.params
     precision = resolve_precision(config.learning.precision, device)
     ranks.check_equal(precision, "precision auto", "the same on every rank: set fp32 or bf16 instead")
-    folder = resuming.state_folder(config.system.id, params, config.inputs)
-    made_by = resuming.made_by(device.type, precision)
-    same = f"{folder.name} {resuming.digest(params)} {made_by}"
+    identity = resuming.identity(config.params, config.inputs, device.type, precision)
+    folder = resuming.state_folder(config.system.id, identity)
+    same = f"{folder.name} {resuming.digest(config.params)} {identity['made_by']}"
     ranks.check_equal(same, "code, data and parameters", "the same files and versions on every machine")
-    threads = {"threads": str(torch.get_num_threads())} if device.type == "cpu" else {}
-    kept = {"last": training.last_checkpoints, "best": training.best_checkpoints}
-    return Checkpoints(folder, made_by | threads, params, config.comes_through, **kept)
+    if device.type == "cpu":
+        identity["made_by"]["threads"] = str(torch.get_num_threads())
+    return Checkpoints(folder, identity, config.comes_through, config.training)
 
 
 def say_where_it_starts(config: TrainingConfig, checkpoints: Checkpoints, state: TrainState) -> None:
-    """Say from which update a training goes on, or why it starts anew although there are states."""
-    name, updates, schedule = config.system.id, config.training.updates, config.learning.schedule
+    """Say from which update a training goes on, or why it starts anew although its system has states."""
     if state.update:
         is_finished = state.is_finished(config.training)
-        return say(name, "is trained already" if is_finished else f"goes on from update {state.update}")
-    summary = checkpoints.folder / resuming.SUMMARY  # of the training that finished here
-    before = files.read_json(summary)["params"]["training"]["updates"] if summary.exists() else 0
-    is_open = schedule.num_open(updates)
-    if checkpoints.has_others and (is_open or before == updates):
-        say(name, "starts anew: its states are of later updates")
-    elif checkpoints.has_others or (before not in (0, updates) and not is_open):
-        why = f"another `training.updates` changes every learning rate of `{schedule.kind}`"
-        say(name, f"starts anew: {why}; with `wsd`, `constant`, `noam` or `inverse_sqrt` it would go on")
-    return None
+        say(config.system.id, "is trained already" if is_finished else f"goes on from update {state.update}")
+    elif left := resuming.left_behind(checkpoints.folder):
+        folder, about = left
+        changes, number = resuming.changes(about, checkpoints.identity), about["state"]["next"][0] - 1
+        is_longer = folder == checkpoints.folder and changes[:1] and changes[0].startswith("training.updates")
+        is_closed = not config.learning.schedule.num_open(config.training.updates)
+        hint = "; with `wsd`, `constant`, `noam` or `inverse_sqrt` it would go on" if is_longer and is_closed else ""
+        if changes:
+            say(config.system.id, f"starts anew: {', '.join(changes)}; {number} updates stay behind in {folder}{hint}")
 
 
 def set_first_weights(net: Any, config: TrainingConfig, encoded: Encoded, ranks: Ranks) -> None:

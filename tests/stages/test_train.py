@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 
 from pipeline.common import files
 from pipeline.common.params import ParamsError
+from pipeline.training import resuming
 from pipeline.training.loop import DivergedError
-from pipeline.training.resuming import drop_finished
 from stages import average, train
 from tests.toys.project import SYSTEMS
 
@@ -84,14 +84,19 @@ def test_it_stops_when_patience_runs_out(project):
         ("constant", {"updates": 8}, {"updates": 16}, "goes on from update 8"),
         ("noam", {"updates": 7}, {"updates": 13}, "goes on from update 7"),  # validates at 4, 8, 12 and 13, not at 7
         ("wsd", {"updates": 8}, {"updates": 16}, "goes on from update 5"),
-        ("noam", {"updates": 16}, {"updates": 8}, "starts anew: its states are of later updates"),
-        ("linear", {"updates": 8}, {"updates": 16}, "every learning rate of `linear`; with `wsd`, `constant`, `noam`"),
+        ("noam", {"updates": 16}, {"updates": 8}, "starts anew: training.updates 16 -> 8; 16 updates stay behind in "),
+        (
+            "linear",
+            {"updates": 8},
+            {"updates": 16},
+            "training.updates 8 -> 16; 8 updates stay behind in .*; with `wsd`, `constant`, `noam`",
+        ),
         ("flat", {"updates": 30, "patience": 1}, {"updates": 30, "patience": 3}, "goes on from update 8"),
         (
             "flat",
             {"updates": 30, "patience": 3},
             {"updates": 30, "patience": 1},
-            "starts anew: its states are of later",
+            "starts anew: training.patience 3 -> 1; 16 updates stay behind in work/train/[^;]*$",
         ),
     ],
 )
@@ -106,7 +111,7 @@ def test_a_longer_training_gives_the_bytes_it_gives_from_the_start(project, caps
         train.main(SYSTEM)
         for summary in Path("work/train").glob("*/training.json"):
             os.utime(summary, (0, 0))
-        drop_finished(Path())
+        resuming.drop_finished(Path())
         return contents(OUT)
 
     config = YAML(typ="safe").load(Path(CONFIG))
@@ -117,7 +122,31 @@ def test_a_longer_training_gives_the_bytes_it_gives_from_the_start(project, caps
     assert built(before) != expected
     assert "starts anew" not in capsys.readouterr().err
     assert built(after) == expected
-    assert re.search(said, capsys.readouterr().err)
+    assert re.search(said, capsys.readouterr().err, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "change"),
+    [
+        ("training.tokens_per_batch", 120, r"training.tokens_per_batch \d+ -> 120"),
+        (f"{CONFIG}:toy.dropout", 0.4, r"dropout [0-9.]+ -> 0.4"),
+        ("data/split/toy/validation.target.txt", None, "other data/split"),
+        (None, None, "other code"),
+        (f"{CONFIG}:toy.schedule", SCHEDULES["wsd"], "schedule.kind noam -> wsd, schedule.factor .* -> none, .*"),
+    ],
+)
+def test_a_training_that_starts_anew_says_what_has_changed(project, capsys, monkeypatch, key, value, change):
+    train.main(SYSTEM)
+    if key is None:
+        monkeypatch.setattr(resuming, "SHAPING", re.compile("stages"))
+    elif value is None:
+        Path(key).write_bytes(Path(key).read_bytes().upper())
+    else:
+        project.edit(key, value)
+    assert "starts anew" not in capsys.readouterr().err
+    train.main(SYSTEM)
+    assert re.search(rf"  starts anew: {change}; 6 updates stay behind in work/train/", capsys.readouterr().err)
+    assert len(list(Path("work/train").iterdir())) == (1 if key is None else 2)
 
 
 def test_a_training_that_diverged_writes_nothing(project):
