@@ -7,9 +7,6 @@ import sys
 from collections.abc import Sequence
 
 import torch
-from torch.distributed import run as torchrun
-from torch.distributed.elastic.multiprocessing.api import SignalException
-from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
 from .ranks import RanksError
 
@@ -45,6 +42,10 @@ def launch(module: str, arguments: Sequence[str]) -> None:
     `PET_MASTER_PORT` on each of several machines to train on all of them.
     Raises: SystemExit with the status of the first rank that failed, which has reported why.
     """
+    from torch.distributed import run as torchrun
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+
     # What torchrun says of failures that are not fatal is hidden: at the end, another machine may leave sooner.
     logger = logging.getLogger("torch.distributed")
     logger.setLevel(logging.CRITICAL)

@@ -1,5 +1,6 @@
 """Which checkpoints are averaged, and their mean."""
 
+import numpy as np
 import torch
 
 from pipeline.averaging.checkpoints import average_checkpoints, names_to_average
@@ -21,4 +22,7 @@ def test_the_mean_by_hand(tmp_path):
         weights.save(tmp_path / name, {"weight": torch.tensor([value, 3.0])})
     average = average_checkpoints([tmp_path / name for name in "abcd"])
     assert average["weight"].tolist() == [0.5, 3.0]
-    assert average["weight"].dtype == torch.float32
+    assert average["weight"].dtype == np.float32
+    weights.save(tmp_path / "array", average)
+    weights.save(tmp_path / "tensor", {"weight": torch.tensor([0.5, 3.0])})
+    assert (tmp_path / "array").read_bytes() == (tmp_path / "tensor").read_bytes()
