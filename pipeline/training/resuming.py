@@ -47,7 +47,7 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> list[str]:
     sums = before.get("inputs", now["inputs"]).items() ^ now["inputs"].items()
     folders = sorted({"/".join(path.split("/")[:2]) for path, _ in sums})
     names = [name for name, value in before.get("made_by", {}).items() if now["made_by"].get(name) != value]
-    return values + [f"other {what}" for what in (*folders, *names) if what != "threads"]
+    return values + [f"{what} has changed" for what in (*folders, *names) if what != "threads"]
 
 
 def left_behind(own: Path) -> tuple[Path, dict[str, Any]] | None:
