@@ -1,6 +1,7 @@
 """A tiny `dvc repro` builds everything, a second one nothing; an edit re-runs what reads it; a kill loses nothing."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -47,8 +48,6 @@ def test_everything_stands_where_people_look_for_it(built):
         ):
             assert (built.root / path).stat().st_size
     assert (built.root / "report/index.html").stat().st_size
-    left = {path.name for path in built.root.glob("work/train/*/*")}
-    assert left == {"open", "training.json"}, "states stay until the average is there, but for a longer training's"
 
 
 def test_second_repro_does_nothing(built):
@@ -97,7 +96,7 @@ TWEAKS = [  # an edit, and the stages that it changes at once; what follows from
     ("decode.beam_size", 1, of("decode")),
     ("score.length_buckets", [5], of("score")),
     ("attend.sentences", 1, of("attend")),
-    ("report.samples", 1, ["report"]),
+    ("report.sentences", 1, ["report"]),
     ("build.models", ["transformer_prenorm"], ["report"]),
     ("build.seeds", [1, 2], [*of(*OF_A_SYSTEM, systems=tuple(f"{one[:-1]}2" for one in SYSTEMS)), "report"]),
     (
@@ -115,7 +114,8 @@ TWEAKS = [  # an edit, and the stages that it changes at once; what follows from
 @pytest.mark.parametrize(("name", "value", "changed"), TWEAKS, ids=[tweak[0] for tweak in TWEAKS])
 def test_tweak_changes_exactly_what_reads_it(spare, monkeypatch, name, value, changed):
     monkeypatch.chdir(spare.root)
-    with spare.edited(name, value):
+    with spare.edited(name, value) as replaced:
+        assert replaced is not None or name.endswith((".py", "other")), "a tweak of a key that does not exist"
         assert set(Repo().status()) == set(changed)
 
 
@@ -153,6 +153,7 @@ def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
     stage = f"train@{PRENORM}"
     copy.edit("training.updates", 400)
     copy.edit("training.validation_interval", 200)
+    shutil.rmtree(copy.root / "work/train")  # with the states of the training before
     whole = copy.copy(tmp_path / "whole")
     assert whole.repro(stage) == [stage]
 

@@ -51,32 +51,37 @@ class Project(NamedTuple):
         """What every stage read and wrote, by checksum."""
         return YAML(typ="safe").load(self.root / "dvc.lock")["stages"]
 
-    def edit(self, name: str, value: object) -> None:
-        """Set the value at a dotted name of params.yaml or at `<file>:<name>`, or append a line to Python code."""
+    def edit(self, name: str, value: object) -> object:
+        """Set the value at a dotted name of params.yaml or at `<file>:<name>`, or append a line to Python code.
+
+        The value before; None for what is new.
+        """
         path = self.path(name)
         if name.endswith(".py"):
             path.write_text(path.read_text(encoding="utf-8") + str(value), encoding="utf-8")
-            return
+            return None
         content = node = YAML(typ="safe").load(path)
         *above, last = name.rpartition(":")[2].split(".")
         for key in above:
             node = node[key]
-        assert node.get(last) != value
+        replaced = node.get(last)
+        assert replaced != value
         node[last] = value
         YAML(typ="safe").dump(content, path)
+        return replaced
 
     def path(self, name: str) -> Path:
         """The file that an edit changes."""
         return self.root / (name if name.endswith(".py") else name.rpartition(":")[0] or "params.yaml")
 
     @contextmanager
-    def edited(self, name: str, value: object) -> Iterator[None]:
-        """The project with an edit, which is taken back."""
+    def edited(self, name: str, value: object) -> Iterator[object]:
+        """The project with an edit, which is taken back; the value before it."""
         path = self.path(name)
         before = path.read_bytes()
-        self.edit(name, value)
+        replaced = self.edit(name, value)
         try:
-            yield
+            yield replaced
         finally:
             path.write_bytes(before)
 
