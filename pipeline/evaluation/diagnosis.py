@@ -30,6 +30,7 @@ MOST_PAIRS = 200_000  # of the training part that are compared
 
 # Letters alone: a new number is no new word. Where no spaces stand between words, each character is one.
 WORD = re.compile(rf"[^\W\d_{UNSPACED}]+|[{UNSPACED}]")
+NO_ATTENTION = "none to look at"
 LOOP = re.compile(r"(\S.{0,39}?)(?:\s*\1){3}")  # four times the same
 
 
@@ -78,7 +79,12 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
     cure = "look for pairs in the training text whose sides are the same language"
     yield share(copied, COPIES, "copies: {} of the translations are their source", cure)
     empty = [bool(source.strip() and not text.strip()) for source, _, text in rows]
-    yield share(empty, EMPTY, "empty: {} of translations", "more updates or `length_penalty`, look for empty targets")
+    yield share(
+        empty,
+        EMPTY,
+        "empty: {} of the translations are empty",
+        "more updates or `length_penalty`, look for empty targets",
+    )
     ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
     if len(rows) >= ENOUGH and not SHORT <= ratio <= LONG:
         cure = f"{'raise' if ratio < SHORT else 'lower'} `length_penalty`, more text or updates"
@@ -122,7 +128,7 @@ def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training
 def of_attention(records: Iterable[Mapping[str, Any]]) -> list[str]:
     """The finding on source words that no step of a translation attends to, given records of stage `attend`."""
     if not (sums := [total for record in records for total in attended(record)]):
-        return ["none to look at"]
+        return [NO_ATTENTION]
     cure, ignored = "more updates; long sources may need more layers or text", [total < ATTENDED for total in sums]
     return [share(ignored, UNATTENDED, "attention: nothing attends to {} of the words", cure) or NOTHING]
 

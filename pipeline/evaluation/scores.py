@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -110,14 +111,28 @@ def without_unknown(hypotheses: Lines, references: References, scoring: Scoring)
     }
 
 
-def unmatchable(sources: Lines, references: References, writable: Callable[[Lines], Sequence[bool]]) -> dict[str, int]:
-    """For how many sentences no translation can equal a reference, if any: blank, or beyond the vocabulary."""
+def unmatchable(sources: Lines, references: References, writable: Callable[[Lines], Sequence[bool]]) -> dict[int, str]:
+    """Line -> the reason, for each sentence of which no translation can equal a reference."""
     sides = [zip(lines, writable(lines), strict=True) for lines in references]
-    count = sum(
-        not any(can and (reference.strip() or not source.strip()) for reference, can in given)
-        for source, *given in zip(sources, *sides, strict=True)
+    return {
+        line: fault(given[0][0], writable)
+        for line, (source, *given) in enumerate(zip(sources, *sides, strict=True), 1)
+        if not any(can and (reference.strip() or not source.strip()) for reference, can in given)
+    }
+
+
+def fault(reference: str, writable: Callable[[Lines], Sequence[bool]]) -> str:
+    """Why no translation can equal a reference."""
+    words = reference.split()
+    if not words:
+        return "blank"
+    if unicodedata.normalize("NFC", reference) != reference:
+        return "not in Unicode NFC"
+    if normalised(reference) != " ".join(words):
+        return "invisible characters"
+    return (
+        f"not in the vocabulary: {' '.join(word for word, can in zip(words, writable(words), strict=True) if not can)}"
     )
-    return {UNMATCHABLE: count} if count else {}
 
 
 def caveats(scores: Mapping[str, Mapping[str, float]]) -> list[str]:

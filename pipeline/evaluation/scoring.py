@@ -17,12 +17,12 @@ Metrics = dict[str, dict[str, int | float]]  # test part -> metric -> score
 def score(system: System, scoring: Scoring, texts: Mapping[str, Translated], folder: Path) -> Metrics:
     """The scores of each test part.
 
-    `folder` gets scores.json, which says how they were computed, by_length.csv, and a file of scores a sentence for
-    each external metric and part.
+    `folder` gets scores.json, which says how they were computed, unmatchable.json, by_length.csv, and a file of scores
+    a sentence for each external metric and part.
     """
     pieces, language = Vocabulary.load(system.vocabulary_folder), files.read_json(system.languages)["target_language"]
     metrics: Metrics = {}
-    details, by_length = {}, []
+    details, unmatchable, by_length = {}, {}, []
     for part, (sources, references, translations) in texts.items():
         section = scoring.of(part, language)
         details[part] = scores.corpus_details(translations, references, section)
@@ -30,7 +30,8 @@ def score(system: System, scoring: Scoring, texts: Mapping[str, Translated], fol
             details[part][metric], sentences = external.run(metric, program, sources, translations, references)
             files.write_lines(folder / f"{metric}.{part}.txt", map(str, sentences))
         metrics[part] = {metric: detail["score"] for metric, detail in details[part].items()}
-        metrics[part] |= scores.unmatchable(sources, references, pieces.writable)
+        unmatchable[part] = scores.unmatchable(sources, references, pieces.writable)
+        metrics[part] |= {scores.UNMATCHABLE: len(unmatchable[part])} if unmatchable[part] else {}
         if pieces.whole_words:
             are_known = pieces.known(sources, references[0])
             limited = list(files.read_lines(system.decoded / "without_unknown" / f"{part}.txt"))
@@ -38,5 +39,6 @@ def score(system: System, scoring: Scoring, texts: Mapping[str, Translated], fol
             metrics[part] |= scores.without_unknown(limited, known, section)
         by_length += scores.scores_by_length(part, sources, translations, references, section)
     files.write_json(folder / "scores.json", details)
+    files.write_json(folder / "unmatchable.json", unmatchable)
     files.write_table(folder / "by_length.csv", by_length)
     return metrics

@@ -11,12 +11,17 @@ from ..evaluation.significance import ALPHA, Standing, agreement
 from .results import CorpusResults, SystemResults
 
 LEVELS = (0.001, 0.01, ALPHA)  # below which a p is said to lie
+LEAST = 5  # BLEU of a system that is ready
+BROKEN = ("repetition", "copies", "empty")  # findings of systems that are not
+FEW = 200  # sentences: fewer say little
 
 
 class Verdict(NamedTuple):
     """The best systems on a test part, in a sentence."""
 
-    winners: list[str]  # names of systems, the best first; several if chance may have ordered them
+    winners: list[
+        str
+    ]  # names of systems, the best first; several if chance may have ordered them, none if the best is not ready
     claim: str  # `a wins`, `a and b tie`
     reason: str
 
@@ -35,22 +40,47 @@ class SystemRow(NamedTuple):
 def verdict(corpus: CorpusResults, part: str) -> Verdict:
     """Which systems are the best on a test part, by their scores and standings."""
     ranked, metric, standings = corpus.best_first(part), corpus.metrics[0], corpus.standings[part]
-    measured = f"{TITLES[metric]} on {part}" + f", mean of {corpus.num_seeds} seeds" * (corpus.num_seeds > 1)
+    seeds = f", mean of {corpus.num_seeds} seeds" * (corpus.num_seeds > 1)
+    measured, count = f"{TITLES[metric]} on {part}{seeds}", len(corpus.parts[part].sources)
     labels, scores = [corpus.label(system) for system in ranked], [system.score(part, metric) for system in ranked]
-    if len(ranked) == 1:
-        return Verdict([ranked[0].name], labels[0], f"{scores[0]:.1f} {measured}, the only system")
+    few = f" ({count} sentences, one seed)" * (count < FEW and not seeds)
+    if reasons := faults(ranked[0], part, metric):
+        claim = "No winner yet" if ranked[1:] else f"{labels[0]} is not ready yet"
+        leads = f"{labels[0]} leads with " if ranked[1:] else ""
+        return Verdict([], claim, f"{leads}{scores[0]:.1f} {measured}, but {listed(reasons)}")
+    if not ranked[1:]:
+        return Verdict([ranked[0].name], f"{labels[0]}: {scores[0]:.1f} {measured}{few}", "")
     p_values = [standings[system.name].corrected if standings else None for system in ranked]
     tied = [n for n, p_value in enumerate(p_values) if n and (scores[n] == scores[0] or (p_value or 0) >= ALPHA)]
+    winners = [ranked[place] for place in (0, *tied)]
+    others = f" by {TITLES[metric]}, {listed(rivals)}" if (rivals := leaders(corpus, part, winners)) else ""
+    names = [system.name for system in winners]
     if tied:
         values = listed(f"{scores[place]:.1f}" for place in (0, *tied))
-        claim = f"{listed(labels[place] for place in (0, *tied))} tie"
-        reason = f"{values} {measured}; {chance([p_values[place] for place in tied])}"
-        return Verdict([ranked[place].name for place in (0, *tied)], claim, reason)
+        claim = f"{listed(labels[place] for place in (0, *tied))} tie{others}{few}"
+        return Verdict(names, claim, f"{values} {measured}; {chance([p_values[place] for place in tied])}")
     lead, ahead = abs(scores[0] - scores[1]), "below" if metric == "ter" else "above"
     share = agreement(metric, lead)
     people = "" if share is None else f"; people agree with {100 * share:.0f} % of such differences"
     reason = f"{scores[0]:.1f} {measured}, {lead:.1f} {ahead} {labels[1]} ({chance(p_values[1:2])}{people})"
-    return Verdict([ranked[0].name], f"{labels[0]} wins", reason)
+    return Verdict(names, f"{labels[0]} wins{others}{few}", reason)
+
+
+def faults(system: SystemResults, part: str, metric: str) -> list[str]:
+    """Why a system is not ready: loops, copies and empty lines of its diagnosis, or hardly any BLEU."""
+    findings = [finding.partition(";")[0].partition(": ") for finding in system.diagnosis.get(part, ())]
+    low = [f"a BLEU below {LEAST} is hardly a translation"] * (metric == "bleu" and system.score(part, metric) < LEAST)
+    return [text for kind, _, text in findings if kind in BROKEN] + low
+
+
+def leaders(corpus: CorpusResults, part: str, winners: list[SystemResults]) -> list[str]:
+    """`b leads by chrF` for each other metric by which another system is better than the winners."""
+    bests = {metric: corpus.best_first(part, metric)[0] for metric in corpus.metrics[1:]}
+    return [
+        f"{corpus.label(best)} leads by {TITLES.get(metric, metric)}"
+        for metric, best in bests.items()
+        if best.score(part, metric) not in [winner.score(part, metric) for winner in winners]
+    ]
 
 
 def chance(p_values: Iterable[float | None]) -> str:
@@ -93,7 +123,8 @@ def cells(corpus: CorpusResults, system: SystemResults, part: str, standing: Sta
     shown = [f"< {LEVELS[0]}" if value < LEVELS[0] else f"{value:.3f}" for value in p_values]
     shown[1:] = [f"({corrected})" for corrected in shown[1:] if corrected != shown[0]]
     share = agreement(metric, best.score(part, metric) - system.score(part, metric)) if system is not best else None
-    texts |= {"p (Holm)": " ".join(shown) or "–", "people": "–" if share is None else f"{100 * share:.0f} %"}
+    if corpus.systems[1:]:
+        texts |= {"p (Holm)": " ".join(shown) or "–", "people": "–" if share is None else f"{100 * share:.0f} %"}
     texts |= {TITLES.get(metric, metric): f"{system.score(part, metric):.2f}" for metric in others}
     if any("sentences_without_unknown" in scores for one in corpus.systems for scores in one.scores[0].values()):
         for metric in corpus.scoring.metrics:

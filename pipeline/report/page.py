@@ -6,6 +6,8 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from ..evaluation.curves import NOTHING
+from ..evaluation.diagnosis import NO_ATTENTION
 from ..evaluation.significance import ALPHA
 from . import attention, charts, leaderboard, sentences
 from .charts import Chart
@@ -59,4 +61,17 @@ def corpus_data(corpus: CorpusResults, section: Report) -> dict[str, Any]:
             if any(record["weights"] for records in system.attended.values() for record in records)
         },
         "training": charts.training(corpus),
+        "findings": [
+            (corpus.label(system), subject, line)
+            for system in corpus.systems
+            for subject, lines in system.diagnosis.items()
+            for line in lines
+            if line not in (NOTHING, NO_ATTENTION)
+        ],
+        "unmatchable": {  # by vocabulary, part and line
+            (system.system.vocabulary, part, int(line)): reason
+            for system in corpus.systems
+            for part, lines in system.unmatchable.items()
+            for line, reason in lines.items()
+        },
     }

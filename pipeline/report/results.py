@@ -33,6 +33,7 @@ class SystemResults:
     training: dict[str, Any]
     average: dict[str, Any]
     diagnosis: dict[str, list[str]]  # findings on training, test parts and attention
+    unmatchable: dict[str, dict[str, str]]  # test part -> line -> why no translation can equal its reference
     texts: dict[str, Translated]  # test part -> sources, references, translations
     attended: dict[str, list[dict[str, Any]]]  # test part -> sentences with attention weights
 
@@ -98,9 +99,9 @@ class CorpusResults:
         varied = (axis for axis in AXES if axis == "model" or len({getattr(other, axis) for other in systems}) > 1)
         return "-".join(getattr(system.system, axis) for axis in varied)
 
-    def best_first(self, part: str) -> list[SystemResults]:
-        """The systems by their first metric on `part`; equal ones keep their order."""
-        metric = self.metrics[0]
+    def best_first(self, part: str, metric: str = "") -> list[SystemResults]:
+        """The systems by a metric on `part`, else by their first one; equal ones keep their order."""
+        metric = metric or self.metrics[0]
         return sorted(self.systems, key=lambda system: system.score(part, metric), reverse=metric != "ter")
 
 
@@ -160,6 +161,7 @@ def read_system(seeds: Sequence[System]) -> SystemResults:
         train_loss=train_loss,
         training=files.read_json(system.training_summary),
         average=files.read_json(system.averaged / "average.json"),
+        unmatchable=files.read_json(system.scored / "unmatchable.json"),
         texts=texts,
         diagnosis=files.read_json(system.scored / "diagnosis.json") | {"attention": attention},
         attended=attended,

@@ -142,6 +142,7 @@ class Attention {
     this.fields = box.querySelector("form").elements;
     this.names = Object.keys(this.data);
     fill(this.fields.system, this.names);
+    this.fields.system.parentElement.hidden = this.names.length < 2;
     box.querySelector("form").addEventListener("change", (event) => this.show(event.target.name));
     this.show("system");
   }

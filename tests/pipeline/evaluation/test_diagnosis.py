@@ -36,7 +36,7 @@ def test_few_lines_without_a_right_word_say_something():
         ([*TARGETS[:-1], "Claire cat cat cat cat the"], ["repetition: 3 % of the translations loop"]),
         ([*TARGETS[:-1], "Claire ofofofofof the cat"], ["repetition: 3 % of the translations loop"]),
         ([*SOURCES[:3], *TARGETS[3:]], ["copies: 10 % of the translations are their source"]),
-        (["", *TARGETS[1:]], ["empty: 3 % of translations"]),
+        (["", *TARGETS[1:]], ["empty: 3 % of the translations are empty"]),
         (
             [name[:4] for name in TARGETS],
             [

@@ -12,8 +12,8 @@ UNTESTED = "not tested for significance"
 
 
 def sentence(corpus):
-    claim = verdict(corpus, "test")
-    return f"{claim.claim}: {claim.reason}"
+    _, claim, reason = verdict(corpus, "test")
+    return f"{claim.removesuffix(' (4 sentences, one seed)')}: {reason}"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,12 @@ def sentence(corpus):
             "a and c tie: 60.0 and 58.0 BLEU on test; the difference may be chance (p = 0.20)",
         ),
         ([60.0, 60.0], [], f"a and b tie: 60.0 and 60.0 BLEU on test; {UNTESTED}"),
-        ([60.0], [None], "a: 60.0 BLEU on test, the only system"),
+        ([60.0], [None], "a: 60.0 BLEU on test: "),
+        (
+            [4.9, 4.0],
+            [None, 0.005],
+            "No winner yet: a leads with 4.9 BLEU on test, but a BLEU below 5 is hardly a translation",
+        ),
     ],
 )
 def test_the_verdict_in_words(read, scores, p_values, expected):
@@ -61,6 +66,26 @@ def test_the_verdict_in_words(read, scores, p_values, expected):
         for system, p_value in zip(corpus.systems, p_values, strict=False)
     }
     assert sentence(replace(corpus, standings={"test": standings})) == expected
+
+
+def test_a_system_that_loops_is_no_winner(read):
+    [corpus] = read(a=[60.0, 61.0], b=[50.0, 52.0])
+    corpus.systems[0].diagnosis["test"] = ["repetition: 9 % of the translations loop; more text", "unknown: 3 %"]
+    reason = "a leads with 60.5 BLEU on test, mean of 2 seeds, but 9 % of the translations loop"
+    assert verdict(corpus, "test") == ([], "No winner yet", reason)
+    assert [row.state for row in leaderboard.rows(corpus, "test")] == ["", ""]
+
+
+def test_other_metrics_and_few_sentences_are_said(read):
+    [corpus] = read(a=60.0, b=50.0)
+    corpus.systems[1].scores[0]["test"]["chrf"] = 81.0
+    untested = replace(corpus, standings={"test": {}})
+    assert verdict(untested, "test").claim == "a wins by BLEU, b leads by chrF (4 sentences, one seed)"
+
+
+def test_one_system_is_compared_with_none(read):
+    [corpus] = read(a=60.0)
+    assert [*leaderboard.rows(corpus, "test")[0].cells] == ["BLEU ± 95 %", "chrF", "parameters"]
 
 
 def test_references_that_no_translation_can_equal_are_said_once(read):
