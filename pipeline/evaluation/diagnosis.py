@@ -16,6 +16,7 @@ from .curves import NOTHING
 LOOPS = 0.02
 COPIES = 0.05  # names and numbers are rightly copied
 EMPTY = 0.01
+NUMBERS = 0.05  # of the lines with numbers
 SAME = 0.3  # of the translations that another source has too: 0 to 0.1 where sources differ
 MATCHED = 0.25  # of the references' words: 0.8 and more in good systems, 0.1 by chance
 SHORT, LONG = 0.85, 1.2  # characters of all translations over those of all references
@@ -31,6 +32,7 @@ MOST_PAIRS = 200_000  # of the training part that are compared
 # Letters alone: a new number is no new word. Where no spaces stand between words, each character is one.
 WORD = re.compile(rf"[^\W\d_{UNSPACED}]+|[{UNSPACED}]")
 NO_ATTENTION = "none to look at"
+NUMBER = re.compile(r"\d+(?:[.,'’\s]\d+)*")  # with the separators of thousands and decimals
 LOOP = re.compile(r"(\S.{0,39}?)(?:\s*\1){3}")  # four times the same
 
 
@@ -79,12 +81,12 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
     cure = "look for pairs in the training text whose sides are the same language"
     yield share(copied, COPIES, "copies: {} of the translations are their source", cure)
     empty = [bool(source.strip() and not text.strip()) for source, _, text in rows]
-    yield share(
-        empty,
-        EMPTY,
-        "empty: {} of the translations are empty",
-        "more updates or `length_penalty`, look for empty targets",
-    )
+    cure = "more updates or `length_penalty`, look for empty targets"
+    yield share(empty, EMPTY, "empty: {} of the translations are empty", cure)
+    counted = (map(numbers, row) for row in rows)
+    changed = [text != source for source, reference, text in counted if source and source == reference]
+    cure = "set `split_digits` of the vocabulary, or more text with numbers"
+    yield share(changed, NUMBERS, "numbers: {} of the lines with numbers get others", cure)
     ratio = sum(map(len, translations)) / max(1, sum(map(len, references)))
     if len(rows) >= ENOUGH and not SHORT <= ratio <= LONG:
         cure = f"{'raise' if ratio < SHORT else 'lower'} `length_penalty`, more text or updates"
@@ -155,6 +157,11 @@ def share(marks: Sequence[bool], limit: float, text: str, cure: str) -> str:
     """The finding if enough of the marks are set, with their share in place of {}."""
     part = sum(marks) / max(1, len(marks))
     return f"{text.format(f'{100 * part:.0f} %')}; {cure}" if len(marks) >= ENOUGH and part >= limit else ""
+
+
+def numbers(text: str) -> list[str]:
+    """The digits of each number, whatever separates thousands and decimals, in order of size."""
+    return sorted("".join(str(int(digit)) for digit in number if digit.isdecimal()) for number in NUMBER.findall(text))
 
 
 def has_loop(text: str) -> bool:

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveInt, field_validator
+from pydantic import Field, PositiveInt, ValidationInfo, field_validator
 from sacrebleu.utils import SACREBLEU_DIR
 
 from ..common.params import Section, nearest
@@ -44,10 +44,10 @@ class Scoring(Section):
 
     @field_validator("metrics", "tokenize")
     @classmethod
-    def _installed(cls, value: Any) -> Any:
+    def _installed(cls, value: Any, info: ValidationInfo) -> Any:
         for name in value.values() if isinstance(value, dict) else value if isinstance(value, list) else [value]:
             package = DICTIONARIES.get(name)
-            if name not in (*TOKENIZERS, *TITLES):
+            if info.field_name == "tokenize" and name not in TOKENIZERS:
                 raise ValueError(f"unknown tokeniser, got {name!r}{nearest(name, TOKENIZERS)}")
             if package and not find_spec(package):
                 raise ValueError(f"needs the package {package}, got {name!r}; expected auto, or the package installed")

@@ -72,6 +72,8 @@ def test_references_that_no_translation_can_equal_are_counted(translated):
     scored = files.read_json(SYSTEM.metrics)
     assert scored["test"][UNMATCHABLE] == 2
     assert UNMATCHABLE not in scored["compositional"]
+    reasons = files.read_json(SYSTEM.scored / "unmatchable.json")
+    assert reasons == {"test": {"1": "blank", "4": "not in Unicode NFC"}, "compositional": {}}
     assert [caveat[:41] for caveat in caveats(scored)] == ["2 references of test cannot be matched by"]
 
 

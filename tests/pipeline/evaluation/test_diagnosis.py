@@ -51,6 +51,15 @@ def test_translations(translations, expected):
     assert findings(translations=translations) == expected
 
 
+def test_numbers_are_compared_where_the_references_keep_them():
+    sources = [f"{line} {number}.000,50 €" for number, line in enumerate(SOURCES, 1)]
+    references = [f"{line} € {number},000.50" for number, line in enumerate(TARGETS, 1)]
+    swapped = [*references[1::-1], *references[2:]]
+    for translations, expected in ((references, []), (swapped, ["numbers: 7 % of the lines with numbers get others"])):
+        lines = filter(None, diagnosis.of_translations(sources, references, translations))
+        assert [line.partition(";")[0] for line in lines] == expected
+
+
 def test_sources_unlike_those_of_training():
     upper = diagnosis.of_part([line.upper() for line in SOURCES], TARGETS, TARGETS, [[4]] * 30, TRAINING)
     assert upper == [

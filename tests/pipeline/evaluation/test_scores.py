@@ -162,6 +162,7 @@ def test_sentences_without_unknown_words_are_scored_alone():
             f"score.tokenize: needs {FLORES}, got 'flores200'; `echo x | sacrebleu <(echo x) --tokenize flores200` "
             "fetches it",
         ),
+        ({"tokenize": "chrf"}, "score.tokenize: unknown tokeniser, got 'chrf'; nearest is 'char'"),
         ({"tokenize": {"test": "13b"}}, "score.tokenize: unknown tokeniser, got '13b'; nearest is '13a'"),
         ({"external": {"ter": {"command": "x"}}}, "score.external: must have names of their own, got ter"),
         ({"metrics": ["bleu", "bleu"]}, "score.metrics: must name each once, got ['bleu', 'bleu']"),
