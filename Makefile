@@ -15,18 +15,26 @@ export MLFLOW_DISABLE_TELEMETRY := true
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_QUIET ?= 1
 
-.PHONY: help install check test slow gpu faults repro exps ui docs wheel clean
+# A .venv that was built for another folder, as after a move or a copy: its scripts would run what lies there.
+MOVED := $(shell [ ! -e .venv/.installed ] || [ -L .venv ] || grep -qsF "$(CURDIR)/.venv/bin/" .venv/bin/pip || echo moved)
+
+.PHONY: help install repository moved check test slow gpu faults repro exps ui docs wheel clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / {printf "make %-16s %s\n", $$1, $$2}' Makefile
 
-install: .venv/.installed ## build .venv from requirements.lock and torch.lock
+install: repository .venv/.installed ## build .venv from requirements.lock and torch.lock
 
-.venv/.installed: requirements.lock torch.lock pyproject.toml
+repository:
+	@reason=$$(git rev-parse --git-dir 2>&1) || { \
+		echo "make: DVC needs a git repository here, and git says: $$reason" >&2; exit 1; }
+
+moved:
+	@echo "make: .venv was built for another folder; building it anew"
+
+.venv/.installed: requirements.lock torch.lock pyproject.toml $(MOVED)
 	@"$(or $(PYTHON),python3)" -c '$(SUPPORTED)' || { \
 		echo "make: needs Python 3.11, 3.12 or 3.13; name one: make install PYTHON=<path>" >&2; exit 1; }
-	@git rev-parse --git-dir > /dev/null 2>&1 || { \
-		echo "make: DVC needs a git repository here; install git, then clone the project or run: git init" >&2; exit 1; }
 	@echo "installing into .venv with $(PYTHON): this takes minutes"
 	@rm -rf .venv && "$(PYTHON)" -m venv .venv
 	@python -m pip install --require-hashes --requirement requirements.lock
@@ -54,7 +62,7 @@ exps: install ## experiments of DVC: what was varied in each, and the scores tha
 
 ui: PORT ?= 5000
 ui: install ## MLflow on http://127.0.0.1:5000; `make ui PORT=5001` takes another port
-	@echo "http://127.0.0.1:$(PORT) in a few seconds; Ctrl-C ends it. Runs with their scores:"
+	@echo "In a few seconds, until Ctrl-C, the runs with their scores are on"
 	@echo "http://127.0.0.1:$(PORT)/#/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=scores"
 	@MLFLOW_LOGGING_LEVEL=ERROR MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false PYTHONWARNINGS=ignore \
 		mlflow ui --host 127.0.0.1 --port $(PORT) --workers 1 --uvicorn-opts "--log-level warning" \

@@ -44,22 +44,30 @@ def test_every_package_but_torch_has_a_hash():
     assert set(pinned("torch.lock")) == {"torch"}
 
 
-@pytest.mark.parametrize(
-    ("setting", "said"),
-    [
-        ("PYTHON=false", "make: needs Python 3.11, 3.12 or 3.13; name one: make install PYTHON=<path>"),
-        (f"PYTHON={sys.executable}", "make: DVC needs a git repository here; install git, then clone"),
-    ],
-)
-def test_make_says_in_one_line_what_is_missing(tmp_path, setting, said):
+def make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make on the project's Makefile and locks in a folder."""
     for name in ("Makefile", "requirements.lock", "torch.lock", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
+        shutil.copy(ROOT / name, folder)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    environment |= {"GIT_CEILING_DIRECTORIES": str(tmp_path.parent)}
-    done = subprocess.run(["make", "install", setting], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 2
-    assert done.stderr.startswith(said)
+    environment |= {"GIT_CEILING_DIRECTORIES": str(folder.parent)}
+    return subprocess.run(["make", *arguments], cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def test_make_says_what_is_missing(tmp_path):
+    done = make(tmp_path, "install")
+    assert done.stderr.startswith("make: DVC needs a git repository here, and git says: fatal: not a git repository")
+    subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
+    done = make(tmp_path, "install", "PYTHON=false")
+    assert done.stderr.startswith("make: needs Python 3.11, 3.12 or 3.13; name one: make install PYTHON=<path>")
     assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize(("folder", "is_moved"), [("/elsewhere", True), ("", False)])
+def test_a_venv_of_another_folder_is_built_anew(tmp_path, folder, is_moved):
+    (tmp_path / ".venv/bin").mkdir(parents=True)
+    (tmp_path / ".venv/bin/pip").write_text(f"#!{folder or tmp_path}/.venv/bin/python\n")
+    (tmp_path / ".venv/.installed").touch()
+    assert ("built for another folder" in make(tmp_path, "--dry-run", "check").stdout) is is_moved
 
 
 @pytest.fixture(scope="module")
