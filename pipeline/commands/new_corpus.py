@@ -40,12 +40,8 @@ def new_corpus(
     target: Targets = None,
     table: Tables = None,
     hub: Annotated[str | None, typer.Option(help="Or the id of a data set of the Hugging Face hub.")] = None,
-    source_column: Annotated[
-        str | None, typer.Option(help="Of --table or --hub: a name, or a number of --table, 1.")
-    ] = None,
-    target_column: Annotated[
-        str | None, typer.Option(help="Of --table or --hub: a name, or a number of --table, 2.")
-    ] = None,
+    source_column: Annotated[str | None, typer.Option(help="Of --table or --hub: a name, or a number: 1.")] = None,
+    target_column: Annotated[str | None, typer.Option(help="Of --table or --hub: a name, or a number: 2.")] = None,
     quoting: Quoting = None,
     source_language: Annotated[str | None, typer.Option(help="Such as de; by default the ending of --source.")] = None,
     target_language: Annotated[str | None, typer.Option(help="Such as en; by default the ending of --target.")] = None,

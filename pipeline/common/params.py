@@ -16,6 +16,7 @@ from .files import DataError
 PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
+MOST_FAULTS = 20  # of a section that are named
 LARGEST = 2**31 - 1  # whole number: a larger one was mistyped, and many libraries fail on it
 TAGS = ("[key]", "[one]", "[list]")  # of pydantic and of an importer's `Several`, in the location of a fault
 
@@ -122,10 +123,12 @@ class Section(BaseModel):
         try:
             cls.model_validate(value, context=known)
         except ValidationError as error:
-            for detail in error.errors():
+            for detail in error.errors(include_url=False)[:MOST_FAULTS]:
                 keys, what = fault(value, known, detail)
                 holders = [node for node in nodes if keys and isinstance(node.value, Mapping) and keys[0] in node.value]
                 yield (holders or nodes)[-1].fault(keys, what)
+            if (rest := error.error_count() - MOST_FAULTS) > 0:
+                yield nodes[-1].fault([], f"has {rest:,} more faults")
 
     def changed(self, **values: Any) -> Self:
         """This section with other values of some keys.

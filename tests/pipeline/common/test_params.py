@@ -293,3 +293,8 @@ def test_whole_numbers_have_a_bound(message):
 def test_of_a_long_value_the_beginning_is_shown(message):
     expected = message(TINY.replace("rate: 2e-3", f"rate: {'x' * 1000}"))
     assert expected == f"params.yaml: tiny.rate: should be a valid number, got '{'x' * 199}"
+
+
+def test_of_many_faults_the_first_are_named(message):
+    lines = message(whole(interval=f"{{low: 1, high: 2, further: {['x'] * 1000}}}"), Whole, "m").splitlines()
+    assert (len(lines), lines[-1]) == (params.MOST_FAULTS + 1, "params.yaml: m: has 980 more faults")

@@ -1,7 +1,9 @@
 """TextFile formats, as files have them in the wild, and the pairs that they hold."""
 
+import bz2
 import gzip
 import io
+import lzma
 import tarfile
 import zipfile
 
@@ -9,7 +11,7 @@ import pytest
 
 from pipeline.common import files
 from pipeline.common.files import DataError
-from pipeline.corpora import readers
+from pipeline.corpora import archives, readers
 from pipeline.corpora.archives import Damaged, archive_kind
 from pipeline.corpora.readers import NotParallel, TextFile
 
@@ -41,9 +43,9 @@ def zipped(**members):
     return out.getvalue()
 
 
-def tarred(**members):
+def tarred(mode="w:gz", **members):
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+    with tarfile.open(fileobj=out, mode=mode) as archive:
         for name, content in members.items():
             info = tarfile.TarInfo(f"a/{name}.de")
             info.size = len(content)
@@ -68,9 +70,41 @@ def test_lines_end_in_lf_or_crlf_and_nothing_else(text, content, lines):
 
 def test_members_of_archives_and_of_gzip(text):
     members = {"x": b"un\ndeux\n", "y": b"no\n"}
-    for name, content in (("x.zip", zipped(**members)), ("x.tgz", tarred(**members)), ("x.tar.gz", tarred(**members))):
+    tars = {
+        f"x.{ending}": tarred(mode, **members) for ending, mode in (("tgz", "w:gz"), ("tar", "w:"), ("txz", "w:xz"))
+    }
+    for name, content in {"x.zip": zipped(**members), **tars}.items():
         assert list(text(content, name, "a/x.de").lines()) == [b"un", b"deux"]
     assert list(text(gzip.compress(b"un\nde") + gzip.compress(b"ux\n"), "x.gz").lines()) == [b"un", b"deux"]
+
+
+@pytest.mark.parametrize("name", ["x.de", "x.de.xz", "x.de.gz"])
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_the_first_bytes_say_how_a_text_is_packed(text, name, pack):
+    assert list(text(pack(b"un\ndeux\n"), name).lines()) == [b"un", b"deux"]
+
+
+@pytest.mark.parametrize("content", [zipped(x=b"un"), b"\x28\xb5\x2f\xfdun"])
+def test_a_text_in_another_form_is_named(text, content):
+    with pytest.raises(DataError, match=r"^x\.de: is (zstd|a zip or \.xlsx file); expected text: unpack it, "):
+        list(text(content).lines())
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "message"),
+    [
+        (tarfile.SYMTYPE, 0, "member 'a' is a folder or a link; expected a regular file"),
+        (tarfile.DIRTYPE, 0, "member 'a' is a folder or a link; expected a regular file"),
+        (tarfile.XHDTYPE, 1 << 30, "damaged or no tar file, got a header of "),
+        (tarfile.REGTYPE, 0, "has over 10 members; expected fewer"),
+    ],
+)
+def test_a_tar_with_odd_or_endless_members(text, monkeypatch, kind, size, message):
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    info = tarfile.TarInfo("a" if kind != tarfile.REGTYPE else "b")
+    info.type, info.size, info.linkname = kind, size, "/etc/passwd"
+    with pytest.raises(DataError, match=rf"^x\.tgz: {message}"):
+        list(text(gzip.compress(info.tobuf() * 20), "x.tgz", "a").lines())
 
 
 @pytest.mark.parametrize(
