@@ -30,7 +30,7 @@ ATTACKS: dict[str, tuple[Any, ...]] = {  # clients, path, q, headers; or connect
     "50,000 texts": (1, "translate", ["a"] * 50_000, JSON),
     "20,000 sentences": (1, "translate", "Oui. " * 20_000, JSON),
     "100 times 20,000 sentences": (100, "translate", "Oui. " * 20_000, JSON),
-    "8 times 2,000 sentences": (8, "translate", "Oui. " * 2_000, JSON),
+    "8 times 5,000 sentences": (8, "translate", "Oui. " * 5_000, JSON),
     "600,000 faults": (1, "translate", [1] * 600_000, JSON),
     "600,000 faults from a page": (1, "translate", [1] * 600_000, PAGE),
     "100 times attention": (100, "attention", "Bonjour. " * 50, JSON),

@@ -31,6 +31,7 @@ from benchmarks.contestants.turn import HERE
 from pipeline.common import files
 from pipeline.compute import cores
 from pipeline.serving.engines import Engine, EngineKind
+from pipeline.serving.requests import MOST_SENTENCES
 from pipeline.serving.sentences import sentences
 from pipeline.serving.service import Options
 
@@ -125,7 +126,7 @@ def ask(address: str, pair: tuple[str, str], expected: dict[str, str], until: fl
 def ask_for_most(address: str, pair: tuple[str, str], lines: Sequence[str]) -> tuple[float, list[float]]:
     """Seconds of the longest request that a server takes, and those of each answer of /health meanwhile."""
     most = Options().characters
-    text = " ".join(itertools.islice(itertools.cycle(lines), most))[:most]
+    text = " ".join(itertools.islice(itertools.cycle(lines), MOST_SENTENCES // 2))[:most]
     health, began = [], time.monotonic()
     with ThreadPoolExecutor(1) as pool:
         longest = pool.submit(LibreTranslateAPI(address).translate, text, *pair)

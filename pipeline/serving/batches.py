@@ -13,7 +13,7 @@ from starlette.exceptions import HTTPException
 from .engines import Engine
 
 BATCH = 64  # sentences: what comes next waits for no more than these
-MOST_WAITING = 10_000  # sentences
+MOST_WAITING = 20_000  # sentences
 log = logging.getLogger(__name__)
 Task = tuple[Engine, Callable[..., Sequence[Any]], tuple[Any, ...]]  # a method of an engine, and what else it takes
 Sentence = tuple[str, asyncio.Future[Any]]  # and its result

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from ..common.params import first_fault
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
-MOST_SENTENCES = 2_000  # of a request
+MOST_SENTENCES = 5_000  # of a request
 MOST_ALTERNATIVES = 9
 CHARACTER_BYTES = 12  # of one beyond the basic plane in a form (%F0%9F%98%80) and in JSON (\ud83d\ude00)
 OVERHEAD_BYTES = 64 << 10  # names of fields, braces, quotes
