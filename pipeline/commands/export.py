@@ -7,16 +7,17 @@ import typer
 
 from ..common import files
 from ..common.files import DataError
-from ..common.system import System
-from ..decoding.translator import Translator
-from ..packaging import argos, ctranslate2_form
+from ..packaging import argos, ctranslate2_form, loading, package
 from . import project
 
 WORK = Path("work/export")
 
 
 def export(
-    system: Annotated[str, typer.Option(help="Built system: its id, or a part of it that no other one has.")],
+    system: Annotated[
+        str | None, typer.Option(help="Built system: its id, or a part of it that no other one has.")
+    ] = None,
+    model: Annotated[Path | None, typer.Option(help="Or the folder of a packaged system, here or anywhere.")] = None,
     format: Annotated[
         Literal["ctranslate2", "argos"],
         typer.Option(help="A folder for CTranslate2, or the .argosmodel that Argos Translate installs."),
@@ -28,37 +29,32 @@ def export(
 ) -> None:
     """Write a Transformer for other programs: CTranslate2 in Python or C++, Argos Translate, LibreTranslate.
 
-    CTranslate2 reads and writes the pieces of the system's vocabulary (data/vocabulary/), without BOS and EOS, which it
-    adds. Argos Translate and LibreTranslate take text.
+    CTranslate2 reads and writes the pieces of the system's vocabulary (data/vocabulary/, or vocabulary/ of the
+    package), without BOS and EOS, which it adds. Argos Translate and LibreTranslate take text.
     """
-    named = project.parse(system)
+    if (system is None) == (model is None):
+        raise DataError("--system, --model: must be one of the two; expected a system built here, or a packaged folder")
+    if model:
+        config, translator, vocabulary = package.read(model), loading.load(model), model / package.VOCABULARY
+        name, about = config.system, config.model_dump()
+    else:
+        named = project.parse(system or "")
+        name, translator, vocabulary = named.id, project.load(named), named.vocabulary_folder
+        about = files.read_json(named.languages) if format == "argos" else {}
     if format == "argos":
-        print(export_argos(named, project.load(named), out, quantization))
-        return
-    path = out or WORK / named.id
-    if path.exists() and (not path.is_dir() or any(one.name not in ctranslate2_form.FILES for one in path.iterdir())):
-        raise DataError(f"--out: holds something else, got {str(path)!r}; expected a new folder, or an exported model")
-    translator = project.load(named)
-    with files.new_folder(path) as folder:
-        ctranslate2_form.save(translator.model, translator.vocabulary, folder, quantization=quantization)
+        path = out or WORK / f"{name}{argos.SUFFIX}"
+        if path.suffix != argos.SUFFIX:  # a file of the user's may stand there
+            raise DataError(
+                f"--out: must end with {argos.SUFFIX}, got {str(path)!r}; expected such as my{argos.SUFFIX}"
+            )
+        source, target = about["source_language"], about["target_language"]
+        argos.save(translator.model, vocabulary, path, source=source, target=target, quantization=quantization)
+    else:
+        path, known = out or WORK / name, ctranslate2_form.FILES
+        if path.exists() and (not path.is_dir() or any(file.name not in known for file in path.iterdir())):
+            raise DataError(
+                f"--out: holds something else, got {str(path)!r}; expected a new folder, or an exported model"
+            )
+        with files.new_folder(path) as folder:
+            ctranslate2_form.save(translator.model, translator.vocabulary, folder, quantization=quantization)
     print(path)
-
-
-def export_argos(system: System, translator: Translator, out: Path | None, quantization: str) -> Path:
-    """The file that was written for Argos Translate.
-
-    Raises: DataError if `out` has another ending: a file of the user's may stand there.
-    """
-    path = out or WORK / f"{system.id}{argos.SUFFIX}"
-    if path.suffix != argos.SUFFIX:
-        raise DataError(f"--out: must end with {argos.SUFFIX}, got {str(path)!r}; expected such as my{argos.SUFFIX}")
-    languages = files.read_json(system.languages)
-    argos.save(
-        translator.model,
-        system.vocabulary_folder,
-        path,
-        source=languages["source_language"],
-        target=languages["target_language"],
-        quantization=quantization,
-    )
-    return path

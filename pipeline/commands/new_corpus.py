@@ -62,7 +62,8 @@ def new_corpus(
     --models and --sizes.
     """
     project.check_here()
-    catalogue.check()
+    if add:  # else `build` is replaced, whatever it names; the project is checked with the corpus
+        catalogue.check()
     if not re.fullmatch(NAME, name):
         raise DataError(f"NAME: must be letters, digits and underscores, got {name!r}")
     if os.path.lexists(corpus_file(name)):

@@ -15,6 +15,7 @@ from ..common.params import NAME, first_fault
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
 CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Transformers have one
 POSITIONS = 2048  # of the longest source or translation in CTranslate2's form, EOS counted
+MOST_CONFIG_BYTES = 1 << 20  # of a folder that is not sealed
 CARD, CHECKSUMS = "README.md", "checksums.json"
 FILE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")  # a file's path inside the folder: never outside, never hidden
 EXPECTED = "a folder that the stage `package` wrote"
@@ -122,7 +123,13 @@ def check(folder: Path) -> None:
     if not folder.is_dir():
         what = "not a folder" if folder.exists() else "no such folder"
         raise DataError(f"{folder}: {what}; expected {EXPECTED}")
-    sizes, path = list_files(folder), folder / CHECKSUMS
+    path, config = folder / CHECKSUMS, folder / CONFIG
+    if not path.exists() and config.is_file() and config.stat().st_size <= MOST_CONFIG_BYTES:
+        content = files.read_json(config)
+        if isinstance(content, dict) and "model_type" in content:
+            what = f"is a model of Hugging Face's transformers, got {content['model_type']!r}"
+            raise DataError(f"{folder}: {what}; expected {EXPECTED}")
+    sizes = list_files(folder)
     listed = parse(path, dict[str, Entry])  # every other file of the folder
     sizes.pop(CHECKSUMS)
     if unsafe := [name for name in listed if not FILE.fullmatch(name)]:

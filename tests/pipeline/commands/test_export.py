@@ -69,3 +69,12 @@ def test_an_unknown_type_says_so(fails, project):
 
 def test_an_unknown_system_says_so(fails, project):
     assert fails("export", "--system", "gru").startswith("--system: no built system has this name, got 'gru'")
+
+
+def test_a_packaged_system_is_exported_anywhere(run, packaged, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said = run("export", "--model", str(packaged), "--format", "argos")
+    assert (said.status, said.out) == (0, f"work/export/{packaged.name}.argosmodel\n")
+    assert run("export").err == (
+        "error: --system, --model: must be one of the two; expected a system built here, or a packaged folder\n"
+    )

@@ -238,10 +238,15 @@ def test_what_is_refused_changes_nothing(folder, fails, options, fault):
     assert content(folder) == before
 
 
+def test_a_corpus_that_build_names_may_be_gone(folder, run):
+    for name in build()["corpora"]:
+        Path(f"corpora/{name}.yaml").unlink()
+    assert run("new-corpus", "mine", *SIDES).status == 0
+
+
 def test_an_interruption_changes_nothing(folder, monkeypatch, run):
     before = content(folder)
-    checks = Mock(side_effect=[None, KeyboardInterrupt])  # at the beginning, and once all is written
-    monkeypatch.setattr(new_corpus.catalogue, "check", checks)
+    monkeypatch.setattr(new_corpus.catalogue, "check", Mock(side_effect=KeyboardInterrupt))  # once all is written
     run("new-corpus", "mine", *SIDES)
     assert content(folder) == before
 

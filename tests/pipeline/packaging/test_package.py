@@ -101,6 +101,11 @@ def test_broken_checksums_are_one_line(folder, text):
     assert refusal(folder).startswith(f"{folder}/checksums.json: ")
 
 
+def test_a_model_of_hugging_face_is_named(tmp_path):
+    files.write_json(tmp_path / "config.json", {"model_type": "marian"})
+    assert refusal(tmp_path) == f"{tmp_path}: is a model of Hugging Face's transformers, got 'marian'; {EXPECTED}"
+
+
 @pytest.mark.parametrize(("number", "what"), [(1, "so package the system again"), (3, "or a newer nmt-pipeline")])
 def test_another_format_is_told_from_a_broken_one(folder, number, what):
     changed(folder, format=number, arch=None)
