@@ -144,7 +144,9 @@ def by_name(engines: Sequence[Engine]) -> dict[str, Engine]:
         name, folder = engine.config.system, engine.folder.resolve()
         if ids[name] > 1:
             name += f"@{folder.parent.name if folder.name == name else folder.name}"
-        names[name + "+" * sum(other.startswith(name) for other in names)] = engine
+        while name in names:
+            name += "+"
+        names[name] = engine
     return names
 
 

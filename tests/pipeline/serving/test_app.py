@@ -94,12 +94,14 @@ def toy(pair):
 
 
 def test_two_systems_of_one_id_are_told_apart_by_their_folders(client):
-    engines = [WordEngine(), WordEngine()]
-    engines[1].folder, engines[1].lexicon = Path("work/before"), {"chat": "moggy"}
+    engines = [WordEngine(), WordEngine(), WordEngine()]
+    for engine in engines[1:]:
+        engine.folder, engine.lexicon = Path("work/before"), {"chat": "moggy"}
     server = client(engines=engines)
     names = [system["system"] for system in server.get("/systems").json()["systems"]]
-    assert names == [f"{engines[0].config.system}@{folder}" for folder in ("models", "before")]
-    for name, translation in zip([*names, engines[0].config.system], ["cat", "moggy", "cat"], strict=True):
+    system = engines[0].config.system
+    assert names == [f"{system}@models", f"{system}@before", f"{system}@before+"]
+    for name, translation in zip([*names, system], ["cat", "moggy", "moggy", "cat"], strict=True):
         answer = server.post("/translate", json={"q": "chat", "system": name, **FRENCH}).json()
         assert answer["translatedText"] == translation
     assert server.get(f"/card/{names[1]}").status_code == 200
