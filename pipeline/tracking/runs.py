@@ -88,11 +88,15 @@ class Run:
         from mlflow.tracking.context.registry import resolve_tags
 
         system, experiment, changes = self.system, os.environ.get("DVC_EXP_NAME", ""), varied()
-        about = f"{experiment}: {changes}" if changes else experiment, "" if stage == "train" else stage
-        name = *about, f"{system.model}-{system.size}-{system.seed}", system.vocabulary, system.corpus
-        tags = system.axes | {"system": system.id, "stage": stage, "experiment": experiment, "varied": changes}
+        values = ", ".join(f"{key.rpartition('.')[2]}={value}" for key, value in changes.items())
+        name = values, experiment, "" if stage == "train" else stage, f"{system.model}-{system.size}-{system.seed}"
+        tags = system.axes | {"system": system.id, "stage": stage, "experiment": experiment}
+        tags["varied"] = ", ".join(f"{key}={value}" for key, value in changes.items())
         tags = {key: value for key, value in (tags | {"mlflow.parentRunId": self.parent_id}).items() if value}
-        shown = {"tags": resolve_tags(tags), "run_name": " · ".join(filter(None, name))}
+        shown = {
+            "tags": resolve_tags(tags),
+            "run_name": " · ".join(filter(None, (*name, system.vocabulary, system.corpus))),
+        }
         self.id = store.client.create_run(store.experiment_id, **shown).info.run_id
         self.is_new = True
 
@@ -173,16 +177,16 @@ def entities(metrics: Mapping[str, float], step: int = 0) -> list[Any]:
     return [Metric(name, value, now, step) for name, value in metrics.items() if math.isfinite(value)]
 
 
-def varied() -> str:
-    """Parameters in which DVC's experiment differs from its baseline: `decode.beam_size=1`."""
+def varied() -> dict[str, Any]:
+    """Parameters in which DVC's experiment differs from its baseline, but for what is built."""
     if not (baseline := os.environ.get("DVC_EXP_BASELINE_REV")):
-        return ""
-    changes = []
+        return {}
+    changes: dict[str, Any] = {}
     # `git diff` may miss what DVC has just written: 0.1 -> 0.2 within a second of the last look at a file.
     for path in [Path("params.yaml"), *sorted(Path("configs").glob("*.yaml")), *sorted(Path("corpora").glob("*.yaml"))]:
         command = ["git", "show", f"{baseline}:./{path.as_posix()}"]
         before = subprocess.run(command, capture_output=True, text=True, check=False).stdout
         if before and before != (now := path.read_text(encoding="utf-8")):
             old, new = (params.flatten(YAML(typ="safe").load(text) or {}) for text in (before, now))
-            changes += [f"{name}={value}" for name, value in new.items() if old.get(name) != value]
-    return ", ".join(changes)
+            changes |= {name: value for name, value in new.items() if old.get(name) != value}
+    return {name: value for name, value in changes.items() if not name.startswith("build.")}

@@ -32,9 +32,8 @@ ENVIRONMENT = {
 }
 # The view of runs in MLflow's pages with their scores: "Views" has it, and `make ui` prints its address.
 COLUMNS = (
-    *(f"metrics.`{name}`" for name in ("test/bleu", "test/chrf", "validation_bleu")),
-    *(f"tags.`{name}`" for name in ("experiment", "varied")),
-    "attributes.`Created`",
+    *("tags.`varied`", *(f"metrics.`{name}`" for name in ("test/bleu", "test/chrf", "validation_bleu"))),
+    *("tags.`experiment`", "attributes.`Created`"),
 )
 RUN_NAME = "attributes.`Run Name`"
 VIEW = {"selectedColumns": COLUMNS, "columnOrder": [RUN_NAME, *COLUMNS], "columnWidths": {RUN_NAME: 380}}
@@ -73,13 +72,21 @@ class Store:
 
     @cached_property
     def experiment_id(self) -> str:
-        """MLflow's experiment, created with its view of scores if it is new."""
+        """MLflow's experiment, created with its view of scores if it is new.
+
+        A copied or moved project has one of its own: the files of the other's runs go to the folder where it began.
+        """
         from mlflow.exceptions import MlflowException
 
-        name = os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt"
-        if (experiment := self.client.get_experiment_by_name(name)) is None:
-            # In DVC's copy of the project for an experiment, MLflow's own choice would be lost with the copy.
-            artifacts = str(project().resolve() / "mlruns") if address().startswith("sqlite:") else None
+        name, folder = os.environ.get("MLFLOW_EXPERIMENT_NAME") or "nmt", project().resolve()
+        # In DVC's copy of the project for an experiment, MLflow's own choice would be lost with the copy.
+        artifacts = str(folder / "mlruns") if address().startswith("sqlite:") else None
+        experiment = self.client.get_experiment_by_name(name)
+        location = experiment.artifact_location if experiment else ""
+        if artifacts and location.endswith("/mlruns") and location != artifacts:
+            name = f"{name} in {folder}"
+            experiment = self.client.get_experiment_by_name(name)
+        if experiment is None:
             with contextlib.suppress(MlflowException):  # another process was faster
                 self.client.create_experiment(name, artifact_location=artifacts, tags=EXPERIMENT_TAGS)
             experiment = self.client.get_experiment_by_name(name)

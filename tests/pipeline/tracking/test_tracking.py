@@ -81,6 +81,19 @@ def test_a_resumed_training_goes_on_in_its_run(new_store, project):
     assert sorted({point.step for point in history}) == [1, 2, 3, 4, 5]
 
 
+def test_a_copied_project_keeps_its_own_files(new_store, project, monkeypatch):
+    """Its copy of the database names the folder where the project began."""
+    training = train(project / "states/run.json", 0, range(1, 3))
+    copy = project / "copy"
+    copy.mkdir()
+    monkeypatch.setattr(store, "project", lambda: copy)
+    del new_store.experiment_id
+    with runs.Run(SYSTEM) as run:
+        run.open_finished()
+    assert run.id != training
+    assert new_store.client.get_run(run.id).info.artifact_uri.startswith(f"{copy}/mlruns/")
+
+
 def git(*arguments: str) -> str:
     command = ["git", "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
@@ -98,7 +111,7 @@ def test_an_experiment_shows_its_name_and_what_it_varies(new_store, project, mon
     """Also where git sees no change: a file as long, as old and written in place, as DVC may leave it."""
     config = project / "configs/rnnsearch.yaml"
     config.parent.mkdir()
-    (project / "params.yaml").write_text("decode:\n  beam_size: 5\n", encoding="utf-8")
+    (project / "params.yaml").write_text("build:\n  seeds: [1]\n", encoding="utf-8")
     config.write_text("tiny:\n  dropout: 0.1\n", encoding="utf-8")
     os.utime(config, (1e9, 1e9))
     git("init", "--quiet")
@@ -108,10 +121,11 @@ def test_an_experiment_shows_its_name_and_what_it_varies(new_store, project, mon
     config.write_text("tiny:\n  dropout: 0.2\n", encoding="utf-8")
     os.utime(config, (1e9, 1e9))
     assert git("diff", "--name-only") == ""
+    (project / "params.yaml").write_text("build:\n  seeds: [1, 2]\n", encoding="utf-8")
     monkeypatch.setenv("DVC_EXP_NAME", "wide")
     monkeypatch.setenv("DVC_EXP_BASELINE_REV", git("rev-parse", "HEAD"))
     run = new_store.client.get_run(train(project / "states/run.json", 0, range(1, 2)))
-    assert run.info.run_name.startswith("wide: tiny.dropout=0.2 · rnnsearch-tiny-1")
+    assert run.info.run_name.startswith("dropout=0.2 · wide · rnnsearch-tiny-1")
     assert run.data.tags["varied"] == "tiny.dropout=0.2"
 
 
