@@ -1,4 +1,4 @@
-"""What so many sentence pairs are worth: `nmt new-corpus` on a part of a corpus, built as a user builds it.
+"""The worth of so many sentence pairs: `nmt new-corpus` on a part of a corpus, built as a user builds it.
 
     python -m benchmarks.data_size --pairs 1000 --pairs 3000 --seeds 2
     python -m benchmarks.data_size --corpus multi30k_de_en --pairs 29000 --seeds 2

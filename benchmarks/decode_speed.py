@@ -55,18 +55,18 @@ def main(
     print(f"{describe()}; {threads} threads; {len(sources):,} sentences of {system}, {part}\n")
     print("| beam | system | sentences/s | of ours | output pieces/s | batch | peak GiB | BLEU | lines as ours |")
     print("| ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    with tempfile.TemporaryDirectory() as name:
-        given = write(translator, Path(name), sources, decoding) | {"threads": threads}
+    with tempfile.TemporaryDirectory() as folder:
+        given = write(translator, Path(folder), sources, decoding) | {"threads": threads}
         for beam_size in beam:
             commands = contestants()
             asked = given | {"beam_size": beam_size}
-            best = {one: quickest(command, asked, batch) for one, command in commands.items()}
-            found: dict[str, list[dict[str, Any]]] = {one: [] for one in commands}
+            best = {name: quickest(command, asked, batch) for name, command in commands.items()}
+            results: dict[str, list[dict[str, Any]]] = {name: [] for name in commands}
             for _ in range(rounds):
-                for one, command in commands.items():
-                    found[one].append(run(command, asked | {"tokens_per_batch": best[one]}, threads))
-            for one, runs in found.items():
-                print(row(beam_size, one, runs, found[OURS], best[one], translator, references), flush=True)
+                for name, command in commands.items():
+                    results[name].append(run(command, asked | {"tokens_per_batch": best[name]}, threads))
+            for name, runs in results.items():
+                print(row(beam_size, name, runs, results[OURS], best[name], translator, references), flush=True)
 
 
 def write(translator: Translator, folder: Path, sources: list[list[int]], decoding: Decoding) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def row(
 ) -> str:
     """A line of the table."""
     lines, expected = runs[0]["translations"], ours[0]["translations"]
-    seconds = statistics.median(one["seconds"] for one in runs)
+    seconds = statistics.median(result["seconds"] for result in runs)
     ratio = statistics.median(b["seconds"] / a["seconds"] for a, b in zip(runs, ours, strict=True))
     score = bleu(translator.vocabulary.decode_target(lines), references, "13a")
     equal = sum(a == b for a, b in zip(lines, expected, strict=True)) / len(lines)
@@ -132,7 +132,7 @@ def row(
         f"{ratio:.2f}",
         f"{sum(len(line) + 1 for line in lines) / seconds:,.0f}",
         f"{batch:,}",
-        f"{max(one['peak_gib'] for one in runs):.2f}",
+        f"{max(result['peak_gib'] for result in runs):.2f}",
         f"{score:.1f}",
         f"{equal:.1%}",
     )

@@ -1,4 +1,4 @@
-"""What each kernel buys: trainings and searches with it, and with plain torch in its place, in turn on one machine.
+"""The gain of each kernel: trainings and searches with it, and with plain torch in its place, in turn on one machine.
 
     python -m benchmarks.kernel_speed multi30k_de_en-bpe_8k-transformer_prenorm-small-1
 
@@ -60,8 +60,8 @@ def main(
             seconds: dict[str, list[float]] = {name: [] for name in commands}
             for seed in range(1, rounds + 1):
                 for name, words in commands.items():
-                    found = run(words, given | ({"seed": seed} if "precision" in given else {}), threads)
-                    seconds[name].append(found["seconds"])
+                    result = run(words, given | ({"seed": seed} if "precision" in given else {}), threads)
+                    seconds[name].append(result["seconds"])
             for name, taken in seconds.items():
                 print(row(task, name, taken, seconds[AS_IS]), flush=True)
 

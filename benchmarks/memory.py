@@ -1,4 +1,4 @@
-"""What a training's own stage holds of the machine's memory as its updates go by, tracking and validation included.
+"""Memory of a training's own stage as its updates go by, tracking and validation included.
 
     python -m benchmarks.memory multi30k_de_en-bpe_8k-transformer_prenorm-small-1 --updates 3800
 
@@ -25,7 +25,7 @@ SYSTEM = "phrasebook_fr_en-bpe_2k-transformer_prenorm-small-1"
 
 
 class Sample(NamedTuple):
-    """What the stage's process holds after an update, and the most that it has held, in GiB."""
+    """Memory of the stage's process after an update, and its peak, in GiB."""
 
     update: int
     gib: float
@@ -93,7 +93,7 @@ def last_update(folder: Path) -> int:
 
 
 def memory_gib(process_id: int) -> tuple[float, float]:
-    """What a process holds, and the most that it has held, as Linux counts it."""
+    """Memory of a process and its peak, as Linux counts them."""
     try:
         status = Path(f"/proc/{process_id}/status").read_text(encoding="ascii")
     except FileNotFoundError:

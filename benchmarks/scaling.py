@@ -1,4 +1,4 @@
-"""What a second process brings a training on one machine.
+"""The gain of a second process in a training on one machine.
 
     python -m benchmarks.scaling --data data/encode/multi30k_de_en-bpe_8k
 
@@ -42,12 +42,12 @@ def main(
         data, size, precision=precision, positions=positions, parts=PARTS, updates=updates, warm_up=WARM_UP
     )
     print(f"{describe()}; {size}, {precision}, updates of {positions} target tokens in micro-batches, {data.name}\n")
-    found: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
+    runs_of: dict[str, list[dict[str, Any]]] = {way: [] for way in WAYS}
     for seed in range(1, rounds + 1):
         for way, (processes, threads, exact) in WAYS.items():
-            found[way].append(run(command(processes), given | {"seed": seed, "exact": exact}, threads))
+            runs_of[way].append(run(command(processes), given | {"seed": seed, "exact": exact}, threads))
     print("| way | target tokens/s | of 1 thread |\n| :--- | ---: | ---: |")
-    speeds = {way: [one["tokens"] / one["seconds"] for one in runs] for way, runs in found.items()}
+    speeds = {way: [result["tokens"] / result["seconds"] for result in runs] for way, runs in runs_of.items()}
     alone = speeds[next(iter(WAYS))]
     for way, some in speeds.items():
         gain = statistics.median(a / b for a, b in zip(some, alone, strict=True))

@@ -41,7 +41,7 @@ NMT = "from pipeline.commands.nmt import app; app()"
 
 
 class Asked(NamedTuple):
-    """What one client met."""
+    """Answers and waits of one client."""
 
     latencies: list[float]  # seconds, of each answer
     wrong: int
@@ -113,7 +113,7 @@ def is_healthy(address: str) -> bool:
 
 
 def ask(address: str, pair: tuple[str, str], expected: dict[str, str], until: float, turn: Iterator[str]) -> Asked:
-    """What a client meets that asks for a sentence after the other until a time."""
+    """Answers to a client that asks for one sentence after the other until a time."""
     client, latencies, wrong = LibreTranslateAPI(address), [], 0
     for line in turn:
         if (sent := time.monotonic()) >= until:

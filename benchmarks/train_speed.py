@@ -49,10 +49,10 @@ def main(
 
 def row(runs: list[dict[str, Any]], ours: list[dict[str, Any]], updates: int) -> str:
     """The cells of a line of the table."""
-    speeds, reference = ([one["tokens"] / one["seconds"] for one in some] for some in (runs, ours))
+    speeds, reference = ([result["tokens"] / result["seconds"] for result in results] for results in (runs, ours))
     ratio = statistics.median(a / b for a, b in zip(speeds, reference, strict=True))
-    tokens = sum(one["tokens"] for one in runs) / len(runs) / updates
-    peak = max(one["peak_gib"] for one in runs)
+    tokens = sum(result["tokens"] for result in runs) / len(runs) / updates
+    peak = max(result["peak_gib"] for result in runs)
     padding = runs[0]["padding"]
     return f"{statistics.median(speeds):,.0f} | {ratio:.2f} | {tokens:,.0f} | {padding:.1%} | {peak:.2f}"
 

@@ -12,9 +12,9 @@ FENCE = re.compile(r"^```math\n(.*?)^```$", re.M | re.S)
 INLINE = re.compile(r"\$`([^`]+)`\$")
 
 
-def display(found: re.Match[str]) -> str:
+def display(formula: re.Match[str]) -> str:
     """An equation in a block of its own; browsers align columns by styles."""
-    math = convert(found[1].strip().replace("{aligned}", "{align*}"), display="block")
+    math = convert(formula[1].strip().replace("{aligned}", "{align*}"), display="block")
     styled = re.sub(r'columnalign="(\w+)"', r'style="text-align: \1"', math)
     return f"<div>{styled}</div>"
 
@@ -22,4 +22,4 @@ def display(found: re.Match[str]) -> str:
 for page in Path("work/docs").glob("*.md"):
     text = FENCE.sub(display, page.read_text(encoding="utf-8"))
     # A span around it: at the beginning of a line, Markdown would end the paragraph before <math>.
-    page.write_text(INLINE.sub(lambda found: f"<span>{convert(found[1])}</span>", text), encoding="utf-8")
+    page.write_text(INLINE.sub(lambda formula: f"<span>{convert(formula[1])}</span>", text), encoding="utf-8")

@@ -50,10 +50,10 @@ def table(node: dict[str, Any], defs: dict[str, Any], parent: str) -> str:
 
 def rows(node: dict[str, Any], defs: dict[str, Any], parent: str, path: str = "") -> Iterator[tuple[str, str, str]]:
     """Key, what it may be, and its meaning, of all keys below a node; those of several kinds in one list."""
-    found = list(forms(node, defs))
-    kinds = [form.get("properties", {}).get("kind", {}).get("const") for form in found]
+    choices = list(forms(node, defs))
+    kinds = [form.get("properties", {}).get("kind", {}).get("const") for form in choices]
     shown = set()
-    for form in found:
+    for form in choices:
         for below in form.get("patternProperties", {}).values():  # names that a reader chooses
             yield from rows(below, defs, parent, f"{path}<name>.")
         for key, what in form.get("properties", {}).items():
@@ -61,7 +61,9 @@ def rows(node: dict[str, Any], defs: dict[str, Any], parent: str, path: str = ""
                 continue
             shown.add((key, str(what)))
             having = [
-                kind for kind, one in zip(kinds, found, strict=True) if one.get("properties", {}).get(key) == what
+                kind
+                for kind, choice in zip(kinds, choices, strict=True)
+                if choice.get("properties", {}).get(key) == what
             ]
             remark = "" if having == kinds or None in having else f" (`kind: {', '.join(having)}`)"
             yield (
@@ -85,41 +87,41 @@ def forms(node: dict[str, Any], defs: dict[str, Any]) -> Iterator[dict[str, Any]
 
 def values(node: dict[str, Any], defs: dict[str, Any]) -> str:
     """The types, choices and bounds of a key, in words."""
-    said = []
+    parts = []
     for form in forms(node, defs):
         if "enum" in form:
-            said += [f"`{value}`" for value in form["enum"]]
+            parts += [f"`{value}`" for value in form["enum"]]
         elif "properties" in form:
             const = form["properties"].get("kind", {}).get("const")
-            said.append(f"`kind: {const}`" if const else "section")
+            parts.append(f"`kind: {const}`" if const else "section")
         elif form.get("type") == "array":
-            said.append(f"list of {values(form['items'], defs)}")
+            parts.append(f"list of {values(form['items'], defs)}")
         else:
             bounds = [words.format(f"{form[key]:,}") for key, words in BOUNDS.items() if key in form]
-            said.append(", ".join([form.get("type", "section"), *bounds]))
-    return ", ".join(dict.fromkeys(said))
+            parts.append(", ".join([form.get("type", "section"), *bounds]))
+    return ", ".join(dict.fromkeys(parts))
 
 
 def meanings() -> Meanings:
     """The comments behind keys of the project's files, and the lines of docs/keys.yaml."""
-    found: Meanings = {}
+    comments: Meanings = {}
 
     def walk(node: Any, parent: str) -> None:
         for key, below in node.items() if isinstance(node, dict) else ():
             comment = (node.ca.items.get(key) or [None] * 3)[2]
             text = comment.value.partition("\n")[0].lstrip("# ").replace("|", "\\|") if comment else ""
             if text:
-                found.setdefault((parent, key), text)
+                comments.setdefault((parent, key), text)
                 if path.parent.name == "configs" and key != "kind":
-                    found.setdefault(("", key), text)
+                    comments.setdefault(("", key), text)
             walk(below, parent if parent in ("vocabularies", "parts") else key)
 
     for path in [ROOT / "params.yaml", *sorted(ROOT.glob("co[nr]*/*.yaml"))]:
         walk(YAML().load(path), "")
     for name, text in YAML(typ="safe").load(Path(__file__).with_name("keys.yaml")).items():
         parent, _, key = name.rpartition(".")
-        found[parent, key] = text
-    return found
+        comments[parent, key] = text
+    return comments
 
 
 MEANINGS = meanings()

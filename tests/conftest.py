@@ -1,4 +1,4 @@
-"""What every test has: no network but this machine, and the folder the project stands in."""
+"""Fixtures of every test: no network but this machine, and the folder the project stands in."""
 
 import os
 import re

@@ -20,8 +20,8 @@ class OneDevice(TorchDispatchMode):
     """Refuses operations on tensors of two devices, as a GPU does; single numbers of the CPU may take part."""
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        tensors = [one for one in tree_leaves((args, kwargs)) if isinstance(one, torch.Tensor)]
-        devices = {one.device.type for one in tensors if one.dim() or one.is_meta}
+        tensors = [leaf for leaf in tree_leaves((args, kwargs)) if isinstance(leaf, torch.Tensor)]
+        devices = {tensor.device.type for tensor in tensors if tensor.dim() or tensor.is_meta}
         if len(devices) > 1 and func is not torch.ops.aten.copy_.default:
             raise AssertionError(f"{func}: expected tensors of one device, got {sorted(devices)}")
         return func(*args, **(kwargs or {}))

@@ -1,4 +1,4 @@
-"""What README and the pages name exists: links, headings, files, options of `nmt`, targets of make, lines of code."""
+"""Names in README and the pages exist: links, headings, files, options of `nmt`, targets of make, lines of code."""
 
 import re
 import sys
@@ -58,14 +58,14 @@ def test_files_of_code_exist(page):
 
 @cache
 def help_of(command: str) -> str:
-    """What `nmt <command> --help` prints."""
-    said = StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said):
+    """The output of `nmt <command> --help`."""
+    output = StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(output):
         patch.setattr(sys, "argv", ["nmt", command, "--help"])
         with pytest.raises(SystemExit) as end:
             app()
     assert not end.value.code, f"nmt {command}"
-    return said.getvalue()
+    return output.getvalue()
 
 
 def test_options_of_nmt_exist(page):
@@ -87,5 +87,5 @@ def test_excerpts_stand_in_their_files(page):
         if names := re.findall(r"[Ff]rom\s`((?:pipeline|tests)/[\w/]+\.py)`", before):
             code = after.partition("```")[0]
             lines, count = (ROOT / names[-1]).read_text(encoding="utf-8").splitlines(keepends=True), code.count("\n")
-            found = any(dedent("".join(lines[at : at + count])) == code for at in range(len(lines)))
-            assert found, f"{names[-1]}:\n{code}"
+            excerpts = (dedent("".join(lines[at : at + count])) for at in range(len(lines)))
+            assert code in excerpts, f"{names[-1]}:\n{code}"

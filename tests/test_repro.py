@@ -20,7 +20,7 @@ CORPUS, CONFIG = "corpora/toy.yaml", "configs/transformer_prenorm.yaml"
 
 
 def of(*stages: str, systems: tuple[str, ...] = SYSTEMS) -> list[str]:
-    """What DVC calls each of the stages of each of the systems."""
+    """DVC's names of the stages of the systems."""
     return [f"{stage}@{system}" for stage in stages for system in systems]
 
 
@@ -62,7 +62,7 @@ UNREAD = ("my", "/languages.json", "/average")  # for files of one's own; for wo
 
 def is_in(path: str, listed: set[str]) -> bool:
     """Whether a path is one of those listed or inside one, or is a folder above one."""
-    return any(path == one or path.startswith(f"{one}/") or one.startswith(f"{path}/") for one in listed)
+    return any(path == item or path.startswith(f"{item}/") or item.startswith(f"{path}/") for item in listed)
 
 
 def test_what_a_stage_opens_is_among_its_deps(built):
@@ -70,7 +70,7 @@ def test_what_a_stage_opens_is_among_its_deps(built):
     for stage, lock in built.lock().items():
         opened = set((built.root / "work/opened" / stage).read_text(encoding="utf-8").split("\n"))
         opened = {path for path in opened if path.startswith(DATA_FOLDERS) and "/." not in path}
-        deps, outs = ({one["path"] for one in lock.get(kind, ())} for kind in ("deps", "outs"))
+        deps, outs = ({file["path"] for file in lock.get(kind, ())} for kind in ("deps", "outs"))
         assert not {path for path in opened if not is_in(path, deps | outs)}, f"{stage} reads what is no dep of it"
         read = {dep for dep in deps if dep.startswith(DATA_FOLDERS) and not dep.endswith(UNREAD)}
         assert not {dep for dep in read if not any(is_in(path, {dep}) for path in opened)}, f"{stage} has an idle dep"
@@ -98,7 +98,7 @@ TWEAKS = [  # an edit, and the stages that it changes at once; what follows from
     ("attend.sentences", 1, of("attend")),
     ("report.sentences", 1, ["report"]),
     ("build.models", ["transformer_prenorm"], ["report"]),
-    ("build.seeds", [1, 2], [*of(*OF_A_SYSTEM, systems=tuple(f"{one[:-1]}2" for one in SYSTEMS)), "report"]),
+    ("build.seeds", [1, 2], [*of(*OF_A_SYSTEM, systems=tuple(f"{system[:-1]}2" for system in SYSTEMS)), "report"]),
     (
         "pipeline/models/transformer_prenorm.py",
         "# new\n",

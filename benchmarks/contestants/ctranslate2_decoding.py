@@ -23,7 +23,7 @@ translator = ctranslate2.Translator(
 
 def translate(sources: list[list[int]]) -> list[list[int]]:
     """The best translation of each source."""
-    found = translator.translate_batch(
+    results = translator.translate_batch(
         [[tokens[piece] for piece in source] for source in sources],
         beam_size=job.beam_size,
         length_penalty=job.length_penalty,
@@ -31,7 +31,7 @@ def translate(sources: list[list[int]]) -> list[list[int]]:
         batch_type="tokens",
         max_decoding_length=int(job.max_length_factor * max(map(len, sources))) + job.max_length_offset,
     )
-    return [[ids[token] for token in one.hypotheses[0]] for one in found]
+    return [[ids[token] for token in result.hypotheses[0]] for result in results]
 
 
 race(job, translate)

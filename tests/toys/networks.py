@@ -52,10 +52,10 @@ def arch(name: str) -> dict[str, Any]:
 
 def build(name: str, *, source_size: int = SOURCE_SIZE, target_size: int = TARGET_SIZE, **changed: Any) -> Any:
     """The model called `name`, with weights large enough that each of them matters, in `eval()`."""
-    found = interface.find(name)
+    module = interface.find(name)
     torch.manual_seed(1)
-    model = found.Model(
-        found.Arch.model_validate(arch(name) | changed), source_size=source_size, target_size=target_size
+    model = module.Model(
+        module.Arch.model_validate(arch(name) | changed), source_size=source_size, target_size=target_size
     )
     for weight_name, weight in model.named_parameters():
         nn.init.normal_(weight, mean=float("norm.weight" in weight_name), std=0.4)

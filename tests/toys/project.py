@@ -28,7 +28,7 @@ class Project(NamedTuple):
         )
 
     def dvc(self, *arguments: str) -> str:
-        """What a dvc command prints, which ends well."""
+        """The output of a dvc command, which ends well."""
         done = self.run(sys.executable, "-m", "dvc", *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -38,7 +38,7 @@ class Project(NamedTuple):
         return self.run(sys.executable, "-m", "pipeline.commands.nmt", *arguments)
 
     def git(self, *arguments: str) -> str:
-        """What a git command prints."""
+        """The output of a git command."""
         done = self.run("git", "-c", "user.name=x", "-c", "user.email=x@example.org", *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -48,7 +48,7 @@ class Project(NamedTuple):
         return stages_run(self.dvc("repro", *arguments))
 
     def lock(self) -> dict:
-        """What every stage read and wrote, by checksum."""
+        """Checksums of all that every stage read and wrote."""
         return YAML(typ="safe").load(self.root / "dvc.lock")["stages"]
 
     def edit(self, name: str, value: object) -> object:

@@ -1,4 +1,4 @@
-"""What the stages before `report` leave of a small corpus, its numbers chosen by hand."""
+"""Outputs of the stages before `report` for a small corpus, its numbers chosen by hand."""
 
 import csv
 import json

@@ -58,10 +58,10 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
         pieces.mkdir(parents=True)
         subwords.train(subwords.Subwords.model_validate(SUBWORDS), source, source, pieces, "vocabularies.bpe_toy")
         encode_part(pieces, source, split / "train.target.txt", root / "data/encode/toy-bpe_toy/train")
-    found = interface.find(model)
-    arch = found.Arch.model_validate(networks.arch(model))
+    module = interface.find(model)
+    arch = module.Arch.model_validate(networks.arch(model))
     torch.manual_seed(1)
-    net = found.Model(arch, source_size=60, target_size=60)
+    net = module.Model(arch, source_size=60, target_size=60)
     for name, weight in net.named_parameters():  # strong enough that sources differ in their translations
         if weight.dim() > 1:
             nn.init.normal_(weight, std=0.8 if "embed" in name else 0.4)

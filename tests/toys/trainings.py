@@ -95,9 +95,9 @@ def start(root: Path, system: str = SYSTEM, **environment: str) -> subprocess.Po
 def finish(root: Path, system: str = SYSTEM, **environment: str) -> str:
     """Run the stage to its end, which is to be a good one; what it said."""
     process = start(root, system, **environment)
-    _, said = process.communicate(timeout=300)
-    assert process.returncode == 0, said
-    return said
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 0, stderr
+    return stderr
 
 
 def outs(root: Path, system: str = SYSTEM) -> dict[str, bytes]:
@@ -128,5 +128,5 @@ def stop(root: Path, *, by: signal.Signals = signal.SIGTERM, **environment: str)
     """Have a training end as soon as it has saved once; its exit status and what it said."""
     process = start_and_save(root, **environment)
     process.send_signal(by)
-    said = process.communicate(timeout=300)[1]
-    return process.returncode, said
+    stderr = process.communicate(timeout=300)[1]
+    return process.returncode, stderr
