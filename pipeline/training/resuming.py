@@ -75,7 +75,7 @@ def drop_finished(own: Path) -> None:
     """
     for summary in Path("work/train").glob(f"*/{SUMMARY}"):
         folder, trained = summary.parent, Path("runs", summary.parent.name.rpartition("-")[0], "train", SUMMARY)
-        with suppress(FileNotFoundError):  # another training drops the same
+        with suppress(OSError):  # another training drops the same, or it is not ours
             if folder == own:
                 summary.unlink()
             elif time.time() - summary.stat().st_mtime < FINISHED_SECONDS:

@@ -128,8 +128,7 @@ def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
         system.split / "validation.target.txt",
         vocabulary,
         training,
-        precision=learning.precision,
-        warmup=learning.schedule.warmup,
+        learning,
         tokenize=tokenizer(files.read_json(system.languages)["target_language"]),
     )
     has_graphs = config.has_graphs(device)

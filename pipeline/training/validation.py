@@ -18,6 +18,7 @@ from ..models.interface import Model
 from ..vocabularies.vocabulary import Vocabulary
 from .batching import Batch, collate, sorted_batches
 from .budget import Training
+from .learning import Learning
 from .loop import LOGIT_ROWS, DivergedError, autocast, unpadded_hidden
 from .ranks import Ranks
 from .state import TrainState
@@ -32,13 +33,12 @@ class Validator:
         references: Path,
         vocabulary: Vocabulary,
         training: Training,
+        learning: Learning,
         *,
-        precision: str,
         tokenize: str,
-        warmup: int,
     ) -> None:
-        self.validation, self.vocabulary, self.training = validation, vocabulary, training
-        self.precision, self.tokenize, self.warmup = precision, tokenize, warmup
+        self.validation, self.vocabulary, self.tokenize = validation, vocabulary, tokenize
+        self.training, self.precision, self.warmup = training, learning.precision, learning.schedule.warmup
         if (count := count_lines(references)) != len(validation.source):
             raise DataError(
                 f"{references}: {count} lines, {len(validation.source)} encoded pairs: they must be parallel"

@@ -79,8 +79,8 @@ def validator(tmp_path):
         lines = [text(line) for line in LINES] if references is None else references
         files.write_lines(tmp_path / "references.txt", lines)
         settings = samples.training(**{"validation_sentences": 100, "tokens_per_batch": 16} | changed)
-        how = {"precision": "fp32", "tokenize": tokenize, "warmup": 0}
-        return Validator(samples.encoded(LINES, LINES), tmp_path / "references.txt", Numbers(), settings, **how)
+        part, references, learning = samples.encoded(LINES, LINES), tmp_path / "references.txt", samples.learning()
+        return Validator(part, references, Numbers(), settings, learning, tokenize=tokenize)
 
     return build
 
