@@ -61,7 +61,7 @@ class Translator:
             raise files.DataError(
                 f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
             )
-        net = network(system.model, params["arch"], vocabulary, path, expected)
+        net = network(system.model, params.get("arch", {}), vocabulary, path, expected)
         weights.load(system.weights, net, expected)
         return cls(net, vocabulary, params["training"]["max_length"] - 1, training["precision"], settings)
 

@@ -129,7 +129,6 @@ def test_a_longer_training_gives_the_bytes_it_gives_from_the_start(project, caps
     ("key", "value", "change"),
     [
         ("training.tokens_per_batch", 120, r"training.tokens_per_batch \d+ -> 120"),
-        (f"{CONFIG}:toy.dropout", 0.4, r"dropout [0-9.]+ -> 0.4"),
         ("data/split/toy/validation.target.txt", None, "data/split has changed"),
         (None, None, "code has changed"),
         (f"{CONFIG}:toy.schedule", SCHEDULES["wsd"], "schedule.kind noam -> wsd, schedule.factor .* -> none, .*"),
