@@ -52,7 +52,8 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
             if not options.keys:
                 check_origin(request)
             check_key(request, options)  # before the body, which costs something
-            question = parsed(request, await read(request, options.characters), kind, options.characters)
+            body = await read(request, options.characters)
+            question = await asyncio.to_thread(parsed, request, body, kind, options.characters)
             check_key(request, options, question.api_key)
             return JSONResponse(await unless_left(request, answer(question)))
 

@@ -8,7 +8,7 @@ import sentencex
 WINDOW = 2000  # characters that sentencex reads at a time: it is quadratic in the number of opening quotation marks
 # Behind an initial or a title no sentence ends: sentencex cuts behind `M.`, `Dr.` and `J.-C.`
 ABBREVIATED = re.compile(r"(?:^|\W)(?:[^\W\d_]|[DPM]r|Mmes?|Mlles?|Ste?)\.\s*$")
-LINE = re.compile(r"[^\n]*\n|[^\n]+")
+LINE = re.compile(r"[^\n]*\n+|[^\n]+")  # with the empty lines behind it
 
 
 def sentences(text: str, language: str) -> Iterator[str]:
