@@ -98,19 +98,19 @@ class Board:
 def summary(build: Build) -> Iterator[str]:
     """Loss and score of each system of the report, best first, and commands to go on with."""
     systems: dict[str, dict[str, float]] = files.read_json(METRICS) if METRICS.exists() else {}
-    columns = [*dict.fromkeys(key for values in systems.values() for key in values)]
     ranked = sorted(systems, key=lambda name: rank(systems[name]))
+    columns = [*dict.fromkeys(key for values in systems.values() for key in values)]
     numbers = [[f"{systems[name][key]:.2f}" if key in systems[name] else "" for key in columns] for name in ranked]
     rows = [["", *columns], *([name, *cells] for name, cells in zip(ranked, numbers, strict=True))]
     first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for name, *cells in rows:
+    for name, *cells in rows if ranked else ():
         yield "  ".join([f"{name:{first}}", *map(str.rjust, cells, widths)])
-    yield f"\nreport     {METRICS.with_name('index.html')}"
     for system in build.systems():
         if ranked and {*ranked[0].split("-")} <= {*system.id.split("-")}:
             lines = files.read_lines(path) if (path := system.split / "test.source.txt").exists() else []
             short = [line for line in lines if 0 < len(line) <= SENTENCE and line.isprintable() and line[0] != "-"]
             sentence = shlex.quote(short[0]) if short else "<sentence>"
+            yield f"\nreport     {METRICS.with_name('index.html')}"
             yield f"translate  nmt translate --system {project.shortest(system.id, project.built())} {sentence}"
             break
     yield "all runs   make ui"

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Annotated, Any, NoReturn
@@ -35,6 +35,7 @@ ROUTINE = re.compile(
     "(Successfully registered|Registered|Created version .* of) model"
 )
 KILLED = " (killed, as when memory runs out: `--jobs 1` or a lower `tokens_per_batch` needs less)"
+LOCK = Path("dvc.lock")
 LANE_BYTES = 3 << 29  # 1.5 GiB: a training of size `small`, and the DVC that runs it
 
 
@@ -60,19 +61,25 @@ def repro(
         lanes, began = min(jobs or affordable(build), len(build.systems())), time.monotonic()
         shown = Board(build)
         with shown.live:
-            announce(shown, to_train(build, changed or {}), lanes)
-            Builder(shown, lanes).run_all()
+            Builder(shown, lanes).run_all(changed)
         shown.say(f"stages: {shown.num_finished} ran in {clock(time.monotonic() - began)}; the rest is unchanged")
     print("\n".join(map(printable, board.summary(build))))
 
 
-def changed_stages() -> dict[str, Any] | None:
-    """The stages whose inputs or outputs have changed; None if DVC cannot say, as it explains when it runs."""
-    status = subprocess.run([*DVC, "status", "--json"], capture_output=True, text=True, check=False)
-    try:
-        return dict(json.loads(status.stdout)) if status.returncode == 0 else None
-    except ValueError:
-        return None
+def changed_stages() -> dict[str, Any]:
+    """The stages whose inputs or outputs have changed, as DVC tells them.
+
+    Raises: DataError with DVC's last words if it cannot read its files.
+    """
+    status = subprocess.run([*DVC, "--wait-for-lock", "status", "--json"], capture_output=True, text=True, check=False)
+    if status.returncode == 0:
+        return dict(json.loads(status.stdout))
+    if LOCK.exists() and LOCK.name in status.stderr:
+        raise DataError(
+            f"{LOCK}: DVC cannot read it, as after a kill or a full disk; delete it and repeat the command: "
+            "what was built comes from DVC's cache"
+        )
+    raise DataError(f"dvc status: {status.stderr.strip() or status.stdout.strip()}")
 
 
 def affordable(build: Build) -> int:
@@ -84,11 +91,10 @@ def affordable(build: Build) -> int:
     return max(1, min(by_cores, psutil.virtual_memory().available // LANE_BYTES))
 
 
-def to_train(build: Build, changed: Iterable[str]) -> list[System]:
-    """The systems whose training, or a stage of the data that it reads, has changed."""
-    parts = [stage.partition("@") for stage in changed]
-    items = tuple(f"{item}-" for name, _, item in parts if item and (name == "train" or item.count("-") < 2))
-    return [system for system in build.systems() if f"{system.id}-".startswith(items)]
+def to_train(build: Build, changed: Mapping[str, Any]) -> list[System]:
+    """The systems whose training has other inputs; outputs that are only missing come from DVC's cache."""
+    entries = {system: changed.get(system.stage("train"), ()) for system in build.systems()}
+    return [system for system, faults in entries.items() if any({*fault} - {"changed outs"} for fault in faults)]
 
 
 def announce(shown: Board, systems: list[System], lanes: int) -> None:
@@ -112,15 +118,19 @@ class Builder:
         self.stopped = False  # nothing more is started
         self.lock = threading.RLock()  # guards both; a signal may interrupt the thread that holds it
 
-    def run_all(self) -> None:
+    def run_all(self, changed: Mapping[str, Any]) -> None:
         """Build what the systems share, the systems, and the report; after a failure nothing more is started.
 
         Raises: DataError if a stage failed.
         """
         before = signal.signal(signal.SIGTERM, self.terminate)
         try:
-            if self.lanes > 1:
+            # Which trainings run is known once the data is there: the same data as before trains nothing again.
+            if any("@" in stage and stage.count("-") < 2 for stage in changed):
                 self.run([f"encode@{one}-{words}" for one in self.build.corpora for words in self.build.vocabularies])
+                changed = changed_stages()
+            announce(self.board, to_train(self.build, changed), self.lanes)
+            if self.lanes > 1:
                 with ThreadPoolExecutor(self.lanes) as pool:
                     list(pool.map(self.run_system, self.build.systems()))
             self.run([])

@@ -18,16 +18,23 @@ def check() -> None:
 
     `nmt repro` begins with it: some of these faults make DVC fail with unclear messages.
     """
+    checked()
+    models = [name for name in interface.names() if config_file(name).exists()]
+    print(f"no faults in {PATH}, configs/ ({len(models)} models) and corpora/ ({len(catalogue.corpus_names())})")
+
+
+def checked() -> Build:
+    """What `build` chooses, once all files are checked."""
     project.check_here()
     catalogue.check()
+    return Build.load("build")
 
 
 def show_params(
     system: Annotated[str, typer.Argument(help="Its id, or a part of it that no other system of `build` has.")],
 ) -> None:
     """Print all that a system gets, with its corpus's keys in place of those of params.yaml."""
-    check()
-    ids = [known.id for known in Build.load("build").systems()]
+    ids = [known.id for known in checked().systems()]
     matches = project.matching(system, ids)
     try:
         chosen = System.parse(matches[0] if len(matches) == 1 else system)
@@ -43,8 +50,7 @@ def list_all() -> None:
 
     A star marks what `build` of params.yaml chooses.
     """
-    check()
-    build = Build.load("build")
+    build = checked()
     for axis, names in {"corpora": catalogue.corpus_names(), "vocabularies": read_yaml(PATH)["vocabularies"]}.items():
         print(f"{axis}:", *(f"  {' *'[name in getattr(build, axis)]} {name}" for name in names), sep="\n")
     print("models and sizes:")

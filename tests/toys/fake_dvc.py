@@ -18,6 +18,8 @@ def stopped(*_: object) -> None:
 words = sys.argv[1:]
 with Path("calls.txt").open("a", encoding="utf-8") as calls:
     calls.write(f"{' '.join(words)} threads={os.environ.get('OMP_NUM_THREADS')}\n")
+if "status" in words and os.environ.get("FAILS") == "status":
+    sys.exit("ERROR: dvc.lock is invalid")
 if "status" in words:
     print(os.environ["CHANGED"])
 for stage in (word for word in words if "@" in word):

@@ -17,7 +17,8 @@ from pipeline.common import files
 from pipeline.common.system import Build
 
 POSTNORM, PRENORM = "toy-bpe-transformer_postnorm-toy-1", "toy-bpe-transformer_prenorm-toy-1"
-REST = {"download@toy": [], f"average@{PRENORM}": [], "report": []}
+NEW = [{"changed deps": {"data/encode": "modified"}}]
+REST = {f"train@{POSTNORM}": NEW, f"train@{PRENORM}": NEW, "report": []}
 
 
 @pytest.fixture
@@ -40,16 +41,18 @@ def lane(system: str) -> str:
     return f"--wait-for-lock repro --single-item {' '.join(stages)} threads=1"
 
 
-def test_what_systems_share_comes_first_and_the_report_last(folder, run):
+def test_what_systems_share_comes_first_and_the_report_last(folder, run, monkeypatch):
+    monkeypatch.setenv("CHANGED", json.dumps(REST | {"download@toy": NEW}))
     assert run("repro").status == 0
-    status, shared, *lanes, last = calls()
-    assert status == "status --json threads=None"
+    status, shared, again, *lanes, last = calls()
+    assert status == again == "--wait-for-lock status --json threads=None"
     assert shared == "--wait-for-lock repro encode@toy-bpe threads=None"
     assert sorted(lanes) == [lane(POSTNORM), lane(PRENORM)]
     assert last == "--wait-for-lock repro threads=None"
 
 
-def test_a_single_lane_is_a_plain_dvc_repro(folder, run):
+def test_a_single_lane_is_a_plain_dvc_repro(folder, run, monkeypatch):
+    monkeypatch.setenv("CHANGED", json.dumps({f"average@{PRENORM}": [], "report": []}))
     assert run("repro", "--jobs", "1").status == 0
     assert calls()[1:] == ["--wait-for-lock repro threads=None"]
 
@@ -58,7 +61,7 @@ def test_each_stage_is_a_line(folder, run):
     lines = run("repro").out.splitlines()
     assert lines.pop(0) == "trainings to run: 2"
     assert sum(line.startswith("train       transformer_prenorm-toy      0:0") for line in lines) == 1
-    assert sum(line.startswith("stages: 13 ran in 0:0") for line in lines) == 1
+    assert sum(line.startswith("stages: 12 ran in 0:0") for line in lines) == 1
     assert not [line for line in lines if "Running" in line or "> " in line]
     assert lines.count("transformer_prenorm-toy | warning: no GPU") == 6
 
@@ -137,14 +140,22 @@ def test_sigterm_ends_what_runs(folder, project_root):
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [
-        (["clean@toy"], [POSTNORM, PRENORM]),
-        (["encode@toy-bpe"], [POSTNORM, PRENORM]),
-        ([f"train@{PRENORM}"], [PRENORM]),
-        ([f"average@{PRENORM}", "report", "clean@other", "train@toy-bpe-transformer-toy-1"], []),
+        ({"clean@toy": NEW, "encode@toy-bpe": NEW}, []),
+        ({f"train@{PRENORM}": NEW}, [PRENORM]),
+        ({f"train@{PRENORM}": [{"changed outs": {f"runs/{PRENORM}/train": "deleted"}}]}, []),
+        ({f"average@{PRENORM}": NEW, "report": NEW, "train@toy-bpe-transformer-toy-1": NEW}, []),
     ],
 )
 def test_which_trainings_will_run(folder, changed, expected):
     assert [system.id for system in repro.to_train(Build.load("build"), changed)] == expected
+
+
+def test_a_lock_that_was_cut_off_says_what_to_do(folder, fails, monkeypatch):
+    Path("dvc.lock").touch()
+    monkeypatch.setenv("FAILS", "status")
+    assert fails("repro").startswith(
+        "dvc.lock: DVC cannot read it, as after a kill or a full disk; delete it and repeat"
+    )
 
 
 @pytest.mark.parametrize(("cores", "gib", "expected"), [(1, 100, 1), (2, 100, 2), (8, 100, 8), (8, 3.1, 2), (8, 1, 1)])

@@ -43,8 +43,11 @@ def test_params_of_no_system_names_the_nearest(toy, fails):
     assert fails("params", "transformer_prenrm-toy-1").endswith(f"nearest is {PRENORM!r}")
 
 
-def test_check_is_silent_where_all_is_right(toy, run):
-    assert run("check") == (0, "", "")
+def test_check_says_what_has_no_fault(toy, run):
+    status, out, err = run("check")
+    assert (status, err) == (0, "")
+    assert out.startswith("no faults in params.yaml, configs/ (")
+    assert out.endswith(" models) and corpora/ (1)\n")
 
 
 @pytest.mark.parametrize("command", ["check", "list", "repro"])
