@@ -25,11 +25,6 @@ ASIAN = ("zh", "char", "ja-mecab", "ko-mecab")  # tokenisers of languages whose 
 UNMATCHABLE = "unmatchable_references"
 
 
-def corpus_scores(hypotheses: Lines, references: References, scoring: Scoring) -> dict[str, float]:
-    """The score of each metric of `scoring`."""
-    return {metric: details(hypotheses, references, metric, scoring)["score"] for metric in scoring.metrics}
-
-
 def corpus_details(hypotheses: Lines, references: References, scoring: Scoring) -> dict[str, dict[str, Any]]:
     """`details` of each metric of `scoring`, with the interval of the score."""
     return {
@@ -105,10 +100,11 @@ def without_unknown(hypotheses: Lines, references: References, scoring: Scoring)
     Source: the column "No UNK" of Bahdanau et al. 2015, table 1: neither source nor reference has an unknown word, and
         the translation may have none.
     """
-    scores = corpus_scores(hypotheses, references, scoring) if hypotheses else {}
-    return {f"{metric}_without_unknown": score for metric, score in scores.items()} | {
-        "sentences_without_unknown": len(hypotheses)
+    scores: dict[str, int | float] = {
+        f"{metric}_without_unknown": details(hypotheses, references, metric, scoring)["score"]
+        for metric in (scoring.metrics if hypotheses else ())
     }
+    return scores | {"sentences_without_unknown": len(hypotheses)}
 
 
 def unmatchable(sources: Lines, references: References, writable: Callable[[Lines], Sequence[bool]]) -> dict[int, str]:
@@ -137,12 +133,9 @@ def fault(reference: str, writable: Callable[[Lines], Sequence[bool]]) -> str:
 
 def caveats(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
     """A sentence for every test part with references that no translation can equal."""
-    return [
-        f"{metrics[UNMATCHABLE]:,.0f} references of {part} cannot be matched by any translation: they are blank, "
-        "not in Unicode NFC, or have characters that are invisible or not in the vocabulary"
-        for part, metrics in scores.items()
-        if UNMATCHABLE in metrics
-    ]
+    counts = {part: metrics[UNMATCHABLE] for part, metrics in scores.items() if UNMATCHABLE in metrics}
+    fault = "cannot be matched by any translation: blank, or with characters invisible, not in NFC or the vocabulary"
+    return [f"{count:,.0f} references of {part} {fault}" for part, count in counts.items()]
 
 
 def scores_by_length(

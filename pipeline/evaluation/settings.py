@@ -4,11 +4,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, PositiveInt, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, PositiveInt, ValidationInfo, field_validator
 from sacrebleu.utils import SACREBLEU_DIR
 
 from ..common.params import Section, nearest
-from ..common.system import Name
+from ..common.system import Name, each_once
 from .bleu import tokenizer
 
 Metric = Literal["bleu", "chrf", "chrfpp", "spbleu", "ter"]
@@ -27,20 +27,13 @@ class External(Section):
 class Scoring(Section):
     """Section `score`, whose keys a corpus may override."""
 
-    metrics: Annotated[list[Metric], Field(min_length=1)]
+    metrics: Annotated[list[Metric], Field(min_length=1), AfterValidator(each_once)]
     tokenize: str | dict[Name, str]  # sacrebleu's tokeniser for BLEU, or one for each test part, others `auto`
     references: dict[Name, list[Name]]  # test part -> parts with the same sources, whose references count too
     external: dict[Name, External]
     length_buckets: Annotated[list[PositiveInt], Field(min_length=1)]  # longest source of each bucket, in words
     bootstrap_samples: Annotated[int, Field(ge=40)]  # resamples of a part, for intervals and tests of a difference
     seed: PositiveInt  # of the resamples; sacrebleu takes 0 for none
-
-    @field_validator("metrics", "length_buckets")
-    @classmethod
-    def _each_once(cls, values: list[Any]) -> list[Any]:
-        if len(set(values)) < len(values):
-            raise ValueError(f"must name each once, got {values}")
-        return values
 
     @field_validator("metrics", "tokenize")
     @classmethod
@@ -67,7 +60,7 @@ class Scoring(Section):
     @field_validator("length_buckets")
     @classmethod
     def _ascending(cls, buckets: list[int]) -> list[int]:
-        if sorted(buckets) != buckets:
+        if sorted(set(buckets)) != buckets:
             raise ValueError(f"must be ascending, got {buckets}; expected the longest source of each bucket, in words")
         return buckets
 

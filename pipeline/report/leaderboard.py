@@ -6,6 +6,7 @@ from typing import NamedTuple
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from ..evaluation.scores import caveats
 from ..evaluation.settings import TITLES
 from ..evaluation.significance import ALPHA, Standing, agreement
 from .results import CorpusResults, SystemResults
@@ -32,8 +33,7 @@ class SystemRow(NamedTuple):
     label: str
     state: str  # `won`, `tied` or nothing
     score: float
-    low: float  # the ends of its interval; both the score if there is none
-    high: float
+    standing: Standing
     cells: dict[str, str]  # under their titles
 
 
@@ -108,8 +108,7 @@ def rows(corpus: CorpusResults, part: str) -> list[SystemRow]:
         score = system.score(part, corpus.metrics[0])
         standing = corpus.standings[part].get(system.name, Standing(score, 0.0, None, None))
         state = "" if system.name not in winners else "tied" if len(winners) > 1 else "won"
-        ends = standing.mean - standing.margin, standing.mean + standing.margin
-        systems.append(SystemRow(corpus.label(system), state, score, *ends, cells(corpus, system, part, standing)))
+        systems.append(SystemRow(corpus.label(system), state, score, standing, cells(corpus, system, part, standing)))
     return systems
 
 
@@ -135,7 +134,8 @@ def cells(corpus: CorpusResults, system: SystemResults, part: str, standing: Sta
 
 def terminal(corpus: CorpusResults) -> Table:
     """Every system's scores on each test part, the best first; without the last column, for terminals are narrow."""
-    caption = ".\n".join([*corpus.caveats, ""])
+    notes = dict.fromkeys(caveat for system in corpus.systems for caveat in caveats(system.scores[0]))
+    caption = ".\n".join([*notes, ""])
     table = Table(
         title=f"Scores on {corpus.name}", title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD
     )

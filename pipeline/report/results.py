@@ -1,6 +1,5 @@
 """Outputs of earlier stages, read for the report: one object a corpus, one a system."""
 
-import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -84,11 +83,6 @@ class CorpusResults:
         return list(next(iter(self.systems[0].details.values())))
 
     @property
-    def caveats(self) -> list[str]:
-        """What to know of the references before trusting a score; it depends on the vocabulary."""
-        return list(dict.fromkeys(caveat for system in self.systems for caveat in scores.caveats(system.scores[0])))
-
-    @property
     def num_seeds(self) -> int:
         """The number of seeds that each system was trained with."""
         return len(self.systems[0].scores)
@@ -107,11 +101,11 @@ class CorpusResults:
 
 def read_corpora(systems: Sequence[System]) -> Iterator[CorpusResults]:
     """Every corpus with its systems; those that differ by their seed alone are one."""
-    for name, group in itertools.groupby(sorted(systems, key=lambda system: system.corpus), lambda one: one.corpus):
-        by_seed: dict[tuple[Any, ...], list[System]] = {}
-        for system in group:
-            by_seed.setdefault(system[:4], []).append(system)
-        yield read_corpus(name, [read_system(seeds) for seeds in by_seed.values()])
+    by_corpus: dict[str, dict[tuple[Any, ...], list[System]]] = {}
+    for system in systems:
+        by_corpus.setdefault(system.corpus, {}).setdefault(system[:4], []).append(system)
+    for name in sorted(by_corpus):
+        yield read_corpus(name, [read_system(seeds) for seeds in by_corpus[name].values()])
 
 
 def read_corpus(name: str, systems: list[SystemResults]) -> CorpusResults:

@@ -78,11 +78,9 @@ def log_model(run: Run, package: Path, config: Mapping[str, Any]) -> str:
 def choose_champion(name: str, validation: str) -> None:
     """Make the version with the best validation BLEU the champion, by the loss where there is none."""
     versions = store.client.search_model_versions(f"name = '{name}' and tags.validation = '{validation}'")
-    if best := max(versions, key=quality, default=None):
-        store.client.set_registered_model_alias(name, CHAMPION, best.version)
-
-
-def quality(version: Any) -> tuple[float, float, int]:
-    """The order of versions: BLEU, then loss, the first among equals."""
-    bleu, loss = (float(version.tags.get(f"validation_{name}", "nan")) for name in ("bleu", "loss"))
-    return (bleu if bleu == bleu else -1.0), -loss, -int(version.version)
+    order = [
+        (float(version.tags.get("validation_bleu", -1)), -float(version.tags["validation_loss"]), -int(version.version))
+        for version in versions
+    ]
+    if order:
+        store.client.set_registered_model_alias(name, CHAMPION, str(-max(order)[2]))

@@ -1,7 +1,4 @@
-"""What MLflow runs to serve a packaged system: it copies this file, with the code that it imports, into the model.
-
-Code and no pickle: loading it needs no MLFLOW_ALLOW_PICKLE_DESERIALIZATION.
-"""
+"""A packaged system as MLflow serves it, from code and no pickle: MLflow copies this file, and its imports."""
 
 from pathlib import Path
 from typing import Any
@@ -13,9 +10,6 @@ from mlflow.pyfunc.model import PythonModel
 from pipeline.decoding.translator import Translator  # absolute: MLflow runs this file outside its package
 from pipeline.packaging import loading
 
-SYSTEM = "system"  # the artifact of the model: the packaged folder
-SOURCE, TRANSLATION = "source", "translation"  # the columns of input and output
-
 
 class ServedSystem(PythonModel):
     """Answers what `nmt translate --model` writes; the parameters replace the packaged settings of the search."""
@@ -24,14 +18,14 @@ class ServedSystem(PythonModel):
 
     def load_context(self, context: Any) -> None:
         """Load the packaged folder, checked."""
-        self.translator = loading.load(Path(context.artifacts[SYSTEM]))
+        self.translator = loading.load(Path(context.artifacts["system"]))
 
     def predict(
         self, context: Any, model_input: pandas.DataFrame, params: dict[str, Any] | None = None
     ) -> pandas.DataFrame:
         """One translation a row."""
         decoding = self.translator.decoding.changed(**(params or {}))
-        return pandas.DataFrame({TRANSLATION: self.translator.translate(model_input[SOURCE].tolist(), decoding)})
+        return pandas.DataFrame({"translation": self.translator.translate(model_input["source"].tolist(), decoding)})
 
 
 set_model(ServedSystem())

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Callable
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from ..console.printing import printable
 
-P = ParamSpec("P")
-R = TypeVar("R")
+F = TypeVar("F", bound=Callable[..., Any])
 
 # MLflow's own settings: what a user has set stays.
 ENVIRONMENT = {
@@ -96,23 +95,22 @@ class Store:
 store = Store()  # one a process
 
 
-def tolerant(method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R | None]:
+def tolerant(method: F) -> F:
     """A method that talks to the store: an error ends tracking, not the stage. It does nothing if the store is off."""
 
     @wraps(method)
-    def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> R | None:
+    def call(*args: Any, **kwargs: Any) -> None:
         if store.is_off:
-            return None
+            return
         try:
-            return method(self, *args, **kwargs)
+            method(*args, **kwargs)
         except Exception as error:
             store.is_off = True
             without_passwords = re.sub(r"//[^/@\s]+@", "//", next(iter(str(error).splitlines()), ""))
             reason = printable(f"{type(error).__name__}: {without_passwords[:200]}")
             print(f"tracking: {reason}; the stage goes on without it", file=sys.stderr)
-            return None
 
-    return call
+    return cast(F, call)
 
 
 def project() -> Path:

@@ -93,7 +93,7 @@ def test_references_that_no_translation_can_equal_are_said_once(read):
     scores = [{"test": one.scores[0]["test"] | {"unmatchable_references": 3}} for one in corpus.systems]
     marked = [replace(one, scores=[found]) for one, found in zip(corpus.systems, scores, strict=True)]
     caption = leaderboard.terminal(replace(corpus, systems=marked)).caption
-    assert (corpus.caveats, caption[:20], caption.count("references")) == ([], "3 references of test", 1)
+    assert (caption[:20], caption.count("references")) == ("3 references of test", 1)
 
 
 def test_several_seeds_are_judged_by_their_means(read):
@@ -105,7 +105,7 @@ def test_several_seeds_are_judged_by_their_means(read):
     best, second = leaderboard.rows(corpus, "test")
     titles = ["BLEU ± s.d. of 3 seeds", "p (Holm)", "people", "chrF", "parameters"]
     cells = dict(zip(titles, ["6.00 ± 1.00", "–", "–", "80.00", "12,345"], strict=True))
-    assert best == ("a", "won", 6.0, 5.0, 7.0, cells)
+    assert best == ("a", "won", 6.0, Standing(6.0, 1.0, None, None), cells)
     assert (second.state, [*second.cells.values()][:3]) == ("", ["2.00 ± 1.00", "0.008", "87 %"])
 
 
@@ -113,7 +113,7 @@ def test_systems_with_one_seed_are_compared_by_bootstrap(read):
     [corpus] = read(poor=30.0, good=90.0)
     best, second = leaderboard.rows(corpus, "test")
     assert (best.label, second.label) == ("good", "poor")
-    assert best.low < best.high
+    assert best.standing.margin > 0
     assert "BLEU ± 95 %" in best.cells
     assert second.cells["p (Holm)"] not in ("–", "")
     assert [line.partition(":")[0] for line in corpus.signatures] == ["BLEU", "chrF", "paired bootstrap"]
