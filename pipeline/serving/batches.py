@@ -5,7 +5,6 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -19,25 +18,17 @@ Task = tuple[Engine, Callable[..., Sequence[Any]], tuple[Any, ...]]  # a method 
 Sentence = tuple[str, asyncio.Future[Any]]  # and its result
 
 
-@dataclass(eq=False)
-class Job:
-    """The sentences of a request that wait for their results."""
-
-    task: Task
-    waiting: deque[Sentence]
-
-
 class Batches:
     """Sentences in, results out; `run` must be running."""
 
     def __init__(self) -> None:
-        self.jobs: list[Job] = []  # the next in turn first
+        self.jobs: list[tuple[Task, deque[Sentence]]] = []  # of each request what waits, the next in turn first
         self.arrival = asyncio.Event()
 
     @property
     def waiting(self) -> int:
         """How many sentences wait."""
-        return sum(len(job.waiting) for job in self.jobs)
+        return sum(len(sentences) for _, sentences in self.jobs)
 
     async def results(self, task: Task, lines: Sequence[str]) -> list[Any]:
         """The result of a task for each line; a caller that is cancelled gives up what still waits.
@@ -50,13 +41,12 @@ class Batches:
             raise HTTPException(503, message, {"Retry-After": "2"})
         loop = asyncio.get_running_loop()
         results: list[asyncio.Future[Any]] = [loop.create_future() for _ in lines]
-        job = Job(task, deque(zip(lines, results, strict=True)))
-        self.jobs.append(job)
+        self.jobs.append((task, sentences := deque(zip(lines, results, strict=True))))
         self.arrival.set()
         try:
             return await asyncio.gather(*results)
         finally:
-            self.jobs.remove(job)
+            sentences.clear()
 
     async def run(self) -> None:
         """Translate what comes, until cancelled."""
@@ -78,11 +68,13 @@ class Batches:
 
     def take(self) -> tuple[Task, list[Sentence]]:
         """The next batch: requests take turns, each with one sentence at a time."""
-        task = next(job.task for job in self.jobs if job.waiting)
-        batch: list[Sentence] = []
-        while len(batch) < BATCH and (jobs := [job for job in self.jobs if job.waiting and job.task == task]):
-            for job in jobs[: BATCH - len(batch)]:
-                batch.append(job.waiting.popleft())
-                self.jobs.remove(job)
-                self.jobs.append(job)
+        jobs, batch = [job for job in self.jobs if job[1]], list[Sentence]()
+        task = jobs[0][0]
+        turn = deque(sentences for other, sentences in jobs if other == task)
+        while turn and len(batch) < BATCH:
+            batch.append(turn[0].popleft())
+            turn.rotate(-1)
+            if not turn[-1]:
+                turn.pop()
+        self.jobs = [*(job for job in jobs if job[0] != task), *((task, sentences) for sentences in turn)]
         return task, batch

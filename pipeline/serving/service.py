@@ -1,7 +1,6 @@
 """The answers of a server's routes: texts translated sentence by sentence, by the system that suits them."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -52,15 +51,11 @@ class Service:
     def choose(self, request: TranslationRequest) -> tuple[str, dict[str, Any]]:
         """The name of the system for a request, and the language that was detected if that was asked for.
 
-        Raises: HTTPException (400).
+        Raises: HTTPException (400, 404).
         """
         is_auto = request.source.lower() == AUTO
-        pairs = {
-            name: engine.pair
-            for name, engine in self.engines.items()
-            if request.system in ("", name, engine.config.system)
-            and (is_auto or match(request.source, [engine.config.source_language]))
-        }
+        named = self.named(request.system).items()
+        pairs = {name: engine.pair for name, engine in named if is_auto or match(request.source, engine.pair[:1])}
         target = match(request.target, {target for _, target in pairs.values()})
         sources = sorted({source for source, to in pairs.values() if to == target})
         detected = detection(request, sources) if is_auto and sources else {}
@@ -68,9 +63,8 @@ class Service:
         for name, pair in pairs.items():
             if pair == (source, target):
                 return name, detected
-        got = f"{request.source[:20]}-{request.target[:20]} {request.system[:100]}".strip()
-        expected = " or ".join(sorted({"-".join(engine.pair) for engine in self.engines.values()}))
-        raise HTTPException(400, f"source, target: no such system, got {got}; expected {expected}")
+        got, served = f"{request.source[:20]}-{request.target[:20]}", {"-".join(engine.pair) for _, engine in named}
+        raise HTTPException(400, f"source, target: no such system, got {got}; expected {' or '.join(sorted(served))}")
 
     async def detect(self, request: Question) -> list[dict[str, Any]]:
         """The language of a text, among those of the systems."""
@@ -78,7 +72,7 @@ class Service:
 
     async def attention(self, request: Question) -> dict[str, Any]:
         """A system's attention while it translates a sentence, the first one of a text."""
-        engine = self.named(request.system)
+        engine, *_ = self.named(request.system).values()
         split = await asyncio.to_thread(self.split, engine, request.texts)
         first = next((part for text in split for part in text.parts), "")
         [record] = await self.batches.results((engine, engine.attention, ()), [first])
@@ -103,19 +97,20 @@ class Service:
                 raise HTTPException(413, f"q: is too long; expected at most {MOST_SENTENCES:,} texts and sentences")
         return split
 
-    def named(self, system: str) -> Engine:
-        """The engine of a system, the first one of an id that several have, or the first of all.
+    def named(self, system: str) -> dict[str, Engine]:
+        """The engines of a system by their names, of no system in particular all.
 
         Raises: HTTPException (404).
         """
-        for name, engine in self.engines.items():
-            if system in ("", name, engine.config.system):
-                return engine
-        raise HTTPException(404, f"system: is not served, got {system[:100]!r}; expected one that /systems lists")
+        named = {n: engine for n, engine in self.engines.items() if system in ("", n, engine.config.system)}
+        if not named:
+            raise HTTPException(404, f"system: is not served, got {system[:100]!r}; expected one that /systems lists")
+        return named
 
     def card(self, system: str) -> dict[str, str]:
         """The model card of a system."""
-        return {"html": card_html(self.named(system).card)}
+        engine, *_ = self.named(system).values()
+        return {"html": card_html(engine.card)}
 
     def systems(self) -> dict[str, Any]:
         """Every system, the best first, and what a client must know of this server."""
@@ -138,11 +133,10 @@ class Service:
 
 def by_name(engines: Sequence[Engine]) -> dict[str, Engine]:
     """Engines by the ids of their systems; where ids are equal, the names of their folders follow."""
-    ids = Counter(engine.config.system for engine in engines)
-    names: dict[str, Engine] = {}
-    for engine in engines:
-        name, folder = engine.config.system, engine.folder.resolve()
-        if ids[name] > 1:
+    ids, names = [engine.config.system for engine in engines], dict[str, Engine]()
+    for name, engine in zip(ids, engines, strict=True):
+        folder = engine.folder.resolve()
+        if ids.count(name) > 1:
             name += f"@{folder.parent.name if folder.name == name else folder.name}"
         while name in names:
             name += "+"
