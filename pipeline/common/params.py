@@ -16,7 +16,7 @@ from .files import DataError
 PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
-MOST_FAULTS = 20  # of a section that are named
+MOST_FAULTS, MOST_CHOICES = 20, 100  # of a section, and in place of a wrong name, that are named
 LARGEST = 2**31 - 1  # whole number: a larger one was mistyped, and many libraries fail on it
 TAGS = ("[key]", "[one]", "[list]")  # of pydantic and of an importer's `Several`, in the location of a fault
 
@@ -188,11 +188,12 @@ def read_yaml(path: Path) -> dict[str, Any]:
 
 
 def nearest(name: str, choices: Iterable[str]) -> str:
-    """`; nearest is 'x'` for the choice most like `name`, or the list of choices if none is like it."""
+    """`; nearest is 'x'` for the choice most like `name`, or the list of choices, of many the first."""
     choices = sorted(choices)
     if close := difflib.get_close_matches(name, choices, n=1):
         return f"; nearest is {close[0]!r}"
-    return f"; expected one of {', '.join(choices)}" if choices else ""
+    more = ", ..." if len(choices) > MOST_CHOICES else ""
+    return f"; expected one of {', '.join(choices[:MOST_CHOICES])}{more}" if choices else ""
 
 
 def fault(value: Any, known: Mapping[int, Collection[str]], detail: ErrorDetails) -> tuple[list[str], str]:
