@@ -1,5 +1,6 @@
 """Sentence pairs from two columns of a table: with tabs or, by its name, with commas or semicolons."""
 
+import contextlib
 import csv
 import re
 from collections.abc import Iterable, Iterator
@@ -20,12 +21,13 @@ MEANT = {
 WRITTEN = r'(?:"((?:[^"]|"")*)"|([^"\t]*))'  # a cell as a CSV writer writes it, with quotes or without
 ROW, CELL = re.compile(rf"{WRITTEN}(?:\t{WRITTEN})*"), re.compile(rf"(?:^|\t){WRITTEN}")
 MARKS = ("\n", '"', "\t", ",", "")  # in a cell, for which a CSV writer puts quotes around it; or none
-DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs"}
+DELIMITERS = {";": "semicolons", "\t": "tabs", ",": "commas"}  # a decimal comma is no delimiter
 SAMPLE = 50  # lines that say which of them a .csv has
 # What people call columns, besides the codes and English names of their languages.
 TITLES = """
-source src target tgt trg text sentence sentences segment translation original quelle ziel übersetzung deutsch englisch
-französisch spanisch italienisch english français anglais allemand español inglés italiano português русский
+source src target tgt trg text sentence sentences segment translation original input output reference string msgid
+msgstr quelle ziel übersetzung deutsch englisch französisch spanisch italienisch english français anglais allemand
+español inglés italiano português русский
 """
 
 
@@ -37,7 +39,7 @@ def columns(
     A first row of names, as of the languages `codes`, is no pair.
     Raises: DataError naming the column that the first row lacks, or a row with more or fewer columns than that.
     """
-    delimiter = delimiter_of(table)
+    delimiter = delimiter_of(table, quoting)
     if delimiter == "\t" and not quoting and (quoting := found_quoting(table)):
         progress.say(table.name, f"has quotes, {MEANT[quoting]}")
     is_quoted = quoting == "quoted" or (not quoting and delimiter != "\t")
@@ -72,16 +74,18 @@ def is_csv(name: str) -> bool:
     return ".csv" in PurePosixPath(name.lower()).suffixes
 
 
-def delimiter_of(table: TextFile) -> str:
+def delimiter_of(table: TextFile, quoting: Quoting | None) -> str:
     """The delimiter of a table: a tab unless its name says .csv; then the first that cuts all its first rows alike."""
     if not is_csv(table.name):
         return "\t"
     lines = [line.decode("utf-8", "replace") + "\n" for line in islice(table.lines(), SAMPLE)]
-    for delimiter in DELIMITERS:
-        rows = [row for row in csv.reader(lines, delimiter=delimiter) if row[:1] != ["sep="]]
-        widths = {len(row) for row in rows[:-1] or rows if any(row)}  # the last one may go on
-        if len(widths) == 1 and widths != {1}:
-            return delimiter
+    with contextlib.suppress(csv.Error):  # a cell that is far too long
+        for delimiter in DELIMITERS:
+            rows = csv.reader(lines, delimiter=delimiter, quoting=csv.QUOTE_NONE if quoting == "raw" else csv.QUOTE_ALL)
+            cells = [row for row in rows if any(row) and row[0] != "sep="]
+            widths = {len(row) for row in cells[:-1] or cells}  # the last one may go on
+            if len(widths) == 1 and widths != {1}:
+                return delimiter
     return ","
 
 

@@ -75,6 +75,7 @@ def test_a_table_with_commas(pairs):
     [
         ("x.csv", 'Deutsch;English\r\nÖl, alt;oil\r\n"a;b\nc";d\r\n', [("Öl, alt", "oil"), ("a;b c", "d")]),
         ("x.CSV", "sep=;\r\nÖl;oil\r\n", [("Öl", "oil")]),
+        ("x.csv", "Öl;oil;1,5\nEi;egg;2,5\n", [("Öl", "oil"), ("Ei", "egg")]),  # not by the decimal comma
         ("x.csv", "Öl\toil\nEi\tegg\n", [("Öl", "oil"), ("Ei", "egg")]),
         ("x.csv", "Source text (DE),target_en,note\nÖl,oil,\n", [("Öl", "oil")]),
         ("x.tsv", "German\tEnglish\nÖl\toil\n", [("Öl", "oil")]),
