@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Self, TypeAlias
 
+import numpy as np
 import torch
 from pydantic import Field, PositiveInt, model_validator
 
@@ -71,3 +72,9 @@ def weights(model: interface.Model, source: Sequence[int], output: Sequence[int]
     target_input = torch.tensor([[ids.BOS, *output[:-1]]], device=device)
     by_name = model.attention(pad([source], after=(ids.EOS,)).to(device), target_input)
     return {name: torch.round(heads[0].double(), decimals=DECIMALS).tolist() for name, heads in by_name.items()}
+
+
+def of_source(by_name: Weights) -> np.ndarray | None:
+    """The mean of all attention to the source, over layers and heads: (T, S + 1); None of a model without any."""
+    heads = [head for name, heads in by_name.items() if name.startswith(("attention", "cross")) for head in heads]
+    return np.mean(heads, axis=0) if heads else None

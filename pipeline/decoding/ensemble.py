@@ -51,3 +51,7 @@ class Ensemble(nn.Module):
         every = (member.logits(part) for member, part in zip(self.members, parts, strict=True))
         log_p = torch.stack([torch.log_softmax(logits.float(), dim=1) for logits in every])
         return torch.logsumexp(log_p, dim=0) - math.log(len(parts))
+
+    def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
+        """The attention of the first member that has some."""
+        return next(filter(None, (member.attention(source, target_input) for member in self.members)), {})

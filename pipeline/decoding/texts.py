@@ -2,22 +2,17 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
-from ..common.normalisation import normalised
 from ..vocabularies.vocabulary import Vocabulary
+from .markup import MARK, separate
 
 CLAUSE = re.compile(r"[,;:–—)\]»”]\s|[，；：、]")
 SPACE = re.compile(r"\s")
-# What is copied whole if one of its characters is: addresses, tags, entities, {name}, %{name}, {{name}}, what stands
-# around the texts of a plural of ICU, %s, %(name)d, and words of scripts that write spaces between them (as far as
-# Cyrillic). Control characters are no text and go to the network.
-UNIT = re.compile(
-    r"""[a-z]{2,9}://\S*[\w/] | [\w.+-]{1,64}@[\w.-]{1,64}\w | </?[A-Za-z][^<>]*> | &\#?\w{1,31};
-    | [$%#]?\{\{?[^{},]*\}\}? | \{[^{}]*\{ | \}[^{}]*\{ | %(?:\(\w{1,64}\))?[\d.$]{0,9}[A-Za-z](?!\w)
-    | [^\W\u0530-\u1dff\u2000-\U0010ffff]+ | [^\s\x00-\x1f\x7f-\x9f]""",
-    re.VERBOSE,
-)
+# What stands around the texts of a plural or choice of ICU, and {name}, which is none of it
+FRAME = re.compile(r"\{\w*\} | (?P<frame> \{\s*\w+\s*,[^{}]*\{ | \}[^{}]*\{ | \}\s*\})", re.VERBOSE)
+ICU = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\s*,")
 GOES_ON = re.compile(r"[^\S\r\n]*\S")  # what begins so stands behind a part in the same sentence
 ENDS = ".!?… "
 T = TypeVar("T")
@@ -50,40 +45,32 @@ def ranked(answers: Sequence[Sequence[T]]) -> list[list[T]]:
 def split(units: Iterable[str], vocabulary: Vocabulary, max_pieces: int) -> SplitLine:
     """The parts of a text, given its lines or sentences: none has more than `max_pieces` pieces.
 
-    What has no letter, or characters that no piece spells, is no part.
+    What has no letter that a piece spells is no part.
     """
 
     def fits(line: str) -> bool:
-        return len(line.encode()) < max_pieces or len(vocabulary.encode_source([line])[0]) <= max_pieces
+        plain, _ = separate(line, vocabulary)
+        return len(plain.encode()) < max_pieces or len(vocabulary.encode_source([plain])[0]) <= max_pieces
 
     parts, gaps = [], [""]
-    for unit in units:
-        begin = unit.find(core := unit.strip())
-        for span, is_copied in (
-            (unit[:begin], True),
-            *spans(core, vocabulary),
-            (unit[begin + len(core) :], True),
-        ):
-            for part in [span] if is_copied else halves(span, fits):
-                core = part.strip()
-                if is_copied or not any(map(str.isalpha, core)):
-                    gaps[-1] += part
-                    continue
-                before, _, after = part.partition(core)
-                gaps[-1] += before
-                gaps.append(after)
-                parts.append(core)
+    for span, is_frame in chain.from_iterable(map(spans, units)):
+        for part in [span] if is_frame else halves(span, fits):
+            core = part.strip()
+            if is_frame or not any(map(str.isalpha, separate(core, vocabulary)[0])):
+                gaps[-1] += part
+                continue
+            before, _, after = part.partition(core)
+            gaps[-1] += before
+            gaps.append(after)
+            parts.append(core)
     return SplitLine(parts, gaps)
 
 
-def spans(text: str, vocabulary: Vocabulary) -> Iterator[tuple[str, bool]]:
-    """The stretches of a text, and whether a stretch is copied: it holds a character that is not known."""
-    if not vocabulary.unwritable(text):
-        yield text, False
-        return
-    text, begin = normalised(text), 0
-    for match in UNIT.finditer(text):
-        if vocabulary.unwritable(match[0]):
+def spans(text: str) -> Iterator[tuple[str, bool]]:
+    """The stretches of a text, and whether a stretch stands around the texts of a plural."""
+    begin = 0
+    for match in FRAME.finditer(text) if ICU.search(text) else ():
+        if match["frame"]:
             yield text[begin : match.start()], False
             yield match[0], True
             begin = match.end()
@@ -95,7 +82,8 @@ def halves(text: str, fits: Callable[[str], bool]) -> list[str]:
     if len(text) < 2 or fits(text):
         return [text]
     middle, quarter = len(text) // 2, len(text) // 4
-    ends = [match.end() for match in CLAUSE.finditer(text) if abs(match.end() - middle) <= quarter]
-    ends = ends or [match.end() for match in SPACE.finditer(text) if match.end() < len(text)] or [middle]
+    whole = MARK.sub(lambda match: "x" * len(match[0]), text)  # no tag is cut
+    ends = [match.end() for match in CLAUSE.finditer(whole) if abs(match.end() - middle) <= quarter]
+    ends = ends or [match.end() for match in SPACE.finditer(whole) if match.end() < len(text)] or [middle]
     cut = min(ends, key=lambda end: abs(end - middle))
     return [*halves(text[:cut], fits), *halves(text[cut:], fits)]

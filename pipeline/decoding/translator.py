@@ -4,6 +4,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from ..console import progress
 from ..console.printing import printable
 from ..models import interface
 from ..vocabularies.vocabulary import Vocabulary
-from . import attending, texts
+from . import attending, markup, texts
 from .ensemble import Ensemble
 from .scores import Hypothesis
 from .search import search
@@ -97,19 +98,41 @@ class Translator:
 
         Each has its score and the mean probability of its pieces, or None of a line without a letter.
 
-        A line longer than in training is translated in parts, whose scores are added. What has no letter, and
-        characters that no piece spells, come back as they are.
+        A line longer than in training is translated in parts, whose scores are added. What has no letter comes back as
+        it is, and so do tags, placeholders and characters that no piece spells, where the attention places them.
         """
         split = [texts.split([line], self.vocabulary, self.max_pieces) for line in lines]
-        sources = self.vocabulary.encode_source([part for line in split for part in line.parts])
-        results, hypotheses = [], iter(self.search(sources, decoding, number, what=what))
+        parts = [markup.separate(part, self.vocabulary) for line in split for part in line.parts]
+        sources = self.vocabulary.encode_source([plain for plain, _ in parts])
+        results, found = [], zip(parts, sources, self.search(sources, decoding, number, what=what), strict=True)
         for line in split:
-            ranks = texts.ranked([next(hypotheses) for _ in line.parts])
-            translations = [line.join(self.vocabulary.decode_target([best.ids for best in rank])) for rank in ranks]
-            scores = [sum(best.score for best in rank) for rank in ranks]
-            probabilities = [mean_probability(rank, decoding) for rank in ranks]
+            answers = [
+                [(self.text(best.ids, *part, source, decoding), best) for best in hypotheses]
+                for part, source, hypotheses in islice(found, len(line.parts))
+            ]
+            ranks = texts.ranked(answers)
+            translations = [line.join([text for text, _ in rank]) for rank in ranks]
+            scores = [sum(best.score for _, best in rank) for rank in ranks]
+            probabilities = [mean_probability([best for _, best in rank], decoding) for rank in ranks]
             results.append(list(zip(translations, scores, probabilities, strict=True)))
         return results
+
+    def text(
+        self, pieces: list[int], plain: str, marks: Sequence[markup.Mark], source: list[int], decoding: Decoding
+    ) -> str:
+        """A translation with the marks of its source."""
+        [text] = self.vocabulary.decode_target([pieces])
+        if not marks:
+            return text
+        output = attending.written(pieces, decoding.max_length(len(source)))
+        heads = attending.of_source(attending.weights(self.model, source, output, self.where))
+        if heads is None or not text:
+            return markup.restore(text, marks, None)
+        ends = tuple(
+            [len(side.decode(sentence[: end + 1])) for end in range(len(sentence))]
+            for side, sentence in ((self.vocabulary.source, source), (self.vocabulary.target, pieces))
+        )
+        return markup.restore(text, marks, markup.aligned(text, heads, *ends))
 
     def search(
         self, sources: Sequence[Sequence[int]], decoding: Decoding, number: int = 1, *, what: str = ""
@@ -128,7 +151,7 @@ class Translator:
 
     def read(self, line: str, where: str) -> list[int]:
         """The pieces of a line, only so many as the longest source of its training has, with a warning."""
-        [pieces] = self.vocabulary.encode_source([line])
+        [pieces] = self.vocabulary.encode_source([markup.separate(line, self.vocabulary)[0]])
         if len(pieces) > self.max_pieces:
             what = f"longer than in training, got {len(pieces)} pieces; only the first {self.max_pieces} are shown"
             print(printable(f"warning: {where}: {what}"), file=sys.stderr)

@@ -48,7 +48,7 @@ class Engine:
 
     def attention(self, parts: Sequence[str]) -> list[dict[str, Any]]:
         """The attention of the network while it writes the best translation of each part: pieces and weights."""
-        sources, records = self.translator.vocabulary.encode_source(parts), []
+        sources, records = [self.translator.read(part, "part") for part in parts], list[dict[str, Any]]()
         for source, (best, *_) in zip(sources, self.translator.search(sources, self.decoding), strict=True):
             output = attending.written(best.ids, self.decoding.max_length(len(source)))
             record = self.translator.attention(0, source, output) if source else NOTHING

@@ -1,0 +1,97 @@
+"""Tags and placeholders come back once each, where the words went that they stood beside."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+
+from pipeline.decoding.markup import WORD, aligned, restore, separate
+from pipeline.vocabularies.vocabulary import Vocabulary
+from tests.pipeline.decoding.test_texts import VOCABULARY
+
+LEXICON = {"The": "Le", "black": "noir", "cat": "chat", "sleeps": "dort", "here": "ici", "Hello": "Bonjour"}
+TAG = re.compile(r"<(/?)(\w+)[^>]*>")
+
+
+def weights(text, plain):
+    """Each word comes from its translation, any other from all of the source alike."""
+    rows = np.ones((len(WORD.findall(text)), len(plain)))
+    for row, word in zip(rows, WORD.findall(text), strict=True):
+        if (begin := plain.find(LEXICON.get(word, word))) >= 0:
+            row[:] = 0
+            row[begin : begin + len(LEXICON.get(word, word))] = 1
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "plain", "expected"),
+    [
+        ("Le chat <b>noir</b> dort.", "Le chat noir dort.", "The <b>black</b> cat sleeps."),
+        ("Le <b>chat noir</b> dort.", "Le chat noir dort.", "The <b>black cat</b> sleeps."),
+        ("<p>Le <i>chat <b>noir</b></i> dort.</p>", "Le chat noir dort.", "<p>The <i><b>black</b> cat</i> sleeps.</p>"),
+        ("Le chat <b> noir </b> dort.", "Le chat noir dort.", "The <b> black </b> cat sleeps."),
+        ('Le <g id="1">chat</g> dort <x id="2"/>.', "Le chat dort.", 'The <g id="1">cat</g> sleeps <x id="2"/>.'),
+        ("<b>{name}</b> dort.", "dort.", "<b>{name}</b> sleeps."),
+        ("Bonjour {name}, ici!", "Bonjour, ici!", "Hello {name}, here!"),
+        ("{a}{b}: dort.", "dort.", "{a}{b}: sleeps."),
+        ("Le chat.%sBonjour.", "Le chat.Bonjour.", "The cat.%sHello."),
+        ("Le <b>chat", "Le chat", "The <b>cat"),
+        ("</i>Le chat<br> dort.", "Le chat dort.", "</i>The cat<br> sleeps."),
+        ("Le chat <3 ici.", "Le chat ici.", "The cat <3 here."),
+        ("Le chat 👨‍👩‍👧 ici", "Le chat ici", "The cat 👨‍👩‍👧 here"),
+        ("Bonjour %(n)d %1$s 東京", "Bonjour", "Hello %(n)d %1$s 東京"),
+    ],
+)
+def test_marks_stand_where_their_words_went(line, plain, expected):
+    read, marks = separate(line, VOCABULARY)
+    assert " ".join(read.split()) == plain
+    text = TAG.sub("", expected)
+    for mark in ("{name}", "{a}{b}:", "%s", "<3", "👨‍👩‍👧", "%(n)d %1$s 東京"):
+        text = text.replace(mark, "" if mark == "%s" else " ")
+    text = " ".join(text.split()).replace(" ,", ",").replace(" .", ".")
+    assert restore(text, marks, weights(text, plain)) == expected
+
+
+@pytest.mark.parametrize("line", ["a < b", "50% de 100 %", "l'un & l'autre", "le {chat noir}", "5>3"])
+def test_what_is_no_mark_is_read(line):
+    spells_all = Vocabulary(VOCABULARY.source, VOCABULARY.target)
+    spells_all.source.spells_all = True
+    try:
+        assert separate(line, spells_all) == (line, [])
+    finally:
+        del spells_all.source.spells_all
+
+
+@pytest.mark.parametrize("has_attention", [True, False])
+def test_none_is_lost_doubled_or_crossed(has_attention):
+    draw = random.Random(1)
+    for _ in range(300):
+        words = draw.choices(["un", "chat", "noir", "dort", "ici"], k=draw.randrange(1, 8))
+        for number in range(draw.randrange(5)):
+            begin = draw.randrange(len(words))
+            end = draw.randrange(begin, len(words))
+            if not any("<" in word for word in words[begin : end + 1]) or (begin, end) == (0, len(words) - 1):
+                words[begin] = f"<t{number}>{words[begin]}"
+                words[end] += f"</t{number}>"
+            words.insert(draw.randrange(len(words) + 1), f"{{n{number}}}")
+        line, text = " ".join(words), " ".join(draw.choices(["a", "cat", "sleeps", "."], k=draw.randrange(7)))
+        plain, marks = separate(line, VOCABULARY)
+        rows = np.random.default_rng(1).random((len(WORD.findall(text)), len(" ".join(plain.split())))) ** 4
+        result = restore(text, marks, rows / rows.sum(axis=1, keepdims=True) if has_attention else None)
+        found = re.compile(r"<[^>]*>|\{\w+\}")
+        assert sorted(found.findall(result)) == sorted(found.findall(line))
+        assert found.sub(" ", result).split() == text.split()
+        opened = []
+        for closing, name in TAG.findall(result):
+            assert not closing or opened.pop() == name
+            opened += [] if closing else [name]
+
+
+def test_pieces_are_spread_over_words_and_characters():
+    """Two pieces of a word, the end of the sentence counted with the last piece; near places weigh more."""
+    heads = np.array([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]])
+    rows = aligned("abcd", heads, [2, 4], [1, 4])
+    expected = np.array([0.25, 0.25, 0.75, 0.75]) / 2
+    near = np.exp(-4 * np.abs(0.5 - np.array([1, 3, 5, 7]) / 8))
+    np.testing.assert_allclose(rows[0], expected * near / (expected * near).sum(), rtol=1e-6)
