@@ -4,8 +4,8 @@ So are characters that no piece spells. Nothing is parsed into a tree: malformed
 """
 
 import re
-from collections.abc import Sequence
-from itertools import accumulate
+from collections.abc import Callable, Sequence
+from itertools import accumulate, chain, zip_longest
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ from ..vocabularies.vocabulary import Vocabulary
 
 # Tags and comments; {name}, {{name}}, ${x}, %{x}, {0, number}; %%, %name%, and %s as printf, Python and Java write it.
 MARK = re.compile(
-    r"""</?(?P<name>[A-Za-z][\w:.-]*)(?:[\s/](?:[^<>"'] | "[^"<]*" | '[^'<]*')*)?> | <!--(?:(?!-->).)*-->
+    r"""</?(?P<name>[A-Za-z][\w:.-]*)(?:[\s/](?:[^<>"'] | "[^"<]*" | '[^'<]*')*)?> | <!--(?:(?!--).)*-->
     | \{\{[^{}]{1,64}\}\} | [$%\#]?\{[^{}\s]{0,64}\} | \{\s*\w{1,64}\s*(?:,[^{}]{0,64})?\}
     | %% | %[A-Za-z_]\w{1,64}%(?!\w) | (?<!\d)%(?:\(\w{1,64}\) | \d{1,2}\$)?[-+0\#]{0,3}\d{0,3}(?:\.\d{1,3})?
       (?:hh?|ll?|[jztL])?[diouxXeEfFgGaAcCsSp@]""",
@@ -29,6 +29,7 @@ UNIT = re.compile(
     re.VERBOSE,
 )
 VOID = "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905 (a list of names)
+DEEPEST = 50  # pairs around each other; what is open inside stands alone
 WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])\w)+(?:['’-](?:(?![{UNSPACED}])\w)+)*|\S")
 SIGN = re.compile(r"[^\w\s]")
 DISTANCE = 4.0  # a weight counts exp(-4 d) times, d the difference of the shares of both sentences that come before
@@ -49,24 +50,28 @@ class Mark(NamedTuple):
 
 def separate(line: str, vocabulary: Vocabulary) -> tuple[str, list[Mark]]:
     """A sentence without its marks, and these in their order; those that touch are one."""
+    missing = frozenset(vocabulary.unwritable(line))
+    pattern = UNIT if missing else MARK
+    if not pattern.search(line):
+        return line, []
     plain, done, levels = "", 0, list[list[Mark]]([[]])  # marks of the sentence, and of each open pair
     opened: list[tuple[str, Mark]] = []
-    pattern = UNIT if vocabulary.unwritable(line) else MARK
     for match in pattern.finditer(line):
-        if pattern is UNIT and match["unit"] and not vocabulary.unwritable(match["unit"]):
+        if missing and match["unit"] and missing.isdisjoint(match["unit"]):
             continue
-        plain, (start, done), raw = plain + line[done : match.start()], match.span(), match[0]
-        before, after, name = plain[-1:] or " ", line[done : done + 1] or " ", (match["name"] or "").lower()
+        plain = joined(plain, vocabulary.source_equals.written, line[done : match.start()])
+        (start, done), raw, name = match.span(), match[0], (match["name"] or "").lower()
+        before, after = plain[-1:] or " ", line[done : done + 1] or " "
         inner = before * (before + after).isspace() if done < len(line) else ""  # of two spaces one is inside a pair
-        place = len(vocabulary.spelled(plain))
-        if name and name not in VOID and raw[1] != "/" and raw[-2] != "/":
+        place = len(plain) - plain.endswith(" ")
+        if name and name not in VOID and raw[1] != "/" and raw[-2] != "/" and len(opened) < DEEPEST:
             opened.append((name, Mark(raw + inner, "", start, place, place, before, after, [])))
             levels.append([])
             continue
-        if raw[1:2] == "/" and name in dict(opened):
-            while opened[-1][0] != name:
-                close_none(opened, levels)
-            mark, inside = opened.pop()[1], levels.pop()
+        depth = next((at for at in reversed(range(len(opened))) if opened[at][0] == name and raw[1] == "/"), None)
+        if depth is not None:
+            mark, inside = opened[depth][1], flat(opened[depth + 1 :], levels[depth + 1 :])
+            del opened[depth:], levels[depth + 1 :]
             if place > mark.begin:
                 levels[-1].append(mark._replace(closing=inner + raw, end=place, inside=inside))
                 continue
@@ -78,15 +83,20 @@ def separate(line: str, vocabulary: Vocabulary) -> tuple[str, list[Mark]]:
         if levels[-1] and not levels[-1][-1].closing and levels[-1][-1].begin == place:
             start, before = levels[-1][-1].start, levels[-1].pop().before
         levels[-1].append(Mark(line[start:done], "", start, place, place, before, line[done : done + 1] or " ", []))
-    while opened:
-        close_none(opened, levels)
-    return plain + line[done:], levels[0]
+    return joined(plain, vocabulary.source_equals.written, line[done:]), flat(opened, levels)
 
 
-def close_none(opened: list[tuple[str, Mark]], levels: list[list[Mark]]) -> None:
-    """Let the last tag that is open, which is never closed, stand alone."""
-    inside = levels.pop()
-    levels[-1] += [opened.pop()[1], *inside]
+def joined(plain: str, written: Callable[[str], str], more: str) -> str:
+    """A text as it is spelled and what follows, with one space between them if there is any."""
+    if more[:1].isspace() and plain and not plain.endswith(" "):
+        plain += " "
+    return plain + written(more) + " " * (bool(more.strip()) and more[-1].isspace())
+
+
+def flat(opened: Sequence[tuple[str, Mark]], levels: Sequence[Sequence[Mark]]) -> list[Mark]:
+    """The marks inside a pair, whose tags that are never closed stand alone."""
+    tags = [[mark] for _, mark in opened]
+    return [mark for part in chain.from_iterable(zip_longest(levels, tags, fillvalue=())) for mark in part]
 
 
 def restore(text: str, marks: Sequence[Mark], weights: np.ndarray | None) -> str:

@@ -82,8 +82,9 @@ def halves(text: str, fits: Callable[[str], bool]) -> list[str]:
     if len(text) < 2 or fits(text):
         return [text]
     middle, quarter = len(text) // 2, len(text) // 4
-    whole = MARK.sub(lambda match: "x" * len(match[0]), text)  # no tag is cut
+    whole = MARK.sub(lambda match: "\0" * len(match[0]), text)  # no tag is cut
     ends = [match.end() for match in CLAUSE.finditer(whole) if abs(match.end() - middle) <= quarter]
-    ends = ends or [match.end() for match in SPACE.finditer(whole) if match.end() < len(text)] or [middle]
+    ends = ends or [match.end() for match in SPACE.finditer(whole) if match.end() < len(text)]
+    ends = ends or [end for end in range(middle, len(text)) if whole[end] != "\0"] or [middle]
     cut = min(ends, key=lambda end: abs(end - middle))
     return [*halves(text[:cut], fits), *halves(text[cut:], fits)]

@@ -28,9 +28,7 @@ class WordEngine:
         self.lexicon = LEXICON if source == "fr" else {english: french for french, english in LEXICON.items()}
 
     def split(self, units: Iterable[str]) -> texts.SplitLine:
-        vocabulary = SimpleNamespace(
-            unwritable=lambda text: "", spelled=str, encode_source=lambda lines: [lines[0].split()]
-        )
+        vocabulary = SimpleNamespace(unwritable=lambda text: "", encode_source=lambda lines: [lines[0].split()])
         return texts.split(units, vocabulary, 50)
 
     def translate(self, lines: list[str], number: int) -> list[list[tuple[str, float]]]:
