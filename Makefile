@@ -56,9 +56,8 @@ slow gpu faults: install ## tests that take minutes, need a GPU, or fill disks a
 repro: install ## build every system that params.yaml chooses
 	@nmt repro
 
-exps: install ## experiments of DVC: what was varied in each, and the scores that differ
-	@dvc exp show --only-changed --hide-workspace \
-		--drop 'Created|Executor|^(metrics|runs|my)$$|^(data|runs|metrics|pipeline|stages)/'
+exps: install ## experiments of DVC: what was varied in each, and the scores that it changed
+	@nmt experiments
 
 ui: PORT ?= 5000
 ui: install ## MLflow on http://127.0.0.1:5000; `make ui PORT=5001` takes another port

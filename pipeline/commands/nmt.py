@@ -28,6 +28,7 @@ COMMANDS = {
     "check": Command("show", "check", BUILD, "Name every fault of params.yaml, configs/ and corpora/."),
     "params": Command("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),
     "repro": Command("repro", "repro", BUILD, "Build every system that params.yaml chooses."),
+    "experiments": Command("experiments", "experiments", BUILD, "Show DVC's experiments: what was varied, and scores."),
     "list": Command("show", "list_all", BUILD, "List corpora, vocabularies, models, sizes and built systems."),
     "translate": Command("translate", "translate", TRANSLATE, "Translate a sentence, a file or standard input."),
     "serve": Command("serve", "serve", TRANSLATE, "Serve packaged systems over HTTP, with a page to try them."),

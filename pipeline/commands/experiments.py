@@ -1,0 +1,74 @@
+"""`nmt experiments`: DVC's experiments, what was varied in each, and the scores that it changed."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from ..common.files import DataError
+from ..common.params import PATH
+from . import project
+from .board import METRICS
+from .repro import DVC
+
+WIDTH = 160  # of the table, at most
+
+
+def experiments() -> None:
+    """Show the experiments of the last commit: what each varied, and loss and score of the systems that it changed."""
+    project.check_here()
+    command = [*DVC, "--wait-for-lock", "exp", "show", "--json"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    if shown.returncode:
+        raise DataError(f"dvc exp show: {shown.stderr.strip()}")
+    table = Table("name", "varied", "system", "loss", "score", box=SIMPLE_HEAD)
+    for commit in json.loads(shown.stdout)[1:]:  # after the workspace
+        base = commit["data"] or {}
+        for system, values in scores(base).items():
+            table.add_row(commit["name"] or commit["rev"][:7], "", system, *cells(values))
+        for experiment in commit["experiments"] or ():
+            table.add_section()
+            data = experiment["revs"][0]["data"] or {}
+            before, name = flat(base.get("params", {})), experiment["name"] or experiment["revs"][0]["rev"][:7]
+            varied = [
+                f"{key}={value}" for key, value in flat(data.get("params", {})).items() if before.get(key) != value
+            ]
+            changed = {system: values for system, values in scores(data).items() if values != scores(base).get(system)}
+            state = (experiment["executor"] or {}).get("state", "scores as before")
+            rows = [[system, *cells(values)] for system, values in changed.items()] or [[state]]
+            table.add_row(name, "\n".join(varied), *("\n".join(column) for column in zip(*rows, strict=True)))
+    console = Console(markup=False, highlight=False)
+    console.print(table, width=min(WIDTH, console.width) if console.is_terminal else WIDTH)
+
+
+def scores(data: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Loss and scores of each system."""
+    content: dict[str, dict[str, float]] = data.get("metrics", {}).get(str(METRICS), {}).get("data", {})
+    return content
+
+
+def cells(values: dict[str, float]) -> list[str]:
+    """The loss, and the scores with their names."""
+    return [f"{values['loss']:.3f}", "  ".join(f"{key} {value:.2f}" for key, value in values.items() if key != "loss")]
+
+
+def flat(files: dict[str, Any]) -> dict[str, Any]:
+    """The values of parameter files by their dotted names, those of models and corpora with the file before."""
+    todo = [
+        ("" if name == str(PATH) else f"{Path(name).stem}:", content.get("data")) for name, content in files.items()
+    ]
+    values = {}
+    while todo:
+        name, value = todo.pop(0)
+        if isinstance(value, dict):
+            todo += [
+                (f"{name}{'' if name.endswith((':', '.')) or not name else '.'}{key}", inner)
+                for key, inner in value.items()
+            ]
+        else:
+            values[name] = value
+    return values
