@@ -147,6 +147,18 @@ def test_an_experiment_changes_one_line_and_is_undone_by_one_command(built, tmp_
     assert (user.root / "report/index.html").read_bytes() == before
 
 
+@pytest.mark.slow
+def test_an_experiment_in_a_copy_has_the_texts_that_dvc_keeps(copy):
+    """A queued one too: git makes the copy, and git keeps none of the user's texts."""
+    for side in ("source", "target"):
+        shutil.copy(copy.root / f"data/split/toy/train.{side}.txt", copy.root / f"my/toy.{side}")
+    copy.edit(f"{CORPUS}:parts.train", {"kind": "local", "source": "my/toy.source", "target": "my/toy.target"})
+    copy.dvc("add", "my/toy.source", "my/toy.target")
+    copy.git("add", "--all")
+    copy.git("commit", "--quiet", "--message", "Own texts")
+    assert stages_run(copy.dvc("exp", "run", "--temp", "download@toy")) == ["download@toy"]
+
+
 @pytest.mark.parametrize("whom", ["stage", pytest.param("all", marks=pytest.mark.slow)])
 def test_killed_training_goes_on_to_the_same_model(copy, tmp_path, whom):
     """kill -9 of the stage, or of dvc and everything below it, once the first checkpoint is there."""
