@@ -2,10 +2,9 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection
 
 from ..common.normalisation import is_accent, normalised
-from ..console.progress import say
 
 # Characters that are typed for each other, the most usual first; opening and closing quotation marks apart.
 ALIKE = (
@@ -13,25 +12,22 @@ ALIKE = (
     *("x×", "*∗", "|∣"),
 )
 SHOWN = 5  # characters in a message
-FREQUENT = 50  # times as often as a character an equal occurs in the sources, to be written in its place
 
 
 class Equals(dict[int, str]):
     """Code point -> its best equal in some characters, else itself, for `str.translate`; computed at first use.
 
-    `preferred` are equals of characters that need none. Unless an equal `may_lose`, it keeps accents and case.
+    Unless it `may_lose`, an equal keeps accents and case.
     """
 
-    def __init__(self, characters: Collection[str], preferred: Mapping[str, str], *, may_lose: bool = True) -> None:
-        super().__init__({ord(character): equal for character, equal in preferred.items()})
+    def __init__(self, characters: Collection[str], *, may_lose: bool = True) -> None:
         self.characters = frozenset(characters) | {" "}
         self.attempts = ATTEMPTS if may_lose else ATTEMPTS[:2]
-        self.usual = self.characters.difference(preferred)  # these stay as they are
 
     def written(self, text: str) -> str:
         """A text normalised, and with equals in place of the characters that have one."""
         text = normalised(text)
-        return text if self.usual.issuperset(text) else " ".join(text.translate(self).split())
+        return text if self.characters.issuperset(text) else " ".join(text.translate(self).split())
 
     def missing(self, text: str) -> str:
         """The different characters of a text that have no equal, in their order."""
@@ -94,19 +90,3 @@ def listed(lines: Counter[str]) -> str:
     """Characters, each with the number of its lines, the most frequent ones alone."""
     shown = [f"{character} on {number:,} line{'s'[number < 2 :]}" for character, number in lines.most_common(SHOWN)]
     return ", ".join(shown) + f" and {len(lines) - SHOWN} others" * (len(lines) > SHOWN)
-
-
-def preferred(sources: Iterable[str], characters: Collection[str], where: str) -> dict[str, str]:
-    """Characters that are rare in the sources -> those typed for them that are frequent there, and are written instead.
-
-    A network learns little of what it seldom sees; what is only in the targets it has never seen.
-    """
-    counts, equals = Counter[str](), {}
-    for line in sources:
-        counts.update(line)
-    for character in sorted(set("".join(ALIKE)).intersection(characters)):
-        frequent = {other for other, count in counts.items() if count >= max(1, FREQUENT * counts[character])}
-        if (equal := alike(character, frequent)) != character:
-            equals[character] = equal
-            say(where, f"{character} is rare in the sources, and written as {equal}")
-    return equals

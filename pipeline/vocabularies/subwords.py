@@ -17,7 +17,6 @@ from ..common.params import Section
 from ..common.seeding import sample
 from ..compute import ids
 from ..console.progress import say, track
-from .equals import preferred
 
 # Unigram sums its estimates over threads, so their rounding, and with it the pieces, depends on the number of threads:
 # it is fixed here, whatever the machine.
@@ -117,12 +116,10 @@ def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: s
         with files.new_file(folder / f"{side}.model", "wb") as file:
             file.write(model)
     models = dict.fromkeys(("source", "target"), "joint") if subwords.joint else {side: side for side in sides}
-    pieces = {side: Pieces.load(folder / f"{model}.model") for side, model in models.items()}
-    sizes = {f"{side}_size": loaded.size for side, loaded in pieces.items()}
+    sizes = {f"{side}_size": Pieces.load(folder / f"{model}.model").size for side, model in models.items()}
     if min(sizes.values()) < subwords.size:
         say(where, f"the text has no more than {min(sizes.values()):,} pieces, fewer than {subwords.size:,}")
-    equals = preferred(read((source,), chosen), pieces["source"].characters, where)
-    record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum()), "equals": equals}
+    record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum())}
     files.write_json(folder / "vocabulary.json", record)
 
 

@@ -1,6 +1,6 @@
 """Vocabularies of any kind: text to ids of pieces, subwords or whole words, and back."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
@@ -13,7 +13,6 @@ from .subwords import Pieces
 from .words import WordList
 
 Side: TypeAlias = Pieces | WordList  # one language of a vocabulary
-NONE: Mapping[str, str] = {}
 
 
 class VocabularySection(Section):
@@ -35,11 +34,11 @@ class Vocabulary:
     Files are not changed: references are scored unnormalised.
     """
 
-    def __init__(self, source: Side, target: Side, digest: str = "", preferred: Mapping[str, str] = NONE) -> None:
+    def __init__(self, source: Side, target: Side, digest: str = "") -> None:
         self.source, self.target, self.digest = source, target, digest
         has_bytes = source.spells_all and not source.whole_words  # which write a rare name as it is
-        self.source_equals = Equals(source.characters, preferred, may_lose=not has_bytes)
-        self.target_equals = Equals(target.characters, NONE)
+        self.source_equals = Equals(source.characters, may_lose=not has_bytes)
+        self.target_equals = Equals(target.characters)
         self.joint = source is target
         self.whole_words = source.whole_words  # or subwords
         self.source_size, self.target_size = source.size, target.size
@@ -58,8 +57,7 @@ class Vocabulary:
             source, target = WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json")
         else:
             source, target = Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")
-        stated = files.read_json(folder / "vocabulary.json")
-        return cls(source, target, digest(folder), stated.get("equals", NONE))  # which older packages lack
+        return cls(source, target, digest(folder))
 
     def unwritable(self, text: str) -> str:
         """The different characters of a source that no piece spells and that have no equal, in their order."""

@@ -15,7 +15,6 @@ from ..common.params import Section
 from ..common.seeding import sample
 from ..compute import ids
 from ..console.progress import say, track
-from .equals import preferred
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
 UNKNOWN = "UNK"  # an unknown word of a translation
@@ -112,9 +111,6 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
         record[f"{side}_language"], record[f"{side}_size"] = language, len(SPECIAL) + len(listed)
         record[f"{side}_coverage"] = round(coverage, DIGITS)
         files.write_json(folder / f"{side}.words.json", {"language": language, "words": listed})
-        if side == "source":
-            characters = "".join(listed)
-            record["equals"] = preferred(compress(files.read_lines(path), chosen), characters, where)
     files.write_json(folder / "vocabulary.json", record)
 
 

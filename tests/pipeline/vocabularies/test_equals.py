@@ -4,7 +4,7 @@ import string
 
 import pytest
 
-from pipeline.vocabularies.equals import Equals, preferred
+from pipeline.vocabularies.equals import Equals
 
 PLAIN = string.ascii_letters + "0123456789'-.,?!/\""
 
@@ -20,18 +20,8 @@ PLAIN = string.ascii_letters + "0123456789'-.,?!/\""
     ],
 )  # fmt: skip
 def test_by_hand(known, text, expected):
-    assert text.translate(Equals(known, {})) == expected
+    assert text.translate(Equals(known)) == expected
 
 
 def test_bytes_write_what_has_no_equal_without_a_loss():
-    assert "L’été ﬁn".translate(Equals(PLAIN, {}, may_lose=False)) == "L'été fin"
-
-
-def test_what_is_known_stays_but_for_the_preferred():
-    assert "L’été'".translate(Equals("Lt'’é", {"’": "'"})) == "L'été'"
-
-
-def test_a_rare_character_gives_way_to_the_frequent_one_typed_for_it():
-    sources = ["l'un - l'autre"] * 50 + ["l’un – deux — trois"]
-    assert preferred(sources, "’'–-—′«lun", "toy") == {"’": "'", "′": "'", "–": "-", "—": "-"}
-    assert preferred(sources[30:], "’'–-—lun", "toy") == {}
+    assert "L’été ﬁn".translate(Equals(PLAIN, may_lose=False)) == "L'été fin"

@@ -115,7 +115,6 @@ def test_pairs_with_an_unknown_piece_on_either_side(vocabulary, kind):
     [
         ("bpe", "source.model", r"source\.model: no such file; expected a vocabulary of the stage vocabulary$"),
         ("word", "target.words.json", r"target\.words\.json: no such file"),
-        ("bpe joint", "vocabulary.json", r"vocabulary\.json: no such file"),
     ],
 )
 def test_a_missing_file_is_named(tmp_path, kind, file, message):

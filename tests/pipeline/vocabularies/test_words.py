@@ -39,7 +39,6 @@ def test_the_most_frequent_words_by_hand(tmp_path):
         "kind": "word",
         "joint": False,
         "pairs": 3,
-        "equals": {},
         "source_language": "fr",
         "source_size": 9,
         "source_coverage": round(11 / 17, 6),
