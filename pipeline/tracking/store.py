@@ -30,12 +30,11 @@ ENVIRONMENT = {
     "GIT_PYTHON_REFRESH": "quiet",
 }
 # The view of runs in MLflow's pages with their scores: "Views" has it, and `make ui` prints its address.
-COLUMNS = (
-    *("tags.`varied`", *(f"metrics.`{name}`" for name in ("test/bleu", "test/chrf", "validation_bleu"))),
-    *("tags.`experiment`", "attributes.`Created`"),
-)
+SCORES = ("test/bleu", "test/chrf", "validation_bleu")
+COLUMNS = *(f"metrics.`{name}`" for name in SCORES), "tags.`experiment`", "tags.`varied`", "attributes.`Created`"
 RUN_NAME = "attributes.`Run Name`"
-VIEW = {"selectedColumns": COLUMNS, "columnOrder": [RUN_NAME, *COLUMNS], "columnWidths": {RUN_NAME: 380}}
+WIDTHS = {RUN_NAME: 380, "tags.`varied`": 240}
+VIEW = {"selectedColumns": COLUMNS, "columnOrder": [RUN_NAME, *COLUMNS], "columnWidths": WIDTHS}
 # Tags of MLflow's experiment: as its pages write a view that a user saves.
 EXPERIMENT_TAGS = {
     "mlflow.sharedViewState.scores": json.dumps({"name": "Scores", "createdAt": 0, "state": json.dumps(VIEW)}),
