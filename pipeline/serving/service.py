@@ -84,17 +84,18 @@ class Service:
         Raises: HTTPException (413).
         """
         split, number, language = [], 0, engine.config.source_language
+        error = HTTPException(413, f"q: is too long; expected at most {MOST_SENTENCES:,} texts and sentences")
         for text in texts:
             units: list[str] = []
             for unit in sentences(text, language) if self.options.by_sentence else LINE.findall(text):
                 number += not unit.isspace()
                 units.append(unit)
                 if number > MOST_SENTENCES:
-                    break
+                    raise error
             split.append(engine.split(units))
             number += max(0, len(split[-1].parts) - len(units)) + (not units)
             if number > MOST_SENTENCES:
-                raise HTTPException(413, f"q: is too long; expected at most {MOST_SENTENCES:,} texts and sentences")
+                raise error
         return split
 
     def named(self, system: str) -> dict[str, Engine]:
