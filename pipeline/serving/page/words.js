@@ -3,6 +3,7 @@
 const ELISION = new Set(["fr", "it", "ca"]); // languages in which an apostrophe ends a word: l'eau
 const LEFTWARDS = new Set(["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]);
 const NEAR = 60; // characters within which a piece is looked for after others that were not found
+const MARK = /<\/?[A-Za-z][^<>]*>|[$%#]?\{\{?[^{}\s]*\}?\}|%[a-z]\b/gu;
 const EOS = "</s>";
 
 /** Which way a language is written. Chromium takes seconds to find out by itself (`auto`) for thousands of words. */
@@ -10,11 +11,21 @@ export function direction(language) {
   return LEFTWARDS.has(language.split("-")[0]) ? "rtl" : "ltr";
 }
 
-/** The words and marks of a text as {start, end, text}, without spaces. */
+/** Tags and placeholders, which no system reads, as {start, end, text}. */
+function marks(text) {
+  return [...text.matchAll(MARK)].map(({ 0: mark, index }) => ({ start: index, end: index + mark.length, text: mark }));
+}
+
+function isAmong(places, index) {
+  return places.some(({ start, end }) => start <= index && index < end);
+}
+
+/** The words and signs of a text as {start, end, text}, without spaces; a tag or placeholder is one. */
 export function words(text, language = "en") {
-  const found = [];
+  const whole = marks(text);
+  const found = [...whole];
   for (const { segment, index } of new Intl.Segmenter(language, { granularity: "word" }).segment(text)) {
-    if (!segment.trim()) continue;
+    if (!segment.trim() || isAmong(whole, index)) continue;
     let start = index;
     const parts = ELISION.has(language) ? segment.split(/(?<=\p{L}['’])(?=\p{L})/u) : [segment];
     for (const part of parts) {
@@ -22,13 +33,15 @@ export function words(text, language = "en") {
       start += part.length;
     }
   }
-  return found;
+  return found.sort((one, other) => one.start - other.start);
 }
 
 /** The characters of a text that pieces are made of, each with its place: as SentencePiece normalises, no spaces. */
 function characters(text) {
+  const left = marks(text);
   const found = [];
   for (const { segment, index } of new Intl.Segmenter("en", { granularity: "grapheme" }).segment(text)) {
+    if (isAmong(left, index)) continue;
     const place = { start: index, end: index + segment.length };
     for (const character of segment.normalize("NFKC")) if (character.trim()) found.push({ character, ...place });
   }

@@ -211,3 +211,12 @@ def test_all_is_reached_by_keys(visit):
     page.keyboard.press("End")
     expect(page.locator("mark")).to_have_text(["gare"])
     expect(page.locator("#status")).to_have_text("station ← gare 100%")  # said to screen readers, too
+
+
+def test_a_tag_is_one_word_and_no_piece(visit):
+    script = (
+        "import('./words.js').then((m) => [m.words(text).map((word) => word.text), m.locate(['▁un', '▁chat'], text)])"
+    )
+    words, places = visit().evaluate(f"(text) => {script}", "un <b id='1'>chat</b> {nom}")
+    assert words == ["un", "<b id='1'>", "chat", "</b>", "{nom}"]
+    assert places == [[0, 2], [13, 17]]
