@@ -29,7 +29,7 @@ TEMPLATES.policies["json.dumps_kwargs"] = {"ensure_ascii": False, "separators": 
 def report(corpora: Sequence[CorpusResults], section: Report) -> str:
     """The page on all corpora."""
     data = [corpus_data(corpus, section) for corpus in corpora]
-    return TEMPLATES.get_template("report.html").render(corpora=data, alpha=ALPHA)
+    return TEMPLATES.get_template("report.html").render(corpora=data, alpha=ALPHA, usual=(NOTHING, NO_ATTENTION))
 
 
 def attention_page(title: str, record: dict[str, Any]) -> str:
@@ -61,17 +61,4 @@ def corpus_data(corpus: CorpusResults, section: Report) -> dict[str, Any]:
             if any(record["weights"] for records in system.attended.values() for record in records)
         },
         "training": charts.training(corpus),
-        "findings": [
-            (corpus.label(system), subject, line)
-            for system in corpus.systems
-            for subject, lines in system.diagnosis.items()
-            for line in lines
-            if line not in (NOTHING, NO_ATTENTION)
-        ],
-        "unmatchable": {  # by vocabulary, part and line
-            (system.system.vocabulary, part, int(line)): reason
-            for system in corpus.systems
-            for part, lines in system.unmatchable.items()
-            for line, reason in lines.items()
-        },
     }

@@ -61,7 +61,7 @@ def write_system(root: Path, system: System, bleu: float) -> None:
     files.write_json(root / system.metrics, {"validation": {"loss": 1.25}, "test": {"bleu": bleu, "chrf": 80.0}})
     rows = [("test", "1-3", 1, bleu, 80.0), ("test", "4+", 3, bleu - 10, 70.0)]
     diagnosis = {"training": ["nothing unusual"], "test": ["length: 9 % & more", "unknown: 1 %"]}
-    files.write_json(root / system.scored / "unmatchable.json", {"test": {}})
+    files.write_json(root / system.scored / "unmatchable.json", {"test": {"3": "blank"}})
     files.write_json(root / system.scored / "diagnosis.json", diagnosis)
     write_csv(root / system.scored / "by_length.csv", ["part", "bucket", "sentences", "bleu", "chrf"], rows)
     curves = [(100, 4.0, "", 0.01), (200, 1.25, 60.0, 0.02)]

@@ -23,6 +23,7 @@ def test_the_page_is_one_file_with_every_section(read):
     assert '<th scope="row">dropped: duplicate</th>' in text
     assert '<th scope="row">good</th><td>test</td><td>length: 9 % &amp; more</td>' in text
     assert "nothing unusual" not in text
+    assert '<th scope="row" class="number">3</th><td>blank</td><td>Yes !</td>' in text
     assert "too long" not in text  # no pair was dropped for it
 
 
