@@ -2,12 +2,13 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from ..common.files import DataError
 from ..common.params import PATH
@@ -25,7 +26,8 @@ def experiments() -> None:
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     if shown.returncode:
         raise DataError(f"dvc exp show: {shown.stderr.strip()}")
-    table = Table("name", "varied", "system", "loss", "score", box=SIMPLE_HEAD)
+    titles = ("name", "varied", "system", "loss", "score")
+    table = Table(*(Column(title, overflow="fold") for title in titles), box=SIMPLE_HEAD)
     for commit in json.loads(shown.stdout)[1:]:  # after the workspace
         base = commit["data"] or {}
         for system, values in scores(base).items():
@@ -41,8 +43,8 @@ def experiments() -> None:
             state = (experiment["executor"] or {}).get("state", "scores as before")
             rows = [[system, *cells(values)] for system, values in changed.items()] or [[state]]
             table.add_row(name, "\n".join(varied), *("\n".join(column) for column in zip(*rows, strict=True)))
-    console = Console(markup=False, highlight=False)
-    console.print(table, width=min(WIDTH, console.width) if console.is_terminal else WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False)
+    console.print(table, width=WIDTH)
 
 
 def scores(data: dict[str, Any]) -> dict[str, dict[str, float]]:

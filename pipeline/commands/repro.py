@@ -1,5 +1,6 @@
 """`nmt repro`: `dvc repro`, several systems at the same time."""
 
+import contextlib
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import psutil
 import typer
 
 from ..common.files import DataError
-from ..common.params import read_yaml
+from ..common.params import ParamsError, read_yaml
 from ..common.system import Build, System, corpus_file
 from ..compute import cores, device
 from ..console.printing import printable
@@ -72,14 +73,17 @@ def changed_stages() -> dict[str, Any]:
     Raises: DataError with DVC's last words if it cannot read its files.
     """
     status = subprocess.run([*DVC, "--wait-for-lock", "status", "--json"], capture_output=True, text=True, check=False)
-    if status.returncode == 0:
-        return dict(json.loads(status.stdout))
-    if LOCK.exists() and LOCK.name in status.stderr:
-        raise DataError(
-            f"{LOCK}: DVC cannot read it, as after a kill or a full disk; delete it and repeat the command: "
-            "what was built comes from DVC's cache"
-        )
-    raise DataError(f"dvc status: {status.stderr.strip() or status.stdout.strip()}")
+    if status.returncode:
+        raise DataError(lock_fault() or f"dvc status: {status.stderr.strip() or status.stdout.strip()}")
+    return dict(json.loads(status.stdout))
+
+
+def lock_fault() -> str | None:
+    """What to do about a dvc.lock that a kill or a full disk has cut off; None if it is whole."""
+    with contextlib.suppress(ParamsError):
+        if not LOCK.exists() or "stages" in read_yaml(LOCK):
+            return None
+    return f"{LOCK}: is cut off, as by a kill; delete it and repeat: what was built comes from DVC's cache"
 
 
 def affordable(build: Build) -> int:
@@ -171,7 +175,9 @@ class Builder:
             status = process.wait()
         if status:
             self.stopped = True
-            raise DataError("nmt repro: a stage failed, as said above; the same command goes on from there")
+            raise DataError(
+                lock_fault() or "nmt repro: a stage failed, as said above; the same command goes on from there"
+            )
 
     def relay(self, process: subprocess.Popen[str], prefix: str) -> None:
         """Show which stages begin and end, and what is written to standard error; DVC's routine is dropped."""

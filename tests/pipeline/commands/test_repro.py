@@ -150,12 +150,13 @@ def test_which_trainings_will_run(folder, changed, expected):
     assert [system.id for system in repro.to_train(Build.load("build"), changed)] == expected
 
 
-def test_a_lock_that_was_cut_off_says_what_to_do(folder, fails, monkeypatch):
-    Path("dvc.lock").touch()
-    monkeypatch.setenv("FAILS", "status")
-    assert fails("repro").startswith(
-        "dvc.lock: DVC cannot read it, as after a kill or a full disk; delete it and repeat"
-    )
+@pytest.mark.parametrize(
+    ("where", "text"), [("status", ""), ("score", ""), ("score", "schema: '2.0'\nstages:\n  a: [")]
+)
+def test_a_lock_that_was_cut_off_says_what_to_do(folder, run, monkeypatch, where, text):
+    Path("dvc.lock").write_text(text)
+    monkeypatch.setenv("FAILS", where)
+    assert "error: dvc.lock: is cut off, as by a kill; delete it and repeat: what was" in run("repro").err
 
 
 @pytest.mark.parametrize(("cores", "gib", "expected"), [(1, 100, 1), (2, 100, 2), (8, 100, 8), (8, 3.1, 2), (8, 1, 1)])
