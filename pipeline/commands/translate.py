@@ -15,6 +15,7 @@ from ..common.files import DataError
 from ..console import progress
 from ..console.printing import printable
 from ..corpora import encodings
+from ..decoding.markup import MARK
 from ..decoding.settings import MOST_BEAM, Decoding
 from ..decoding.translator import Translator
 from ..packaging import loading
@@ -154,7 +155,7 @@ def translations(translator: Translator, given: Lines, decoding: Decoding, n_bes
     while block := list(islice(numbered, 1 if given.at_once else TOGETHER)):
         ranked = translator.ranked([line for _, line in block], decoding, n_best or 1)
         for (number, line), ranks in zip(block, ranked, strict=True):
-            missing.update(translator.vocabulary.unwritable(line))
+            missing.update(translator.vocabulary.unwritable(MARK.sub(" ", line)))
             if n_best is None:
                 yield f"{ranks[0][0]}\n"
             else:

@@ -64,12 +64,12 @@ def read(
     raise DataError(f"{path}: {fault}; expected {expected}")
 
 
-def load(path: Path, net: "nn.Module", expected: str, *, is_sealed: bool = False) -> None:
+def load(path: Path, net: "nn.Module", expected: str) -> None:
     """Load the weights that `read` gives into a network.
 
     Raises: DataError as `read`, or if they are not finite or another network's.
     """
-    tensors, _ = read(path, expected, is_sealed=is_sealed)
+    tensors, _ = read(path, expected)
     if fault := misfit(tensors, net.state_dict()):
         raise DataError(f"{path}: {fault}; expected {expected}")
     net.load_state_dict(tensors)

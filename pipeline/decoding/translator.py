@@ -4,11 +4,14 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
+import torch
 from torch import nn
+from torch.overrides import TorchFunctionMode
 
 from ..common import files
 from ..common.params import stored_section
@@ -62,13 +65,13 @@ class Translator:
             raise files.DataError(
                 f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
             )
-        net = network(system.model, params.get("arch", {}), vocabulary, path, expected)
-        weights.load(system.weights, net, expected)
+        arch = params.get("arch", {})
+        net = network(system.model, arch, vocabulary, system.weights, origin=path, expected=expected)
         return cls(net, vocabulary, params["training"]["max_length"] - 1, training["precision"], settings)
 
     @classmethod
     def ensemble(cls, members: Sequence[Self]) -> Self:
-        """All of these as one that translates; it shows no attention.
+        """All of these as one that translates; the attention it shows is that of its first member that has some.
 
         Raises: DataError if they do not share a vocabulary.
         """
@@ -175,14 +178,34 @@ def mean_probability(parts: Sequence[Hypothesis], decoding: Decoding) -> float |
     return math.exp(log_p / sum(lengths)) if parts else None
 
 
-def network(name: str, arch: Any, vocabulary: Vocabulary, origin: Path, expected: str) -> nn.Module:
-    """The model called `name` for a vocabulary, with the sizes `arch` that the file `origin` holds.
+class WithoutDraws(TorchFunctionMode):
+    """Draws no weights: where there are none, on the device `meta`, torch loads for six seconds before it draws."""
 
-    Raises: DataError if this code knows no such model, or not with these sizes.
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """The tensor as it is in place of one drawn from N(0, 1)."""
+        return args[0] if func is torch.Tensor.normal_ else func(*args, **(kwargs or {}))
+
+
+def network(
+    name: str, arch: Any, vocabulary: Vocabulary, path: Path, *, origin: Path, expected: str, is_sealed: bool = False
+) -> nn.Module:
+    """The model called `name` with the weights at `path`, for a vocabulary; the file `origin` holds its sizes, `arch`.
+
+    Raises: DataError if this code knows no such model, or not with these sizes or weights.
     """
     if name not in interface.names():
         raise files.DataError(f"{origin}: unknown model, got {name!r}; expected {expected}")
     module = interface.find(name)
     sizes = stored_section(module.Arch, arch, "arch", origin, expected)
-    net: nn.Module = module.Model(sizes, source_size=vocabulary.source_size, target_size=vocabulary.target_size)
+    build = partial(module.Model, sizes, source_size=vocabulary.source_size, target_size=vocabulary.target_size)
+    tensors, _ = weights.read(path, expected, is_sealed=is_sealed)
+    try:
+        with torch.device("meta"), WithoutDraws():  # sizes are compared before they take memory
+            stated = build().state_dict()
+    except ValueError as error:
+        raise files.DataError(f"{origin}: {error}") from None
+    if fault := weights.misfit(tensors, stated):
+        raise files.DataError(f"{path}: {fault}; expected {expected}")
+    net: nn.Module = build()
+    net.load_state_dict(tensors)
     return net

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from ..common.params import stored_section
-from ..compute import weights
 from ..decoding.settings import Decoding
 from ..decoding.translator import Translator, network
 from ..vocabularies.vocabulary import Vocabulary
@@ -19,6 +18,6 @@ def load(folder: Path) -> Translator:
     expected = "a model of this version of nmt-pipeline"
     settings = stored_section(Decoding, config.decoding, "decoding", path, expected)
     vocabulary = Vocabulary.load(folder / package.VOCABULARY)
-    net = network(config.model, config.arch, vocabulary, path, expected)
-    weights.load(folder / package.WEIGHTS, net, expected, is_sealed=True)
+    weights = folder / package.WEIGHTS
+    net = network(config.model, config.arch, vocabulary, weights, origin=path, expected=expected, is_sealed=True)
     return Translator(net, vocabulary, config.max_source_pieces, config.precision, settings)

@@ -14,6 +14,8 @@ from ..common.params import NAME, first_fault
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "vocabulary"
 CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Transformers have one
+LARGE = (WEIGHTS, f"{CTRANSLATE2}/model.bin")
+SMALL = 1 << 25  # bytes of any other file at most, which are read into memory; a million words take less
 POSITIONS = 2048  # of the longest source or translation in CTranslate2's form, EOS counted
 MOST_CONFIG_BYTES = 1 << 20  # of a folder that is not sealed
 CARD, CHECKSUMS = "README.md", "checksums.json"
@@ -148,7 +150,7 @@ def check(folder: Path) -> None:
 def list_files(folder: Path) -> dict[str, int]:
     """Every file of a folder and its size, but for what is hidden, as .gitattributes is.
 
-    Raises: DataError for what is neither a folder nor a regular file, or a link to one.
+    Raises: DataError for what is neither a folder nor a regular file, or a link to one, and for one that is too large.
     """
     sizes = {}
     for path in sorted(folder.rglob("*")):
@@ -158,5 +160,7 @@ def list_files(folder: Path) -> dict[str, int]:
         state = path.stat() if path.exists() else path.lstat()
         if not stat.S_ISREG(state.st_mode):
             raise DataError(f"{path}: must be a regular file, got another kind or a link; expected {EXPECTED}")
+        if state.st_size > SMALL and name.as_posix() not in LARGE:
+            raise DataError(f"{path}: must have {SMALL} bytes at most, got {state.st_size}; expected {EXPECTED}")
         sizes[name.as_posix()] = state.st_size
     return sizes

@@ -70,6 +70,15 @@ def test_what_no_piece_spells_comes_back(translator):
     assert said == ["42 …", "ξένος", f"😀 {said[3]}", said[3]]
 
 
+def test_a_tag_costs_no_word(translator):
+    plain, tagged, *rest = translator.translate(["le chat noir", "<b>le</b> chat {x} noir", "<i>", "le <b>"], DECODING)
+    assert tagged.count("<b>") == tagged.count("</b>") == tagged.count("{x}") == 1
+    words = tagged.replace("<b>", "").replace("</b>", "").replace("{x}", " ").split()
+    assert "".join(words) == plain.replace(" ", "")
+    assert (rest[0], rest[1].count("<b>")) == ("<i>", 1)
+    assert translator.read("<b>le</b> chat {x} noir", "here") == translator.read("le chat noir", "here")
+
+
 def test_attention_is_a_record_of_the_pieces_read_and_written(translator):
     source = translator.read("le chat", "here")
     [pieces] = translator.vocabulary.encode_target(["un ami"])
@@ -174,9 +183,13 @@ BIAS = "decoder.0.cross_attention.project_in.bias"
 @pytest.mark.parametrize(
     ("forge", "what"),
     [
+        (
+            with_odd_equals,
+            "vocabulary/vocabulary.json: not a mapping with equals; expected one of the stage vocabulary",
+        ),
         (with_another_model, "config.json: unknown model, got 'interface'; expected a model of this version"),
         (with_config("decoding", beam_size=10**9), "config.json: decoding.beam_size: should be less than or equal to "),
-        (with_config("arch", width=32), f"model.safetensors: weights of another network than this code's, {BIAS} "),
+        (with_config("arch", width=65536), f"model.safetensors: weights of another network than this code's, {BIAS} "),
         (with_config("arch", encoder_layers=10**6), "config.json: arch.encoder_layers: should be less than or equal "),
         (with_weights(lambda all_: all_[BIAS].fill_(float("nan"))), f"model.safetensors: {BIAS} holds a number that "),
         (with_weights(lambda all_: all_.pop(BIAS)), "model.safetensors: weights of another network than this code's, "),

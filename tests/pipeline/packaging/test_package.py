@@ -69,6 +69,12 @@ def test_every_file_is_missed(folder, name):
     assert refusal(folder).startswith(f"{folder}/{name}: no such file; ")
 
 
+@pytest.mark.parametrize("name", [package.CONFIG, package.CHECKSUMS, "vocabulary/joint.model"])
+def test_a_file_that_would_fill_the_memory_is_not_read(folder, name):
+    os.truncate(folder / name, 1 << 26)
+    assert refusal(folder) == f"{folder}/{name}: must have 33554432 bytes at most, got 67108864; {EXPECTED}"
+
+
 def test_a_changed_size_a_changed_byte_and_an_added_file_are_named(folder):
     path = folder / "vocabulary/joint.model"
     whole = path.read_bytes()
