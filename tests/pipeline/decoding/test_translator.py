@@ -183,10 +183,6 @@ BIAS = "decoder.0.cross_attention.project_in.bias"
 @pytest.mark.parametrize(
     ("forge", "what"),
     [
-        (
-            with_odd_equals,
-            "vocabulary/vocabulary.json: not a mapping with equals; expected one of the stage vocabulary",
-        ),
         (with_another_model, "config.json: unknown model, got 'interface'; expected a model of this version"),
         (with_config("decoding", beam_size=10**9), "config.json: decoding.beam_size: should be less than or equal to "),
         (with_config("arch", width=65536), f"model.safetensors: weights of another network than this code's, {BIAS} "),
