@@ -74,23 +74,19 @@ def details(hypotheses: Lines, references: References, metric: Metric, scoring: 
     assert all(len(hypotheses) == len(lines) > 0 for lines in references), len(hypotheses)
     measure = measure_of(metric, scoring)
     result = measure.corpus_score(hypotheses, references)
-    common = {"score": round(result.score, DIGITS), "signature": str(measure.get_signature())}
+    counts = {"score": round(result.score, DIGITS), "signature": str(measure.get_signature())}
     if metric in ("bleu", "spbleu"):
-        return common | {
-            "precisions": [round(precision, DIGITS) for precision in result.precisions],
-            "brevity_penalty": round(result.bp, DIGITS),
-            "hypothesis_tokens": result.sys_len,
-            "reference_tokens": result.ref_len,
-        }
-    if metric == "ter":
-        return common | {"edits": result.num_edits, "reference_words": result.ref_length}
-    return common
+        counts["precisions"] = [round(precision, DIGITS) for precision in result.precisions]
+        counts |= {"brevity_penalty": round(result.bp, DIGITS), "hypothesis_tokens": result.sys_len}
+        counts["reference_tokens"] = result.ref_len
+    elif metric == "ter":
+        counts |= {"edits": result.num_edits, "reference_words": result.ref_length}
+    return counts
 
 
 def sentence_chrf(hypotheses: Lines, references: References) -> list[float]:
     """chrF of each sentence by itself, with one decimal."""
-    chrf = CHRF()
-    rows = zip(hypotheses, *references, strict=True)
+    chrf, rows = CHRF(), zip(hypotheses, *references, strict=True)
     return [round(chrf.sentence_score(hypothesis, given).score, 1) for hypothesis, *given in rows]
 
 

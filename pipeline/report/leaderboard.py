@@ -69,7 +69,9 @@ def verdict(corpus: CorpusResults, part: str) -> Verdict:
 def faults(system: SystemResults, part: str, metric: str) -> list[str]:
     """Why a system is not ready: loops, copies and empty lines of its diagnosis, or hardly any BLEU."""
     findings = [finding.partition(";")[0].partition(": ") for finding in system.diagnosis.get(part, ())]
-    low = [f"a BLEU below {LEAST} is hardly a translation"] * (metric == "bleu" and system.score(part, metric) < LEAST)
+    low = [f"a BLEU below {LEAST} is hardly a translation"] * (
+        metric in ("bleu", "spbleu") and system.score(part, metric) < LEAST
+    )
     return [text for kind, _, text in findings if kind in BROKEN] + low
 
 

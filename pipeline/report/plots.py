@@ -12,22 +12,23 @@ from ..common import files
 from ..evaluation.bleu import DIGITS
 from .results import CorpusResults
 
-CURVE = ("update", "validation_loss")
-LOSS = ("update", "train_loss")
-LENGTHS = ("part", "bucket", "sentences", "bleu", "chrf")
+TABLES = {  # name of the file -> attribute of a system, columns
+    "learning_curves": ("curves", ("update", "validation_loss")),
+    "train_loss": ("train_loss", ("update", "train_loss")),
+    "scores_by_length": ("by_length", ("part", "bucket", "sentences", "bleu", "chrf")),
+}
 
 
 def write(folder: Path, corpora: Sequence[CorpusResults]) -> None:
     """Write learning_curves.csv, train_loss.csv and scores_by_length.csv, with every system of every corpus."""
     systems = [(corpus.name, system) for corpus in corpora for system in corpus.systems]
-    for name, columns in {"curves": CURVE, "train_loss": LOSS, "by_length": LENGTHS}.items():
+    for name, (table, columns) in TABLES.items():
         rows = [
             {"corpus": corpus, "system": system.name} | {column: row[column] for column in columns}
             for corpus, system in systems
-            for row in getattr(system, name)
+            for row in getattr(system, table)
         ]
-        path = {"curves": "learning_curves", "by_length": "scores_by_length"}.get(name, name)
-        files.write_table(folder / f"{path}.csv", rows)
+        files.write_table(folder / f"{name}.csv", rows)
 
 
 def metrics(corpora: Iterable[CorpusResults]) -> dict[str, dict[str, float]]:

@@ -25,18 +25,18 @@ def browser(corpus: CorpusResults, report: Report) -> dict[str, Any]:
         translations = [system.texts[part].translations for system in systems]
         chrf = [sentence_chrf(texts, references) for texts in translations]
         lines = choose(chrf, report, f"{corpus.name} {part}")
-        data = {
-            "name": part,
-            "total": len(sources),
-            "lines": lines,
-            "sources": [sources[line] for line in lines],
-            "references": [references[0][line] for line in lines],
-            "translations": [[texts[line] for line in lines] for texts in translations],
-            "chrf": [[values[line] for line in lines] for values in chrf],
-        }
-        parts.append(data)
-    labels = [corpus.label(system) for system in systems]
-    return {"systems": labels, "languages": corpus.languages, "parts": parts}
+        parts.append(
+            {
+                "name": part,
+                "total": len(sources),
+                "lines": lines,
+                "sources": [sources[line] for line in lines],
+                "references": [references[0][line] for line in lines],
+                "translations": [[texts[line] for line in lines] for texts in translations],
+                "chrf": [[values[line] for line in lines] for values in chrf],
+            }
+        )
+    return {"systems": [corpus.label(system) for system in systems], "languages": corpus.languages, "parts": parts}
 
 
 def choose(chrf: list[list[float]], report: Report, purpose: str) -> list[int]:
