@@ -69,5 +69,6 @@ def serve(
         http=connections.Connection,
         access_log=False,
         server_header=False,
+        headers=app.HEADERS,
         timeout_graceful_shutdown=END_SECONDS,
     )

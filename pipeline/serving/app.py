@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
-from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -17,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .batches import Batches
 from .engines import Engine
@@ -26,12 +24,12 @@ from .service import Options, Service
 
 PAGE = Path(__file__).parent / "page"
 LOOPBACK = ("localhost", "127.0.0.1", "::1", "[::1]")
-HEADERS = {
-    "Cache-Control": "no-cache",  # a browser keeps the page and asks whether it is still the same
-    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+HEADERS = [  # of every answer, which the server adds
+    ("Cache-Control", "no-cache"),  # a browser keeps the page and asks whether it is still the same
+    ("Content-Security-Policy", "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"),
+    ("Referrer-Policy", "no-referrer"),
+    ("X-Content-Type-Options", "nosniff"),
+]
 R = TypeVar("R")
 Q = TypeVar("Q", bound=Question)
 
@@ -79,23 +77,7 @@ def create(engines: Sequence[Engine], options: Options) -> Starlette:
     hosts = ["*"] if options.keys else [*LOOPBACK, options.host]
     trusted = Middleware(TrustedHostMiddleware, allowed_hosts=hosts, www_redirect=False)
     refusals = {HTTPException: refusal}
-    return Starlette(
-        routes=routes, middleware=[Middleware(with_headers), trusted], exception_handlers=refusals, lifespan=lifespan
-    )
-
-
-def with_headers(app: ASGIApp) -> ASGIApp:
-    """An application all of whose answers have the headers."""
-
-    async def call(scope: Scope, receive: Receive, send: Send) -> None:
-        async def send_answer(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
-
-        await app(scope, receive, send_answer)
-
-    return call
+    return Starlette(routes=routes, middleware=[trusted], exception_handlers=refusals, lifespan=lifespan)
 
 
 def check_origin(request: Request) -> None:

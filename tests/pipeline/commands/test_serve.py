@@ -48,6 +48,7 @@ def test_a_client_that_we_did_not_write_gets_the_lines_of_nmt_translate(tmp_path
         client = libretranslatepy.LibreTranslateAPI(address)
         assert [client.translate(line, "fr", "en") for line in LINES] == expected
         assert client.languages()[1]["code"] == "fr"
+        assert "default-src 'self'" in requests.get(address, timeout=5).headers["Content-Security-Policy"]
 
 
 @pytest.fixture

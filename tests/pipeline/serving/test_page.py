@@ -29,7 +29,8 @@ def address():
     servers = []
 
     def start(**options):
-        config = uvicorn.Config(app.create(ENGINES, Options(characters=500, **options)), port=0, log_level="warning")
+        application = app.create(ENGINES, Options(characters=500, **options))
+        config = uvicorn.Config(application, port=0, log_level="warning", headers=app.HEADERS)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run)
         thread.start()
