@@ -28,9 +28,7 @@ def serve(
     engine: Annotated[
         EngineKind, typer.Option(help="What runs the networks; the last two for Transformers, others run in torch.")
     ] = "torch",
-    host: Annotated[str, typer.Option(help="Address to listen on; beyond this machine only with --api-key.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[str, typer.Option(help="Address; beyond this machine only with --api-key.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 is any free one.")] = 5050,
     api_key: Annotated[
         list[str] | None, typer.Option(help="A key that clients must send; may be repeated.", envvar="NMT_API_KEY")
