@@ -12,6 +12,7 @@ import typer
 
 from ..common import files
 from ..common.files import DataError
+from ..compute import ids
 from ..console import progress
 from ..console.printing import printable
 from ..corpora import encodings
@@ -30,6 +31,7 @@ Models = Annotated[
     list[Path] | None,
     typer.Option(help="Folder of a packaged system, such as models/<system>, here or anywhere. Several: an ensemble."),
 ]
+CAPITALS = 1.5  # times as many pieces as lower case takes: next to no such word was in the training text
 TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
 
 
@@ -151,11 +153,12 @@ def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
 
 def translations(translator: Translator, given: Lines, decoding: Decoding, n_best: int | None) -> Iterator[str]:
     """The output of each input line: its best translation, or numbered ones with scores; tabs in them become spaces."""
-    numbered, missing = enumerate(given.lines, 1), Counter[str]()
+    numbered, missing, capitals = enumerate(given.lines, 1), Counter[str](), list[int]()
     while block := list(islice(numbered, 1 if given.at_once else TOGETHER)):
         ranked = translator.ranked([line for _, line in block], decoding, n_best or 1)
         for (number, line), ranks in zip(block, ranked, strict=True):
             missing.update(translator.vocabulary.unwritable(MARK.sub(" ", line)))
+            capitals += [number] if are_strange_capitals(line, translator) else []
             if n_best is None:
                 yield f"{ranks[0][0]}\n"
             else:
@@ -163,6 +166,19 @@ def translations(translator: Translator, given: Lines, decoding: Decoding, n_bes
     if missing:
         what = f"no piece of the vocabulary spells {listed(missing)}; such characters come back as they are"
         print(printable(f"warning: {what}"), file=sys.stderr)
+    if capitals:
+        what = f"{len(capitals):,} lines in capitals (first: {capitals[0]:,}), of which training saw next to none"
+        print(f"warning: {what}; expected them in lower case", file=sys.stderr)
+
+
+def are_strange_capitals(line: str, translator: Translator) -> bool:
+    """Whether a line is all in capitals that take many more pieces, or unknown ones, than the same in lower case."""
+    if not line.isupper() or len(line.split()) < 3:
+        return False
+    upper, lower = (
+        len(pieces) + pieces.count(ids.UNK) for pieces in translator.vocabulary.encode_source([line, line.lower()])
+    )
+    return upper >= CAPITALS * lower
 
 
 def write(outputs: Iterator[str], total: int | None) -> None:

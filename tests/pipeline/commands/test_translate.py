@@ -4,6 +4,7 @@ import os
 import pty
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -91,6 +92,17 @@ def test_characters_without_a_piece_are_written_by_equals_or_named(run, project)
         "warning: no piece of the vocabulary spells ☃ on 2 lines, ξ on 1 line, ι on 1 line; "
         "such characters come back as they are\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "strange"),
+    [("LE CHAT DORT.", True), ("le chat dort.", False), ("LE CHAT", False), ("1 2 3", False), ("DER IST NEU", False)],
+)
+def test_capitals_are_strange_where_they_take_many_more_pieces(line, strange):
+    known = {"le", "chat", "dort.", "1", "2", "3", *["der", "ist", "neu"], *["DER", "IST", "NEU"]}
+    lines = lambda texts: [[4] * sum(1 if word in known else len(word) for word in text.split()) for text in texts]  # noqa: E731
+    translator = SimpleNamespace(vocabulary=SimpleNamespace(encode_source=lines))
+    assert translate.are_strange_capitals(line, translator) is strange
 
 
 def test_lines_before_a_bad_one_are_translated(run, project, monkeypatch):
