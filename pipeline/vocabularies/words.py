@@ -19,7 +19,6 @@ from ..console.progress import say, track
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
 UNKNOWN = "UNK"  # an unknown word of a translation
 SILENT = (ids.PAD, ids.BOS, ids.EOS)  # no text
-DIGITS = 6  # of a share
 
 
 class Words(Section):
@@ -107,9 +106,7 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
         if len(counts) < words.words:
             say(where, f"{path} has no more than {len(counts):,} words, fewer than {words.words:,}")
         listed = most_frequent(counts, words.words)
-        coverage = sum(counts[word] for word in listed) / counts.total()  # share of the running words
         record[f"{side}_language"], record[f"{side}_size"] = language, len(SPECIAL) + len(listed)
-        record[f"{side}_coverage"] = round(coverage, DIGITS)
         files.write_json(folder / f"{side}.words.json", {"language": language, "words": listed})
     files.write_json(folder / "vocabulary.json", record)
 

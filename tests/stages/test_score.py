@@ -51,11 +51,9 @@ def test_scores_are_those_of_sacrebleu_with_its_signature(translated, capsys):
 def test_sentences_without_unknown_words_are_scored_beside_all(translated):
     """Of the four pairs only the first and the third have none."""
     known = {"source": "un chat le dort sur lit", "target": "a cat the sleeps on bed"}
-    about = {"kind": "word", "joint": False, "source_size": 10, "target_size": 10}
     with files.new_folder(SYSTEM.vocabulary_folder) as folder:
         for (side, words), language in zip(known.items(), ("fr", "en"), strict=True):
             files.write_json(folder / f"{side}.words.json", {"language": language, "words": words.split()})
-        files.write_json(folder / "vocabulary.json", about)
     translations = ["a cat", "the cat sleeps"]
     for part, lines in {"test": translations, "compositional": []}.items():
         files.write_lines(SYSTEM.decoded / "without_unknown" / f"{part}.txt", lines)
