@@ -6,7 +6,7 @@ So are characters that no piece spells. Nothing is parsed into a tree: malformed
 import re
 from collections.abc import Callable, Sequence
 from itertools import accumulate, chain, zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,6 +33,8 @@ DEEPEST = 50  # pairs around each other; what is open inside stands alone
 WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])\w)+(?:['’-](?:(?![{UNSPACED}])\w)+)*|\S")
 SIGN = re.compile(r"[^\w\s]")
 DISTANCE = 4.0  # a weight counts exp(-4 d) times, d the difference of the shares of both sentences that come before
+Spans: TypeAlias = Sequence[tuple[int, int]]
+Weights: TypeAlias = np.ndarray | None
 
 
 class Mark(NamedTuple):
@@ -99,7 +101,7 @@ def flat(opened: Sequence[tuple[str, Mark]], levels: Sequence[Sequence[Mark]]) -
     return [mark for part in chain.from_iterable(zip_longest(levels, tags, fillvalue=())) for mark in part]
 
 
-def restore(text: str, marks: Sequence[Mark], weights: np.ndarray | None) -> str:
+def restore(text: str, marks: Sequence[Mark], weights: Weights) -> str:
     """A translation with the marks of its source: a pair around the words that its words became.
 
     Shapes: weights (words of `text`, characters of the source as it is spelled), as `aligned` gives them; None of a
@@ -116,14 +118,7 @@ def whole(mark: Mark) -> str:
     return mark.opening + "".join(map(whole, mark.inside)) + mark.closing
 
 
-def written(
-    text: str,
-    words: Sequence[tuple[int, int]],
-    marks: Sequence[Mark],
-    weights: np.ndarray | None,
-    low: int,
-    high: int,
-) -> str:
+def written(text: str, words: Spans, marks: Sequence[Mark], weights: Weights, low: int, high: int) -> str:
     """Some consecutive words of a translation with the marks that stand among them."""
     places: list[tuple[int, int, Mark]] = []
     for mark in sorted(marks, key=lambda mark: not mark.closing):  # pairs first: nothing stands across one
@@ -153,15 +148,7 @@ def space(source: str, target: str, between: str) -> str:
     return between if source.isalnum() != target.isalnum() else ""
 
 
-def placed(
-    mark: Mark,
-    text: str,
-    words: Sequence[tuple[int, int]],
-    weights: np.ndarray | None,
-    low: int,
-    high: int,
-    taken: Sequence[tuple[int, int]],
-) -> tuple[int, int]:
+def placed(mark: Mark, text: str, words: Spans, weights: Weights, low: int, high: int, taken: Spans) -> tuple[int, int]:
     """The first word of a pair, among some words, and the one behind its last; twice the place of what stands alone."""
     free = range(low, high)
     if weights is None:
@@ -193,7 +180,9 @@ def aligned(text: str, heads: np.ndarray, source_ends: Sequence[int], target_end
 
     Shapes: heads (T or T + 1, S + 1) -> (words, characters).
     """
-    sources, targets = (np.diff([0, *positions]) for positions in (source_ends, target_ends))
+    sources, targets = (  # bytes that spell only a part of a character may read longer than it
+        np.diff([0, *np.minimum(np.maximum.accumulate(ends), ends[-1])]) for ends in (source_ends, target_ends)
+    )
     heads = heads[: len(targets)].copy()
     heads[:, -2] += heads[:, -1]  # EOS belongs to the last piece
     by_character = np.repeat(heads[:, :-1] / np.maximum(sources, 1), sources, axis=1)
@@ -201,5 +190,5 @@ def aligned(text: str, heads: np.ndarray, source_ends: Sequence[int], target_end
     words = [match.span() for match in WORD.finditer(text)]
     rows = np.stack([of_characters[begin:end].mean(axis=0) for begin, end in words])
     shares = (np.arange(len(rows))[:, None] + 0.5) / len(rows) - (np.arange(rows.shape[1]) + 0.5) / rows.shape[1]
-    rows *= np.exp(-DISTANCE * np.abs(shares))
+    rows = (rows + 1e-9) * np.exp(-DISTANCE * np.abs(shares))
     return rows / rows.sum(axis=1, keepdims=True)

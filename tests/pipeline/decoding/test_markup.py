@@ -93,5 +93,6 @@ def test_pieces_are_spread_over_words_and_characters():
     heads = np.array([[0.7, 0.2, 0.1], [0.1, 0.5, 0.4]])
     rows = aligned("abcd", heads, [2, 4], [1, 4])
     expected = np.array([0.25, 0.25, 0.75, 0.75]) / 2
+    assert aligned("abcd", heads, [2, 4], [5, 4]).shape == (1, 4)  # a character in two bytes
     near = np.exp(-4 * np.abs(0.5 - np.array([1, 3, 5, 7]) / 8))
     np.testing.assert_allclose(rows[0], expected * near / (expected * near).sum(), rtol=1e-6)
