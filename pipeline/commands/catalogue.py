@@ -137,9 +137,6 @@ def corpus_faults(project: Project) -> Iterator[str]:
     """
     for name, content in project.corpora.items():
         path = corpus_file(name)
-        download = Download.model_validate(Node(content).only(Download.model_fields).value)
-        for part, source in download.parts.items():
-            yield from (f"{path}: parts.{part}: {fault}" for fault in source.unwatched())
         faults = [kind.merged_faults(overridden(project, section, name)) for section, kind in OVERRIDABLE.items()]
         yield from chain(*faults)
         try:

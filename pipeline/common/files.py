@@ -11,6 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
+F = TypeVar("F")
 T = TypeVar("T")
 
 LINE_BYTES = 1 << 20  # far longer than any sentence: a file without line ends must not fill the memory
@@ -18,6 +19,10 @@ LINE_BYTES = 1 << 20  # far longer than any sentence: a file without line ends m
 
 class DataError(ValueError):
     """A file of the user, or a downloaded one, is wrong."""
+
+
+class NotParallel(DataError):
+    """Two texts have different numbers of lines."""
 
 
 @contextmanager
@@ -184,28 +189,26 @@ def opened(path: Path) -> IO[bytes]:
 def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
     """Line i of `source` with line i of `target`.
 
-    Raises: DataError as `read_lines`, or with both counts if one file is longer.
+    Raises: DataError as `read_lines`, NotParallel with both counts if one file is longer.
     """
     return parallel(source, target, read_lines)
 
 
-def parallel(source: Path, target: Path, read: Callable[[Path], Iterator[T]]) -> Iterator[tuple[T, T]]:
+def parallel(source: F, target: F, read: Callable[[F], Iterator[T]]) -> Iterator[tuple[T, T]]:
     """What `read` gives of two files, side by side.
 
-    Raises: DataError with both counts if one file is longer.
+    Raises: NotParallel with both counts if one file is longer.
     """
     for left, right in zip_longest(read(source), read(target)):
         if left is None or right is None:
-            raise not_parallel(source, target)
+            raise not_parallel(source, target, read)
         yield left, right
 
 
-def not_parallel(source: Path, target: Path) -> DataError:
+def not_parallel(source: F, target: F, read: Callable[[F], Iterator[Any]]) -> NotParallel:
     """The error for two files that should have the same number of lines."""
-    other = target.name if target.parent == source.parent else target
-    return DataError(
-        f"{source} has {count_lines(source)} lines, {other} {count_lines(target)}: the two files must be parallel"
-    )
+    counts = [sum(1 for _ in read(file)) for file in (source, target)]
+    return NotParallel(f"{source} has {counts[0]} lines, {target} {counts[1]}: the two files must be parallel")
 
 
 def count_lines(path: Path) -> int:

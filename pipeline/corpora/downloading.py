@@ -1,7 +1,6 @@
 """Writes the parts of a corpus, `<part>.{source,target}.txt`, from its sources, and records these."""
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,14 +47,15 @@ def read(
     """
     source, counts = download.parts[part], []
     for group, pairs in interface.find(source.kind).bitexts(source, download.languages, downloads):
-        texts.update((text.name, text) for text in group)
-        names, count = [text.name for text in group] or [source.kind], 0
-        if part != parts.TRAIN:
-            pairs = readers.decoded(pairs, names[0], names[-1])
+        texts.update((str(text), text) for text in group)
+        names, count = [*map(str, group)] or [source.kind], 0
         try:
-            for count, pair in enumerate(pairs, 1):  # noqa: B007 (the count is shown)
+            for count, pair in enumerate(pairs, 1):
+                if part != parts.TRAIN:
+                    files.decoded(pair[0], names[0], count)
+                    files.decoded(pair[1], names[-1], count)
                 yield pair
-        except (archives.Damaged, readers.NotParallel):
+        except (archives.Damaged, files.NotParallel):
             for text in group:
                 if text.path.parent == downloads.folder:
                     text.path.unlink(missing_ok=True)
@@ -68,13 +68,10 @@ def read(
 def write(pairs: Iterator[readers.RawPair], source: Path, target: Path, what: str) -> int:
     """Write one line a pair into the two files; returns how many. Memory does not grow with the lines."""
     count = 0
-    chunks = iter(lambda: list(islice(pairs, 1000)), [])
     with files.new_file(source, "wb") as left, files.new_file(target, "wb") as right:
-        for chunk in progress.track(chunks, what, total=None, unit="thousand pairs"):
-            count += len(chunk)
-            for pair in chunk:
-                left.write(pair[0] + b"\n")
-                right.write(pair[1] + b"\n")
+        for count, pair in enumerate(progress.track(pairs, what, total=None, unit="pairs"), 1):  # noqa: B007
+            left.write(pair[0] + b"\n")
+            right.write(pair[1] + b"\n")
     return count
 
 

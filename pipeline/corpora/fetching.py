@@ -10,32 +10,24 @@ from urllib.parse import urlsplit
 import requests
 from filelock import FileLock
 from requests.adapters import HTTPAdapter
-from urllib3 import BaseHTTPResponse, Retry
+from urllib3 import Retry
 from urllib3.exceptions import HTTPError
 
 from ..common import files
 from ..console import progress
 
 BLOCK_BYTES = 1 << 20
-FILE_BYTES = 64 << 30  # the largest public archives have some 30 GiB
 TIMEOUT_SECONDS = 30  # without a byte
 ATTEMPTS = 5  # in a row that bring nothing new
-WAIT_SECONDS = 60  # for a server that asks for more
-
-
-class PatientRetry(Retry):
-    """Says how long a server asks to wait, and waits so long, up to a limit."""
-
-    def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
-        """Seconds that an answer asks for."""
-        if seconds := super().get_retry_after(response):
-            progress.say(str(response.geturl() or "server"), f"asks to wait {seconds:.0f} s, at most {WAIT_SECONDS}")
-        return seconds and min(seconds, WAIT_SECONDS)
 
 
 # Before an answer begins; `download` goes on after one that breaks off.
-RETRY = PatientRetry(
-    total=ATTEMPTS, backoff_factor=1, status_forcelist=(429, 500, 502, 503, 504), raise_on_status=False
+RETRY = Retry(
+    total=ATTEMPTS,
+    backoff_factor=1,
+    status_forcelist=(429, 500, 502, 503, 504),
+    raise_on_status=False,
+    retry_after_max=60,  # seconds
 )
 
 
@@ -176,15 +168,10 @@ def check_answer(address: str, response: requests.Response) -> None:
 
 
 def append(address: str, response: requests.Response, partial: Path) -> None:
-    """Append an answer's bytes as they are sent, never decoded: the checksum is that of the published file.
-
-    Raises: DataError if there are too many.
-    """
+    """Append an answer's bytes as they are sent, never decoded: the checksum is that of the published file."""
     length = response.headers.get("Content-Length", "")
-    total = math.ceil(int(length) / BLOCK_BYTES) if length.isascii() and length.isdecimal() else None
+    total = math.ceil(int(length) / BLOCK_BYTES) if length.isdecimal() else None
     blocks = response.raw.stream(BLOCK_BYTES, decode_content=False)
     with partial.open("ab") as file:
         for block in progress.track(blocks, f"fetch {urlsplit(address).path}", total=total, unit="MiB"):
             file.write(block)
-            if file.tell() > FILE_BYTES:
-                raise files.DataError(f"{address}: sends more than {FILE_BYTES:,} bytes; expected at most that")

@@ -1,9 +1,8 @@
 """Sentence pairs, as bytes, from the texts that corpora come in; all streamed."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 
 from ..common import files
@@ -11,16 +10,11 @@ from . import archives, encodings
 
 RawPair = tuple[bytes, bytes]
 
-TEXT_BYTES = 64 << 30  # unpacked; the largest side of a public corpus (WMT14 French-English) has some 6 GiB
 # The lines of an IWSLT `train.tags.*` file that describe a talk; the others are its text.
 IWSLT_TAG = re.compile(
     rb"\s*</?(?:content|description|doc|keywords|reviewer|speaker|talkid|title|transcript|translator|url)\b[^<]*?>"
 )
 MARKED_UP = re.compile(rb"\s*<(?:\?xml|!DOCTYPE|srcset|refset|tstset|mteval|tmx)\b", re.IGNORECASE)
-
-
-class NotParallel(files.DataError):
-    """Two texts have different numbers of lines."""
 
 
 @dataclass(frozen=True)
@@ -32,26 +26,20 @@ class TextFile:
     member: str | None = None
     commit: str | None = None  # of the hub's data set
 
-    @property
-    def name(self) -> str:
-        """What messages call it."""
+    def __str__(self) -> str:
+        """Its name in messages."""
         return self.address if self.member is None else f"{self.address} member {self.member}"
 
     def lines(self) -> Iterator[bytes]:
         """The lines in UTF-8, without their ends and byte-order mark; of an IWSLT training file only the text.
 
-        Raises: DataError for another encoding, too long a line, too much text, or a file of SGML or XML.
+        Raises: DataError for another encoding, too long a line, or a file of SGML or XML.
         """
-        tagged, num_bytes = is_tagged(self.member or self.address), 0
+        tagged = is_tagged(self.member or self.address)
         with archives.opened(self.path, self.address, self.member) as file:
-            for number, line in enumerate(encodings.lines(file, self.name)):
-                num_bytes += len(line) + 1
-                if num_bytes > TEXT_BYTES:
-                    raise files.DataError(f"{self.name}: unpacks to more than {TEXT_BYTES:,} bytes; expected less")
+            for number, line in enumerate(encodings.lines(file, str(self))):
                 if number == 0 and MARKED_UP.match(line):
-                    raise files.DataError(
-                        f"{self.name}: is SGML or XML, got {line[:40]!r}; expected a sentence on each line"
-                    )
+                    raise files.DataError(f"{self}: is SGML or XML, got {line[:40]!r}; expected a sentence a line")
                 if not tagged:
                     yield line
                 elif not IWSLT_TAG.match(line):
@@ -63,31 +51,6 @@ def is_tagged(name: str) -> bool:
     return PurePosixPath(name).name.startswith("train.tags.")
 
 
-def parallel(source: TextFile, target: TextFile) -> Iterator[RawPair]:
-    """Line i of `source` with line i of `target`.
-
-    Raises: NotParallel with both counts if one text is longer.
-    """
-    for left, right in zip_longest(source.lines(), target.lines()):
-        if left is None or right is None:
-            num_source, num_target = (sum(1 for _ in text.lines()) for text in (source, target))
-            raise NotParallel(
-                f"{source.name} has {num_source} lines, {target.name} {num_target}: the two files must be parallel"
-            )
-        yield left, right
-
-
 def flat(text: str) -> bytes:
     """A sentence as one line: the line breaks inside it become spaces."""
     return re.sub(r"[\r\n]+", " ", text).encode("utf-8", "surrogateescape")
-
-
-def decoded(pairs: Iterable[RawPair], source: str, target: str) -> Iterator[RawPair]:
-    """The pairs unchanged, all of them UTF-8.
-
-    Raises: DataError naming file (`source` or `target`), pair and byte if one is not.
-    """
-    for number, pair in enumerate(pairs, 1):
-        for name, line in zip((source, target), pair, strict=True):
-            files.decoded(line, name, number)
-        yield pair

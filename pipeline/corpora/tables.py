@@ -41,7 +41,7 @@ def columns(
     """
     delimiter = delimiter_of(table, quoting)
     if delimiter == "\t" and not quoting and (quoting := found_quoting(table)):
-        progress.say(table.name, f"has quotes, {MEANT[quoting]}")
+        progress.say(str(table), f"has quotes, {MEANT[quoting]}")
     is_quoted = quoting == "quoted" or (not quoting and delimiter != "\t")
     rows = quoted_rows(table, delimiter) if is_quoted else (line.split(delimiter.encode()) for line in table.lines())
     width = left = right = 0
@@ -54,18 +54,18 @@ def columns(
         if not width:
             names = [cell.decode("utf-8", "replace").strip() for cell in row]
             named = [key for key in (source, target) if isinstance(key, str)]
-            check_columns(table.name, named, names)
+            check_columns(str(table), named, names)
             left, right = (key - 1 if isinstance(key, int) else names.index(key) for key in (source, target))
             width = max(len(row), left + 1, right + 1)
             is_header = len(row) == width and are_names((names[left], names[right]), codes)
             if is_header and not named:
-                progress.say(table.name, f"begins with names, {names[left]!r} and {names[right]!r}: the row is skipped")
+                progress.say(str(table), f"begins with names, {names[left]!r} and {names[right]!r}: the row is skipped")
             if is_header or named:
                 continue
         if len(row) != width:
-            cause = "a cell that holds one needs quotes" if is_csv(table.name) else "commas or semicolons: in a .csv"
+            cause = "a cell that holds one needs quotes" if is_csv(str(table)) else "commas or semicolons: in a .csv"
             expected = f"{width} with {DELIMITERS[delimiter]} between ({cause})"
-            raise files.DataError(f"{table.name} row {number}: got {len(row)} columns; expected {expected}")
+            raise files.DataError(f"{table} row {number}: got {len(row)} columns; expected {expected}")
         yield row[left], row[right]
 
 
@@ -76,7 +76,7 @@ def is_csv(name: str) -> bool:
 
 def delimiter_of(table: TextFile, quoting: Quoting | None) -> str:
     """The delimiter of a table: a tab unless its name says .csv; then the first that cuts all its first rows alike."""
-    if not is_csv(table.name):
+    if not is_csv(str(table)):
         return "\t"
     lines = [line.decode("utf-8", "replace") + "\n" for line in islice(table.lines(), SAMPLE)]
     with contextlib.suppress(csv.Error):  # a cell that is far too long
@@ -108,7 +108,7 @@ def quoted_rows(table: TextFile, delimiter: str) -> Iterator[list[bytes]]:
             yield [flat(cell) for cell in row]
     except csv.Error as error:
         raise files.DataError(
-            f"{table.name}: not valid CSV, got {error}; expected quotes around cells, or `quoting: raw`"
+            f"{table}: not valid CSV, got {error}; expected quotes around cells, or `quoting: raw`"
         ) from None
 
 
@@ -144,7 +144,7 @@ def found_quoting(table: TextFile) -> Quoting | None:
     is_needless = "quoted " in kinds or {"quoted ,", "bare ,"} <= kinds
     if is_needless and len(line_widths) == 1 and {"bare ", "bare ,"} & kinds:
         raise files.DataError(
-            f"{table.name}: has quotes around cells, as text or by a CSV writer, got both readings possible; expected "
+            f"{table}: has quotes around cells, as text or by a CSV writer, got both readings possible; expected "
             "a choice, `quoting: raw` (--quoting raw) to keep them or `quoting: quoted` to take them off"
         )
     return "quoted"

@@ -24,7 +24,7 @@ def read(split: Path, decoded: Path, references: Mapping[str, Sequence[str]]) ->
     for part, sources, targets in sorted(parts.read_tests(split), key=lambda read: (read[0] != parts.TEST, read[0])):
         lines = list(files.read_lines(decoded / f"{part}.txt"))
         if len(lines) != len(sources):
-            raise files.not_parallel(decoded / f"{part}.txt", parts.paths(split, part)[1])
+            raise files.not_parallel(decoded / f"{part}.txt", parts.paths(split, part)[1], files.read_lines)
         texts[part] = Translated(sources, [targets], lines)
     for part, others in references.items():
         for other in others:

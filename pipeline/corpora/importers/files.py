@@ -26,10 +26,8 @@ class Address(Section):
         kind = archives.archive_kind(self.address)
         if kind == "unsupported":
             raise ValueError(f"must be plain, .gz, .bz2, .xz, .zip or a tar, got {self.address}")
-        if kind in ("zip", "tar") and self.member is None:
-            raise ValueError(f"must name the member of the archive to read, got only {self.address}")
-        if kind not in ("zip", "tar") and self.member is not None:
-            raise ValueError(f"must have no member, got {self.member!r}; {self.address} is no .zip or tar")
+        if (kind == "file") != (self.member is None):
+            raise ValueError(f"must have a member if it is an archive, got {self.address} and member {self.member}")
         return self
 
 
@@ -50,7 +48,8 @@ def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Itera
 
     Raises: DataError if one cannot be fetched.
     """
-    for group in source.groups:
-        paths = [downloads.fetch(file.address, file.sha256) for file in group]
-        texts = (TextFile(file.address, path, file.member) for file, path in zip(group, paths, strict=True))
-        yield source.bitext(languages, *texts)
+
+    def text_of(file: Address) -> TextFile:
+        return TextFile(file.address, downloads.fetch(file.address, file.sha256), file.member)
+
+    return source.bitexts(languages, text_of)

@@ -1,6 +1,5 @@
 """Sentence pairs of a Hugging Face data set: its files, from a mirror's folder or the hub, read as tables."""
 
-import errno
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -71,8 +70,6 @@ def named(source: Source) -> Iterator[str]:
     except files.DataError:
         raise
     except Exception as error:  # of three libraries and what they read with: no class is common to them
-        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise
         got = " ".join(str(error).split()) or type(error).__name__
         raise files.DataError(
             f"{name}: cannot be read, got {got}; expected a data set with this revision and config, and a connection "
@@ -141,8 +138,11 @@ def pairs(path: Path, source: Source, languages: Languages) -> Iterator[RawPair]
         for row in rows(path, source.columns):
             tables.check_columns(path.name, source.columns, row)
             cells = [row[name] for name in source.columns]
-            left, right = (in_language(cells[0], code) for code in languages) if source.translation_field else cells
-            yield sentence(left), sentence(right)
+            if source.translation_field:
+                sides = cells[0] or dict.fromkeys(languages)
+                tables.check_columns(f"{path.name} {source.translation_field}", languages, sides)
+                cells = [sides[language] for language in languages]
+            yield sentence(cells[0]), sentence(cells[1])
 
 
 def suffix(name: str) -> str:
@@ -160,16 +160,6 @@ def rows(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     with pyarrow.parquet.ParquetFile(path) as table:
         for batch in table.iter_batches(ROWS, columns=list(names)):
             yield from batch.to_pylist()
-
-
-def in_language(cell: Any, language: str) -> Any:
-    """The sentence of a translation field in one language; None where the field is missing.
-
-    Raises: ValueError if the field has no such language.
-    """
-    if cell and (not isinstance(cell, dict) or language not in cell):
-        raise ValueError(f"{cell!r}, which has no language {language!r}")
-    return (cell or {}).get(language)
 
 
 def sentence(value: Any) -> bytes:

@@ -1,16 +1,17 @@
 """Kinds of sources: `importers/<kind>.py` defines `Source`, its keys, and `bitexts`, which gives its pairs."""
 
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
 from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
 
+from ...common import files
 from ...common.params import Section
 from .. import importers, tables
-from ..readers import RawPair, TextFile, parallel
+from ..readers import RawPair, TextFile
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
 Column = Annotated[int, Field(ge=1, le=1000)] | NonEmpty  # counted from 1, or its name in the first row
@@ -33,10 +34,6 @@ class BaseSource(Section):
 
     def check_languages(self, languages: Languages) -> None:
         """Raises: ValueError if the source lacks one of these languages."""
-
-    def unwatched(self) -> Iterator[str]:
-        """A line for each file of it that DVC does not watch."""
-        yield from ()
 
     def unpinned(self, record: dict[str, Any]) -> tuple[str, str] | None:
         """The address of a file that may change, and the key and value that pin it; None if it is pinned."""
@@ -69,12 +66,14 @@ class ParallelSource(BaseSource, Generic[T]):
         """The files that are read together, a source and a target or a table, in order."""
         return [*zip(listed(self.source), listed(self.target), strict=True), *((one,) for one in listed(self.table))]
 
-    def bitext(self, languages: Languages, *texts: TextFile) -> Bitext:
-        """The pairs of one group of files."""
-        if self.source_column is None or self.target_column is None:
-            return texts, parallel(*texts)
-        columns = self.source_column, self.target_column
-        return texts, tables.columns(texts[0], *columns, languages, quoting=self.quoting)
+    def bitexts(self, languages: Languages, text_of: Callable[[T], TextFile]) -> Iterator[Bitext]:
+        """The pairs of one group of files after the other; `text_of` gives the text of a file."""
+        for texts in (tuple(map(text_of, group)) for group in self.groups):
+            if self.source_column is None or self.target_column is None:
+                yield texts, files.parallel(texts[0], texts[-1], TextFile.lines)
+            else:
+                columns = self.source_column, self.target_column
+                yield texts, tables.columns(texts[0], *columns, languages, quoting=self.quoting)
 
 
 def listed(value: T | list[T] | None) -> list[T]:

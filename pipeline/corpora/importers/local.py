@@ -23,35 +23,29 @@ class Source(ParallelSource[NonEmpty]):
     kind: Literal["local"]
 
     @model_validator(mode="after")
-    def check_packing(self) -> Self:
-        """No archives with members: a user can unpack them."""
+    def check_paths(self) -> Self:
+        """Files in `my/`, and no archives with members: a user can unpack them."""
         for path in chain(*self.groups):
             if archives.archive_kind(path) != "file":
                 raise ValueError(f"must be text, plain, .gz, .bz2 or .xz, got {path!r}; unpack {Path(path).name} first")
-        return self
-
-    def unwatched(self) -> Iterator[str]:
-        """A line for each file outside `my/`."""
-        for path in chain(*self.groups):
             if Path(os.path.normpath(path)).parts[:1] != FOLDER.parts:
                 expected = f"{FOLDER / Path(path).name}, or a link there"
-                yield f"must be in {FOLDER}/, which DVC watches, got {path!r}; expected {expected}"
+                raise ValueError(f"must be in {FOLDER}/, which DVC watches, got {path!r}; expected {expected}")
+        return self
 
 
 def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
-    """The pairs of one file or pair of files after the other."""
-    for group in source.groups:
-        yield source.bitext(languages, *(TextFile(path, checked(Path(path))) for path in group))
+    """The pairs of one file or pair of files after the other.
 
-
-def checked(path: Path) -> Path:
-    """A file of the user's.
-
-    Raises: DataError if it is missing, or in a linked folder, into which DVC does not look.
+    Raises: DataError if one is missing, or in a linked folder, into which DVC does not look.
     """
-    if not path.is_file():
+    return source.bitexts(languages, text_of)
+
+
+def text_of(path: str) -> TextFile:
+    """The text at a path."""
+    if not Path(path).is_file():
         raise DataError(f"{path}: no such file; expected the one that the corpus's file names")
-    linked = next((folder for folder in path.parents if folder.is_symlink()), None)
-    if linked and path.parts[:1] == FOLDER.parts:
+    if linked := next((folder for folder in Path(path).parents if folder.is_symlink()), None):
         raise DataError(f"{linked}: DVC does not look into a linked folder; expected a folder with links to files")
-    return path
+    return TextFile(path, Path(path))

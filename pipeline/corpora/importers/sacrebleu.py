@@ -9,7 +9,7 @@ from pydantic import PositiveInt
 
 from ...common import files, params
 from ..fetching import Downloads
-from ..readers import TextFile, parallel
+from ..readers import TextFile
 from .interface import BaseSource, Bitext, Languages, NonEmpty
 
 
@@ -34,7 +34,7 @@ def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Itera
     sides = zip(("source", "reference"), paths(source.name, pair, source.reference or 1), strict=True)
     texts = tuple(TextFile(f"sacrebleu {source.name} {pair} {side}", path) for side, path in sides)
     texts = texts[::-1] if is_swapped else texts
-    yield texts, parallel(*texts)
+    yield texts, files.parallel(texts[0], texts[-1], TextFile.lines)
 
 
 def find(name: str, languages: Languages) -> tuple[str, bool]:

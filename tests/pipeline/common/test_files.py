@@ -138,7 +138,7 @@ def test_pairs_must_be_parallel(tmp_path):
     files.write_lines(target, ["3", "4"])
     assert list(files.read_pairs(source, target)) == [("1", "3"), ("2", "4")]
     files.write_lines(target, ["3"])
-    with pytest.raises(DataError, match=f"^{source} has 2 lines, b 1: the two files must be parallel$"):
+    with pytest.raises(DataError, match=f"^{source} has 2 lines, {target} 1: the two files must be parallel$"):
         list(files.read_pairs(source, target))
 
 

@@ -137,20 +137,6 @@ def test_an_odd_answer_is_one_line(server, downloads, address, monkeypatch, faul
         downloads.fetch(address)
 
 
-def test_a_server_that_asks_to_wait_is_said_and_not_obeyed_for_days(server, downloads, address, monkeypatch, capsys):
-    monkeypatch.setattr(fetching, "RETRY", fetching.PatientRetry(1, status_forcelist=(503,), raise_on_status=False))
-    monkeypatch.setattr(fetching, "WAIT_SECONDS", 0.01)
-    server.headers, server.faults = {"Retry-After": "3600"}, [503]
-    assert downloads.fetch(address).read_bytes() == BODY
-    assert "asks to wait 3600 s, at most 0.01" in capsys.readouterr().err
-
-
-def test_a_file_without_an_end(downloads, address, monkeypatch):
-    monkeypatch.setattr(fetching, "FILE_BYTES", 1000)
-    with pytest.raises(DataError, match="sends more than 1,000 bytes; expected at most that"):
-        downloads.fetch(address)
-
-
 def test_a_mirrors_folder_is_asked_first(server, tmp_path, address):
     mirrored = tmp_path / "mirror" / server.address.removeprefix("http://") / "a/x.de"
     mirrored.parent.mkdir(parents=True)

@@ -10,10 +10,10 @@ import zipfile
 import pytest
 
 from pipeline.common import files
-from pipeline.common.files import DataError
-from pipeline.corpora import archives, readers
+from pipeline.common.files import DataError, NotParallel
+from pipeline.corpora import archives
 from pipeline.corpora.archives import Damaged, archive_kind
-from pipeline.corpora.readers import NotParallel, TextFile
+from pipeline.corpora.readers import TextFile
 
 TAGGED = b"""<url>http://www.ted.com/talks/x</url>
 <talkid>1</talkid>
@@ -144,19 +144,16 @@ def test_a_damaged_archive(text, name, content, member):
         list(text(content, name, member).lines())
 
 
-def test_a_line_or_a_text_without_an_end(text, monkeypatch):
+def test_a_line_without_an_end(text):
     assert list(text(b"a" * (files.LINE_BYTES - 1)).lines())
     with pytest.raises(DataError, match=r"^x.de line 2: has over 1,048,576 bytes; expected one sentence a line$"):
         list(text(b"a\n" + b"b" * files.LINE_BYTES).lines())
-    monkeypatch.setattr(readers, "TEXT_BYTES", 1000)
-    with pytest.raises(DataError, match=r"^x.gz: unpacks to more than 1,000 bytes; expected less$"):
-        list(text(gzip.compress(b"0\n" * 501), "x.gz").lines())
 
 
 @pytest.mark.parametrize("begin", [b'<refset trglang="en">', b"<?xml version='1.0'?>", b" <TMX>", b"<!DOCTYPE mteval>"])
 def test_marked_up_text_is_refused(text, begin):
     """Its tags would be translated and scored, and hide a sentence that leaks."""
-    with pytest.raises(DataError, match=r"^dev\.sgm: is SGML or XML, got .*; expected a sentence on each line$"):
+    with pytest.raises(DataError, match=r"^dev\.sgm: is SGML or XML, got .*; expected a sentence a line$"):
         list(text(begin + b"\n<seg id='1'>a</seg>\n", "dev.sgm").lines())
 
 
@@ -166,28 +163,11 @@ def test_of_an_iwslt_training_file_only_the_text_is_read(text):
     assert len(list(text(TAGGED).lines())) == 6
 
 
-def test_parallel_lines_are_paired(text):
-    assert list(readers.parallel(text(b"a\n\nc"), text(b"A\r\n\r\nC\r\n", "x.en"))) == [
-        (b"a", b"A"),
-        (b"", b""),
-        (b"c", b"C"),
-    ]
-
-
 @pytest.mark.parametrize(("num_source", "num_target"), [(3, 2), (2, 3), (0, 2)])
 def test_texts_of_different_length_are_named_with_both_counts(text, num_source, num_target):
     with pytest.raises(NotParallel) as error:
-        list(readers.parallel(text(b"\n" * num_source), text(b"\n" * num_target, "x.en")))
+        list(files.parallel(text(b"\n" * num_source), text(b"\n" * num_target, "x.en"), TextFile.lines))
     assert str(error.value) == f"x.de has {num_source} lines, x.en {num_target}: the two files must be parallel"
-
-
-@pytest.mark.parametrize(("side", "pair"), [("x.de", (b"ab\xff", b"")), ("x.en", (b"", b"ab\xff"))])
-def test_invalid_utf8_is_named(side, pair):
-    good = ("é".encode(), b"e")
-    assert list(readers.decoded([good], "x.de", "x.en")) == [good]
-    with pytest.raises(DataError) as error:
-        list(readers.decoded([good, pair], "x.de", "x.en"))
-    assert str(error.value).startswith(f"{side} line 2: invalid UTF-8, got byte 0xff at column 3, perhaps of ")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])

@@ -79,7 +79,7 @@ def test_a_mirror_has_a_folder_for_each_revision(folder):
         ({"split": "tran"}, "no such split; nearest is 'train'"),
         ({"target_column": "eng"}, "train.jsonl: has no column 'eng'; nearest is 'en'"),
         ({"source_column": "number"}, "cannot be read, got int 1, which is no text; expected a data set"),
-        ({"translation_field": "fr"}, "cannot be read, got 'un', which has no language 'fr'; expected a data set"),
+        ({"translation_field": "fr"}, "train.jsonl fr: has no column 'fr'"),
         ({"config": "none"}, "cannot be read, got BuilderConfig 'none' not found"),
     ],
 )
