@@ -49,8 +49,7 @@ def experiments() -> None:
 
 def scores(data: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Loss and scores of each system."""
-    content: dict[str, dict[str, float]] = data.get("metrics", {}).get(str(METRICS), {}).get("data", {})
-    return content
+    return dict(data.get("metrics", {}).get(str(METRICS), {}).get("data", {}))
 
 
 def cells(values: dict[str, float]) -> list[str]:

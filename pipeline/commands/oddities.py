@@ -30,15 +30,14 @@ class Oddities:
         self.total += 1
         tags = [bool(TAG.search(line)) for line in pair]
         for side, line, has_tag, other_has in zip(("source", "target"), pair, tags, reversed(tags), strict=True):
-            self.count(side, "look tokenised", line, TOKENISED.search(line))
-            self.count(side, "have entities of HTML", line, ENTITY.search(line))
-            self.count(side, "have tags that the other side lacks", line, has_tag and not other_has)
-
-    def count(self, side: str, what: str, line: str, is_odd: object) -> None:
-        """Count a line if it is odd."""
-        if is_odd:
-            self.counts[side, what] += 1
-            self.examples.setdefault((side, what), line[:SHOWN_CHARACTERS])
+            kinds: dict[str, object] = {
+                "look tokenised": TOKENISED.search(line),
+                "have entities of HTML": ENTITY.search(line),
+                "have tags that the other side lacks": has_tag and not other_has,
+            }
+            for what in filter(kinds.get, kinds):
+                self.counts[side, what] += 1
+                self.examples.setdefault((side, what), line[:SHOWN_CHARACTERS])
 
     def lines(self) -> Iterator[str]:
         """A line for each kind of oddity."""
