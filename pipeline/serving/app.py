@@ -5,7 +5,7 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from .batches import Batches
 from .engines import Engine
-from .requests import CLIENT_LEFT, Question, TranslationRequest, parsed, read
+from .requests import CLIENT_LEFT, Q, Question, TranslationRequest, parsed, read
 from .service import Options, Service
 
 PAGE = Path(__file__).parent / "page"
@@ -30,8 +30,6 @@ HEADERS = [  # of every answer, which the server adds
     ("Referrer-Policy", "no-referrer"),
     ("X-Content-Type-Options", "nosniff"),
 ]
-R = TypeVar("R")
-Q = TypeVar("Q", bound=Question)
 
 
 def create(engines: Sequence[Engine], options: Options) -> Starlette:
@@ -104,7 +102,7 @@ def check_key(request: Request, options: Options, in_body: str | None = None) ->
         raise HTTPException(403, f"api_key: {what}; expected the key that this server's operator gave out")
 
 
-async def unless_left(request: Request, work: Awaitable[R]) -> R:
+async def unless_left(request: Request, work: Awaitable[Any]) -> Any:
     """The result of `work`, which is cancelled when the client leaves.
 
     Raises: HTTPException (499), which nobody reads.

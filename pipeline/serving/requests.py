@@ -12,7 +12,6 @@ from ..common.params import first_fault
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
 MOST_SENTENCES = 5_000  # of a request
-MOST_ALTERNATIVES = 9
 CHARACTER_BYTES = 12  # of one beyond the basic plane in a form (%F0%9F%98%80) and in JSON (\ud83d\ude00)
 OVERHEAD_BYTES = 64 << 10  # names of fields, braces, quotes
 BODY_SECONDS = 30  # in which a body comes
@@ -38,7 +37,7 @@ class TranslationRequest(Question):
     source: str  # code of a language, or `auto`
     target: str
     format: Literal["text"] = "text"
-    alternatives: int = Field(0, ge=0, le=MOST_ALTERNATIVES)
+    alternatives: int = Field(0, ge=0, le=9)
 
 
 Q = TypeVar("Q", bound=Question)
