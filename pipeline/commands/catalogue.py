@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -137,8 +137,8 @@ def corpus_faults(project: Project) -> Iterator[str]:
     """
     for name, content in project.corpora.items():
         path = corpus_file(name)
-        faults = [kind.merged_faults(overridden(project, section, name)) for section, kind in OVERRIDABLE.items()]
-        yield from chain(*faults)
+        for section, kind in OVERRIDABLE.items():
+            yield from kind.merged_faults(overridden(project, section, name))
         try:
             check_shares(Splitting.merged(overridden(project, "split", name)), content["parts"], f"{path}: split")
         except ParamsError as error:
@@ -174,8 +174,8 @@ def choice_faults(project: Project) -> Iterator[str]:
     for corpus in filter(project.corpora.__contains__, build.corpora):
         kept = joined(overridden(project, "training", corpus))["last_checkpoints"]
         if (number := joined(overridden(project, "average", corpus))["checkpoints"]) > kept:
-            what = f"must not exceed training.last_checkpoints {kept}, got {number}"
-            yield f"{PATH}: average.checkpoints of {corpus}: {what}"
+            where = f"{PATH}: average.checkpoints of {corpus}"
+            yield f"{where}: must not exceed training.last_checkpoints {kept}, got {number}"
 
 
 def corpus_names() -> list[str]:

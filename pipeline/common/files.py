@@ -31,18 +31,13 @@ def new_folder(path: Path) -> Iterator[Path]:
 
     It is `.<name>.partial` beside `path`, so that publishing is a rename; what a killed process left there is removed.
     """
-    partial = partial_path(path)
-    with naming(path):
+    with partial_path(path) as partial:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        try:
-            yield partial
-            if path.is_dir():
-                shutil.rmtree(path)
-            partial.rename(path)
-        except BaseException:
-            shutil.rmtree(partial, ignore_errors=True)
-            raise
+        yield partial
+        if path.is_dir():
+            shutil.rmtree(path)
+        partial.rename(path)
 
 
 @contextmanager
@@ -53,33 +48,31 @@ def new_file(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     """
     if path.exists() and not path.is_file():
         raise DataError(f"{path}: is {'a folder' if path.is_dir() else 'a device'}; expected a file to write")
-    partial = partial_path(path)
     encoding, newline = (None, None) if "b" in mode else ("utf-8", "\n")
-    with naming(path):
+    with partial_path(path) as partial:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open(mode, encoding=encoding, newline=newline) as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(path)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-
-
-def partial_path(path: Path) -> Path:
-    """Where a file or folder is written before it becomes `path`."""
-    return path.with_name(f".{path.name}.partial")
+        with partial.open(mode, encoding=encoding, newline=newline) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """A block whose failed writes name the path; the system names only files that it failed to open."""
+def partial_path(path: Path) -> Iterator[Path]:
+    """Where a file or folder is written before it becomes `path`; removed if the block fails.
+
+    A failed write names `path`: the system names only files that it failed to open.
+    """
+    partial = path.with_name(f".{path.name}.partial")
     try:
-        yield
-    except OSError as error:
-        if error.errno and error.filename is None:
+        yield partial
+    except BaseException as error:
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        else:
+            partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno and error.filename is None:
             error.filename = str(path)
         raise
 

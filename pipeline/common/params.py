@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 from pydantic_core import ErrorDetails
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
@@ -16,8 +16,7 @@ from .files import DataError
 PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
-MOST_FAULTS, MOST_CHOICES = 20, 100  # of a section, and in place of a wrong name, that are named
-LARGEST = 2**31 - 1  # whole number: a larger one was mistyped, and many libraries fail on it
+MOST_CHOICES = 100  # that are named in place of a wrong name
 TAGS = ("[key]", "[one]", "[list]")  # of pydantic and of an importer's `Several`, in the location of a fault
 
 Width = Annotated[int, Field(gt=0, le=2**16)]  # of a layer
@@ -73,13 +72,6 @@ class Section(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
-    @field_validator("*")
-    @classmethod
-    def _bounded(cls, value: Any) -> Any:
-        if isinstance(value, int) and abs(value) > LARGEST:
-            raise ValueError(f"should be at most {LARGEST}, got {value}")
-        return value
-
     @model_validator(mode="before")
     @classmethod
     def _noted(cls, value: Any, info: ValidationInfo) -> Any:
@@ -123,12 +115,10 @@ class Section(BaseModel):
         try:
             cls.model_validate(value, context=known)
         except ValidationError as error:
-            for detail in error.errors(include_url=False)[:MOST_FAULTS]:
+            for detail in error.errors(include_url=False):
                 keys, what = fault(value, known, detail)
                 holders = [node for node in nodes if keys and isinstance(node.value, Mapping) and keys[0] in node.value]
                 yield (holders or nodes)[-1].fault(keys, what)
-            if (rest := error.error_count() - MOST_FAULTS) > 0:
-                yield nodes[-1].fault([], f"has {rest:,} more faults")
 
     def changed(self, **values: Any) -> Self:
         """This section with other values of some keys.
@@ -171,14 +161,8 @@ def read_yaml(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise ParamsError(f"{path}: no such file; expected in the folder the command runs in") from None
     except (YAMLError, ValueError, KeyError) as error:  # ValueError and KeyError: no such date, not UTF-8, a wrong tag
-        mark, position = getattr(error, "problem_mark", None), getattr(error, "position", None)
-        where = (
-            f" line {mark.line + 1} column {mark.column + 1}"
-            if mark
-            else f" character {position + 1}"
-            if position
-            else ""
-        )
+        mark = getattr(error, "problem_mark", None)
+        where = f" line {mark.line + 1} column {mark.column + 1}" if mark else ""
         what = str(getattr(error, "problem", None) or str(error).splitlines()[0])
         what = re.sub(r'(duplicate key ".*?") with value .*', r"\1", what, flags=re.DOTALL)
         raise ParamsError(f"{path}{where}: not valid YAML, {what}") from None

@@ -14,7 +14,6 @@ AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "s
 
 T = TypeVar("T", str, int)
 
-
 SPLIT = "data/split/{corpus}"
 VOCABULARY, ENCODED = "data/vocabulary/{corpus}-{vocabulary}", "data/encode/{corpus}-{vocabulary}"
 

@@ -68,11 +68,7 @@ class Downloads:
                     except NotThere:
                         if place == address:
                             raise
-                try:
-                    check_sha256(partial, address, sha256)
-                except files.DataError:
-                    partial.unlink()
-                    raise
+                check_sha256(partial, address, sha256)
                 partial.replace(path)
         return path
 

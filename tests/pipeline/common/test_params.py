@@ -203,7 +203,7 @@ def test_file_is_missing(tmp_path, monkeypatch):
         ),
         (
             "a: \x01\n",
-            " character 4: not valid YAML, unacceptable character #x0001: special characters are not allowed",
+            ": not valid YAML, unacceptable character #x0001: special characters are not allowed",
         ),
         ("licence: 2024-02-30\n", ": not valid YAML, day is out of range for month"),
         ("a: !!bool abc\n", ": not valid YAML, 'abc'"),
@@ -282,19 +282,6 @@ class Shape(Section):
     name: str | None
 
 
-def test_whole_numbers_have_a_bound(message):
-    text = TINY.replace("limit: 5", "limit: -3000000000")
-    assert message(text.replace("width: 128", "width: 2147483648")).splitlines() == [
-        "params.yaml: tiny.width: should be at most 2147483647, got 2147483648",
-        "params.yaml: tiny.limit: should be greater than 0, got -3000000000",
-    ]
-
-
 def test_of_a_long_value_the_beginning_is_shown(message):
     expected = message(TINY.replace("rate: 2e-3", f"rate: {'x' * 1000}"))
     assert expected == f"params.yaml: tiny.rate: should be a valid number, got '{'x' * 199}"
-
-
-def test_of_many_faults_the_first_are_named(message):
-    lines = message(whole(interval=f"{{low: 1, high: 2, further: {['x'] * 1000}}}"), Whole, "m").splitlines()
-    assert (len(lines), lines[-1]) == (params.MOST_FAULTS + 1, "params.yaml: m: has 980 more faults")
