@@ -7,7 +7,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from pipeline.commands import catalogue, new_corpus, oddities
+from pipeline.commands import new_corpus, oddities
 from pipeline.common.params import read_yaml
 from pipeline.preparation import splits
 
@@ -292,8 +292,3 @@ def test_of_a_large_corpus_a_thousand_pairs_are_held_out(folder, run, monkeypatc
     monkeypatch.setattr("pipeline.commands.survey.held_out_share", lambda size: 1e-9)
     run("new-corpus", "mine", *SIDES)
     assert read_yaml(Path("corpora/mine.yaml"))["split"]["test_share"] == 0.1
-
-
-def test_what_was_written_has_no_faults(folder, run):
-    run("new-corpus", "mine", *SIDES)
-    catalogue.check()

@@ -213,11 +213,6 @@ def test_broken_file_is_one_line(message, text, expected):
     assert message(text) == f"params.yaml{expected}"
 
 
-def test_axes_are_filled_in(load):
-    load("corpora: {toy: {" + TINY.strip() + "}}\n", name="corpora.toy.tiny")
-    assert Tiny.load("corpora.{corpus}.tiny", corpus="toy").width == 128
-
-
 def test_flatten():
     assert params.flatten({"a": {"b": 1, "c": {"d": [2]}}, "e": "f"}) == {"a.b": 1, "a.c.d": [2], "e": "f"}
 
@@ -280,8 +275,3 @@ class Shape(Section):
     width: PositiveInt
     rate: float
     name: str | None
-
-
-def test_of_a_long_value_the_beginning_is_shown(message):
-    expected = message(TINY.replace("rate: 2e-3", f"rate: {'x' * 1000}"))
-    assert expected == f"params.yaml: tiny.rate: should be a valid number, got '{'x' * 199}"

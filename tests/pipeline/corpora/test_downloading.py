@@ -71,12 +71,6 @@ def test_several_files_are_read_in_order_and_counted(project, capsys):
     assert (about["pairs"], capsys.readouterr().err) == (3, expected)
 
 
-def test_the_phrasebook(project):
-    about, source, target = write({"kind": "phrasebook", "part": "test", "num_pairs": 3}, "test")
-    assert about == {"pairs": 3, "files": []}
-    assert (source.count(b"\n"), target.count(b"\n")) == (3, 3)
-
-
 def test_a_test_set_in_either_direction(project, monkeypatch):
     (project / "x.src").write_bytes(ENGLISH)
     (project / "x.ref").write_bytes(FRENCH)
@@ -144,7 +138,5 @@ def test_bad_files_are_fetched_again_and_ones_own_are_kept(server, project, bad,
     ],
 )
 def test_a_real_corpus(project, corpus, part, pairs):
-    about = Download.load_own(f"{ROOT}/corpora/{corpus}.yaml:")
-    assert (
-        downloading.write_part(part, about, Downloads(Path("downloads"), CORPUS_MIRROR), Path("out"))["pairs"] == pairs
-    )
+    about, downloads = Download.load_own(f"{ROOT}/corpora/{corpus}.yaml:"), Downloads(Path("downloads"), CORPUS_MIRROR)
+    assert downloading.write_part(part, about, downloads, Path("out"))["pairs"] == pairs
