@@ -131,10 +131,7 @@ def config_faults(project: Project) -> Iterator[str]:
 
 
 def corpus_faults(project: Project) -> Iterator[str]:
-    """Corpora whose local files are missing, or whose sections have faults once they override those of params.yaml.
-
-    `split` must carve the parts that a corpus lacks, and none that it brings.
-    """
+    """Faults of a corpus's sections in place of those of params.yaml; `split` must carve the parts that it lacks."""
     for name, content in project.corpora.items():
         path = corpus_file(name)
         for section, kind in OVERRIDABLE.items():

@@ -20,7 +20,13 @@ def write_part(name: str, download: sources.Download, downloads: Downloads, out:
     Raises: DataError if a source fails or holds no pair.
     """
     texts = dict[str, readers.TextFile]()
-    count = write(read(name, download, downloads, texts), *parts.paths(out, name), f"write {name}")
+    pairs = progress.track(read(name, download, downloads, texts), f"write {name}", total=None, unit="pairs")
+    source, target = parts.paths(out, name)
+    count = 0
+    with files.new_file(source, "wb") as left, files.new_file(target, "wb") as right:
+        for count, pair in enumerate(pairs, 1):  # noqa: B007
+            left.write(pair[0] + b"\n")
+            right.write(pair[1] + b"\n")
     if count == 0:
         where = " and ".join(texts) or download.parts[name].kind
         raise files.DataError(f"{where}: part {name} is empty, got 0 pairs; expected some")
@@ -63,16 +69,6 @@ def read(
         counts.append(f"{count:,} pairs of {' and '.join(names)}")
     if len(counts) > 1:
         progress.say(part, *counts)
-
-
-def write(pairs: Iterator[readers.RawPair], source: Path, target: Path, what: str) -> int:
-    """Write one line a pair into the two files; returns how many. Memory does not grow with the lines."""
-    count = 0
-    with files.new_file(source, "wb") as left, files.new_file(target, "wb") as right:
-        for count, pair in enumerate(progress.track(pairs, what, total=None, unit="pairs"), 1):  # noqa: B007
-            left.write(pair[0] + b"\n")
-            right.write(pair[1] + b"\n")
-    return count
 
 
 def remarks(download: sources.Download, now: dict[str, Record], before: dict[str, Record]) -> Iterator[str]:
