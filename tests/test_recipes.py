@@ -1,5 +1,6 @@
 """Recipes build on the packages of the project, whose own graph does not know them."""
 
+import csv
 import shutil
 from pathlib import Path
 
@@ -46,10 +47,10 @@ def test_a_student_learns_from_the_translations_of_its_teacher(built, tmp_path):
 @pytest.mark.slow
 def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
     project, recipe = built.copy(tmp_path / "copy"), tmp_path / "copy/recipes/mine"
-    for side, code in (("source", "fr"), ("target", "en")):
-        text = lines(project.root / f"data/split/toy/train.{side}.txt")[:80]
-        (project.root / f"mine.{code}").write_text("\n".join([*text, ""]), encoding="utf-8")
-    given = ("--source", "mine.fr", "--target", "mine.en", "--name", "mine")
+    sides = (lines(project.root / f"data/split/toy/train.{side}.txt")[:80] for side in ("source", "target"))
+    with (project.root / "mine.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([("fr", "en"), *zip(*sides, strict=True)])
+    given = ("--table", "mine.csv", "--source-column", "fr", "--target-column", "en", "--name", "mine")
     done = project.nmt("fine-tune", "transformer_prenorm", *given)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
