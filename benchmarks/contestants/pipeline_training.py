@@ -9,11 +9,10 @@ from benchmarks.contestants.job import LEARNING_RATE, MAX_LENGTH, POOL_PAIRS, Jo
 from benchmarks.contestants.network import network
 from pipeline.compute import device
 from pipeline.encoding.shards import Encoded
-from pipeline.training.batching import START, BatchSampler, load_batches
+from pipeline.training.batching import START, BatchSampler, load_batches, prefetch
 from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
-from pipeline.training.prefetch import prefetch
 from pipeline.training.ranks import process_group
 
 job = Job.read()

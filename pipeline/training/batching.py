@@ -1,6 +1,8 @@
 """Length-sorted batches; the pairs of each update depend on the seed and the epoch only."""
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from .budget import SentenceBatches, TokenBatches, Training
 
 Indices = np.ndarray[tuple[int], np.dtype[np.int64]]  # indices of pairs
 Lengths = np.ndarray[tuple[int], np.dtype[np.int32]]  # one length per pair
+AHEAD = 2  # global batches loaded in advance
 
 
 class Batch(NamedTuple):
@@ -171,6 +174,29 @@ def load_batches(
             yield GlobalBatch(Position(update, epoch, offset), micro_batches, *sampler.counts(pairs))
             update, offset = update + 1, offset + 1
         epoch, offset = epoch + 1, 0
+
+
+def prefetch(batches: Iterable[GlobalBatch], *, pinned: bool) -> Iterator[GlobalBatch]:
+    """The batches, loaded by a thread `AHEAD` of the caller; for a GPU in `pinned` memory.
+
+    An error in the thread is raised here, in place of the batch.
+    """
+    source = iter(batches)
+
+    def load() -> GlobalBatch | None:
+        batch = next(source, None)
+        if batch is None or not pinned:
+            return batch
+        return batch._replace(micro_batches={index: micro.pinned() for index, micro in batch.micro_batches.items()})
+
+    thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="prefetch")
+    try:
+        waiting = deque(thread.submit(load) for _ in range(AHEAD))
+        while (batch := waiting.popleft().result()) is not None:
+            waiting.append(thread.submit(load))
+            yield batch
+    finally:
+        thread.shutdown(cancel_futures=True)
 
 
 def by_length(source: Lengths, target: Lengths) -> Indices:

@@ -48,7 +48,7 @@ class ReplayedHidden:
     def find(self, source: Tensor, target_input: Tensor) -> "Capture | None":
         """The capture for this shape; made when it is seen again, if there is room. Random generators stay as is."""
         kind = source.device.type
-        modes = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind), self.buffers.network.training
+        modes = torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind), self.buffers.network().training
         key = source.shape, target_input.shape, *modes
         if key not in self.captures and key in self.seen and self.capturer.has_room():
             with torch.random.fork_rng([source.device] if kind == "cuda" else []):
@@ -64,20 +64,15 @@ class GraphBuffers:
     """
 
     def __init__(self, network: Any) -> None:
-        self.reference = weakref.ref(network)
+        self.network: Any = weakref.ref(network)  # whoever calls its `hidden` keeps it
         self.weights = list(network.parameters())
         self.gradients: list[Tensor | None] = [torch.empty_like(weight, requires_grad=False) for weight in self.weights]
         self.space = torch.empty(2, 0, device=self.weights[0].device)  # of a result and its gradient, of any shape
         self.width = 0  # of a result, once one was computed
 
-    @property
-    def network(self) -> Any:
-        """The network, which whoever calls its `hidden` keeps."""
-        return self.reference()
-
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
         """The network's own `hidden`: (B, S), (B, T) -> (B, T, D)."""
-        network = self.network
+        network = self.network()
         out: Tensor = type(network).hidden(network, source, target_input)
         self.width = out.shape[2]
         return out
@@ -97,7 +92,7 @@ class Capture:
         self.buffers = buffers
         self.source, self.target_input = source.clone(), target_input.clone()
         # Graphs read these, also once a longer table has taken their place.
-        self.tables = list(buffers.network.buffers())
+        self.tables = list(buffers.network().buffers())
         self.space = buffers.reserve(*target_input.shape)
         self.result: Tensor | None = None  # with its autograd graph, from `compute` to `differentiate`
         self.forward, self.backward = capturer.capture(self.compute, self.differentiate)

@@ -19,12 +19,11 @@ from ..tracking import runs
 from ..tracking.store import store
 from ..vocabularies.vocabulary import Vocabulary
 from . import graphs, lsi, resuming
-from .batching import BatchSampler, GlobalBatch, load_batches
+from .batching import BatchSampler, GlobalBatch, load_batches, prefetch
 from .budget import Training
 from .checkpoints import Checkpoints
 from .learning import Learning
 from .loop import resolve_precision
-from .prefetch import prefetch
 from .ranks import Ranks
 from .state import TrainState
 from .validation import Validator

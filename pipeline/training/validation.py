@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from ..common.files import DataError, count_lines, read_lines
+from ..common.files import read_lines
 from ..common.normalisation import normalised
 from ..compute.device import release_memory
 from ..decoding import greedy
@@ -39,10 +39,6 @@ class Validator:
     ) -> None:
         self.validation, self.vocabulary, self.tokenize = validation, vocabulary, tokenize
         self.training, self.precision, self.warmup = training, learning.precision, learning.schedule.warmup
-        if (count := count_lines(references)) != len(validation.source):
-            raise DataError(
-                f"{references}: {count} lines, {len(validation.source)} encoded pairs: they must be parallel"
-            )
         self.references = [normalised(line) for line in islice(read_lines(references), training.validation_sentences)]
 
     def validated(self, state: TrainState, model: Model, device: torch.device, ranks: Ranks) -> TrainState:

@@ -11,10 +11,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pipeline.compute import device
-from pipeline.training.batching import START, BatchSampler, load_batches
+from pipeline.training.batching import START, BatchSampler, load_batches, prefetch
 from pipeline.training.graphs import CudaGraphs, replay_hidden
 from pipeline.training.loop import forward_backward, train
-from pipeline.training.prefetch import prefetch
 from pipeline.training.ranks import Ranks
 from tests.toys import networks, samples
 

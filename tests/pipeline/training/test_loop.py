@@ -10,9 +10,8 @@ from torch.nn import functional as F
 from pipeline.compute import device, ids
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training import loop
-from pipeline.training.batching import START, BatchSampler, GlobalBatch, Position, collate, load_batches
+from pipeline.training.batching import START, BatchSampler, GlobalBatch, Position, collate, load_batches, prefetch
 from pipeline.training.loop import DivergedError, Step, resolve_precision, train
-from pipeline.training.prefetch import prefetch
 from pipeline.training.ranks import Ranks
 from tests.toys import networks, samples
 
