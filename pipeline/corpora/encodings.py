@@ -8,11 +8,7 @@ from typing import IO, cast
 from ..common import files
 
 SAMPLE_BYTES = 8192  # of a text's beginning, which say how it is written
-MARKS = {
-    codecs.BOM_UTF8: "utf-8-sig",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
+MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 ZEROS = 1 / 400  # share of UTF-16's bytes that are 0, at least: a space or a line end in 200 characters
 
 

@@ -163,8 +163,7 @@ def test_packed_files_and_files_in_my_are_taken_as_they_are(folder, run):
 
 
 @pytest.mark.parametrize(
-    ("options", "columns"),
-    [((), (1, 2)), (("--source-column", "3", "--target-column", "2"), (3, 2))],
+    ("options", "columns"), [((), (1, 2)), (("--source-column", "3", "--target-column", "2"), (3, 2))]
 )
 def test_a_table(folder, run, options, columns):
     write("mine.tsv", [f"{one}\t{other}\t{one}" for one, other in zip(GERMAN, ENGLISH, strict=True)])
@@ -253,13 +252,7 @@ def test_an_interruption_changes_nothing(folder, monkeypatch, run):
 
 @pytest.mark.parametrize(
     ("option", "file", "code"),
-    [
-        (None, "train.DE", "de"),
-        (None, "train.de.bak", "de"),
-        ("FR", "train.de", "fr"),
-        ("pt_BR", "a", "pt-BR"),
-        ("tlh", "a", "tlh"),
-    ],
+    [(None, "train.DE", "de"), (None, "train.de.bak", "de"), ("FR", "train.de", "fr"), ("tlh", "a", "tlh")],
 )
 def test_languages_have_one_form(option, file, code):
     assert new_corpus.language("--source-language", option, [Path(file)]) == code

@@ -155,10 +155,7 @@ def test_one_fault(message, tiny, expected):
         ({"choice": "{warm_up: 4}"}, "m.choice.kind: is missing"),
         ({"choice": "noam"}, "m.choice: should be a mapping, got 'noam'"),
         ({"parts": "{noam: {kind: noam, warm_up: x}}"}, "m.parts.noam.warm_up: should be a valid integer, got 'x'"),
-        (
-            {"parts": f"{{a-b: {NOAM}}}"},
-            "m.parts.a-b: should be letters, digits and underscores, got 'a-b'",
-        ),
+        ({"parts": f"{{a-b: {NOAM}}}"}, "m.parts.a-b: should be letters, digits and underscores, got 'a-b'"),
         ({"interval": "{low: 3, high: 2, further: []}"}, "m.interval.high: must be at least low 3, got 2"),
         ({"interval": "{low: 2, high: 2, further: []}"}, "m.interval.further.0: nothing lies between, got 2"),
         ({"interval": "{low: 1, high: 2, further: [1]}"}, "m.interval: must have no further one, got [1]"),
@@ -192,19 +189,10 @@ def test_file_is_missing(tmp_path, monkeypatch):
     ("text", "expected"),
     [
         ("", ": must be a mapping of sections, got None"),
-        (
-            "a: [1\nb: 2\n",
-            " line 2 column 2: not valid YAML, expected ',' or ']', but got ':'",
-        ),
+        ("a: [1\nb: 2\n", " line 2 column 2: not valid YAML, expected ',' or ']', but got ':'"),
         ("a: b: c\n", " line 1 column 5: not valid YAML, mapping values are not allowed here"),
-        (
-            "a: 1\nb: 2\na: {c: 3}\n",
-            ' line 3 column 1: not valid YAML, found duplicate key "a"',
-        ),
-        (
-            "a: \x01\n",
-            ": not valid YAML, unacceptable character #x0001: special characters are not allowed",
-        ),
+        ("a: 1\nb: 2\na: {c: 3}\n", ' line 3 column 1: not valid YAML, found duplicate key "a"'),
+        ("a: \x01\n", ": not valid YAML, unacceptable character #x0001: special characters are not allowed"),
         ("licence: 2024-02-30\n", ": not valid YAML, day is out of range for month"),
         ("a: !!bool abc\n", ": not valid YAML, 'abc'"),
     ],
