@@ -1,4 +1,4 @@
-"""The lines of a text as people have it: in UTF-8 or UTF-16, with the ends of any system."""
+"""The lines of a text as people have it: in UTF-8, UTF-16 or UTF-32, with the ends of any system."""
 
 import codecs
 import io
@@ -8,7 +8,13 @@ from typing import IO, cast
 from ..common import files
 
 SAMPLE_BYTES = 8192  # of a text's beginning, which say how it is written
-MARKS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",  # before that of UTF-16, with which it begins
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
 ZEROS = 1 / 400  # share of UTF-16's bytes that are 0, at least: a space or a line end in 200 characters
 
 

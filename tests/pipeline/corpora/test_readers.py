@@ -170,7 +170,7 @@ def test_texts_of_different_length_are_named_with_both_counts(text, num_source, 
     assert str(error.value) == f"x.de has {num_source} lines, x.en {num_target}: the two files must be parallel"
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
 def test_a_mark_or_the_text_itself_says_how_it_is_encoded(text, encoding):
     content = "Öl ist 上.\r\n\u4e00\u2028x\n".encode(encoding)
     assert [line.decode() for line in text(content).lines()] == ["Öl ist 上.", "\u4e00\u2028x"]
