@@ -18,8 +18,9 @@ NEUTRAL = ("console", "tracking")
 DEAR = ("clean", "encode", "train", "decode")
 # The rooms from bottom to top: a module imports its own room and those before it.
 ROOMS = (
-    *("console", "common", "compute", "corpora", "preparation", "vocabularies", "encoding", "layers", "models"),
-    *("evaluation", "averaging", "decoding", "packaging", "tracking", "training", "report", "serving", "commands"),
+    *("console", "common", "compute", "languages", "corpora", "preparation", "vocabularies", "encoding", "layers"),
+    *("models", "evaluation", "averaging", "decoding", "packaging", "tracking", "training", "report", "serving"),
+    "commands",
 )
 
 

@@ -12,12 +12,13 @@ from typing import Annotated, Any
 import typer
 from ruamel.yaml import YAML
 
-from ..common import files, languages, parts
+from ..common import files, parts
 from ..common.files import DataError
 from ..common.params import NAME, PATH, read_yaml
 from ..common.system import Build, corpus_file
 from ..corpora import archives, readers, tables
 from ..corpora.importers import local
+from ..languages.codes import name_of, of_file, tag
 from . import catalogue, project, training_length
 from .survey import survey
 from .training_length import Size
@@ -116,7 +117,7 @@ def language(option: str, text: str | None, paths: Sequence[Path] | None) -> str
 
     Raises: DataError if neither gives one.
     """
-    code = (languages.tag(text) or text) if text else languages.of_file(paths[0].name) if paths else None
+    code = (tag(text) or text) if text else of_file(paths[0].name) if paths else None
     if not code:
         raise DataError(f"{option}: is missing, and no name of a file ends in a language; expected one, such as de")
     return code
@@ -226,7 +227,7 @@ def summary(name: str, size: Size | None) -> str:
     build = Build.load("build")
     corpus = read_yaml(corpus_file(name))
     codes = [corpus["source_language"], corpus["target_language"]]
-    sides = " to ".join(f"{languages.name_of(code.split('-')[0])} ({code})" for code in codes)
+    sides = " to ".join(f"{name_of(code.split('-')[0])} ({code})" for code in codes)
     text = f"{sides}, {f'{size.pairs:,} pairs' if size else 'a data set of the hub'}"
     systems = [system for system in build.systems() if system.corpus == name]
     minutes = training_length.minutes([system.size for system in systems], size)

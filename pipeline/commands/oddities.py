@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..common.language_identification import base, identify, knows
 from ..common.parts import Pair
+from ..languages.identification import base, identify, knows
 
 # Of Moses's tokeniser or of subwords; of HTML; tags, which are odd where the other side has none.
 TOKENISED = re.compile(r"\w [.,](?:\s|$)|@-@|@@(?:\s|$)|^▁")

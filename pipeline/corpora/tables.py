@@ -8,8 +8,9 @@ from itertools import islice
 from pathlib import PurePosixPath
 from typing import Literal
 
-from ..common import files, languages, params
+from ..common import files, params
 from ..console import progress
+from ..languages.codes import CODES, name_of, tag
 from .readers import RawPair, TextFile, flat
 
 Quoting = Literal["raw", "quoted"]  # quotes are text, or those of a CSV writer: around cells, and doubled inside
@@ -91,10 +92,10 @@ def delimiter_of(table: TextFile, quoting: Quoting | None) -> str:
 
 def are_names(cells: Iterable[str], codes: Iterable[str]) -> bool:
     """Whether all cells are names of columns, each of titles or of the code or name of a language among `codes`."""
-    known = {code.split("-")[0] for code in map(languages.tag, codes) if code}
-    known |= {*map(str.lower, map(languages.name_of, known)), *TITLES.split()}
+    known = {code.split("-")[0] for code in map(tag, codes) if code}
+    known |= {*map(str.lower, map(name_of, known)), *TITLES.split()}
     words = [re.findall(r"[^\W\d_]+", cell.lower()) for cell in cells]
-    return all(cell and {languages.CODES.get(word, word) for word in cell} <= known for cell in words)
+    return all(cell and {CODES.get(word, word) for word in cell} <= known for cell in words)
 
 
 def quoted_rows(table: TextFile, delimiter: str) -> Iterator[list[bytes]]:

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from torch import nn
 
 from ..common import files
-from ..common.languages import name_of
+from ..languages.codes import name_of
 from ..vocabularies.vocabulary import Vocabulary
 from . import ctranslate2_form
 

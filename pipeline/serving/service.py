@@ -8,9 +8,9 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from ..common.language_identification import identify
-from ..common.languages import match, name_of
 from ..decoding.texts import SplitLine, ranked
+from ..languages.codes import match, name_of
+from ..languages.identification import identify
 from .batches import Batches
 from .cards import card_html
 from .engines import Engine

@@ -1,6 +1,6 @@
 import pytest
 
-from pipeline.common.language_identification import identify
+from pipeline.languages.identification import identify
 
 TEXTS = {
     "de": "Das ist nicht der Hund, und ich mag die Katze.",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipeline.common import languages
+from pipeline.languages import codes as languages
 
 
 @pytest.mark.parametrize(
