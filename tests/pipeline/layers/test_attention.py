@@ -59,18 +59,6 @@ def test_cross_attention_is_torchs(ours, theirs):
     close(ours.cross_attend(x, ours.project_memory(memory), PADDED[:, None, None, :]), expected)
 
 
-def test_two_positions_by_hand():
-    """Width 1, all projections 1: queries = keys = values = x, so position 0 weighs x by softmax(x0 * x)."""
-    attention = MultiHeadAttention(1, 1, dropout=0.0)
-    for parameter in attention.parameters():
-        nn.init.constant_(parameter, float(parameter.dim() == 2))
-    x = torch.tensor([[[1.0], [2.0]]])
-    first = (1 * torch.e**1 + 2 * torch.e**2) / (torch.e**1 + torch.e**2)
-    second = (1 * torch.e**2 + 2 * torch.e**4) / (torch.e**2 + torch.e**4)
-    close(attention(x, None), torch.tensor([[[first], [second]]]))
-    close(attention(x, None, causal=True), torch.tensor([[[1.0], [second]]]))
-
-
 @torch.no_grad()
 def test_one_position_at_a_time_is_the_whole(ours):
     x = torch.randn(B, T, D)

@@ -1,4 +1,4 @@
-"""Dropout, maxout, feed-forward networks, residual connections and embeddings, by hand and beside torch's own."""
+"""Feed-forward networks, residual connections and embeddings, beside plain torch."""
 
 import math
 
@@ -7,38 +7,12 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from pipeline.layers.dropout import Dropout
 from pipeline.layers.embedding import Embeddings, SharedMatrixError
 from pipeline.layers.feed_forward import FeedForward, GatedFeedForward
-from pipeline.layers.maxout import Maxout
 from pipeline.layers.residual import PostNorm, PreNorm
 
 SOURCE, TARGET, WIDTH = 7, 11, 4
 X = torch.tensor([[[1.0, 2.0, 3.0, 6.0]]])
-
-
-def test_dropout_is_on_in_training_only():
-    dropout, x = Dropout(0.3), torch.ones(100, 100)
-    assert dropout(x).unique().tolist() == [0.0, pytest.approx(1 / 0.7)]
-    assert dropout.eval()(x) is x
-
-
-@torch.no_grad()
-def test_maxout_takes_the_greater_of_each_pair_of_neighbours():
-    maxout = Maxout(1, 2)
-    maxout.units.weight.copy_(torch.tensor([[1.0], [2.0], [3.0], [-4.0]]))
-    maxout.units.bias.copy_(torch.tensor([0.0, 0.0, 1.0, 0.0]))
-    assert maxout(torch.tensor([[1.0], [-1.0]])).tolist() == [[2.0, 4.0], [-1.0, 4.0]]
-
-
-def test_feed_forward_by_hand():
-    """x = (1, 2): hidden max(0, (1 + 2, 1 - 2 + 0.5, -1)) = (3, 0, 0), out (3 * 2, 3 * -1) + (0.5, 0)."""
-    network = FeedForward(2, 3, dropout=0.0)
-    network.widen.weight.data = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 0.0]])
-    network.widen.bias.data = torch.tensor([0.0, 0.5, 0.0])
-    network.narrow.weight.data = torch.tensor([[2.0, 5.0, 7.0], [-1.0, 5.0, 7.0]])
-    network.narrow.bias.data = torch.tensor([0.5, 0.0])
-    assert network(torch.tensor([[[1.0, 2.0]]])).tolist() == [[[6.5, -3.0]]]
 
 
 def test_gated_feed_forward_is_three_linear_maps():
@@ -59,17 +33,6 @@ def test_dropout_acts_on_hidden_units(kind, unit):
     torch.testing.assert_close(kept, kept.round(), rtol=0, atol=1e-2)
     assert 400 < kept.min() < kept.max() < 600
     assert network.eval()(torch.ones(1, 1, 1)).item() == pytest.approx(1000 * unit, rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [  # LayerNorm(3, 6, 9, 18): mean 9, variance 31.5; LayerNorm(1, 2, 3, 6): mean 3, variance 3.5
-        (PostNorm, torch.tensor([[[-6.0, -3.0, 0.0, 9.0]]]) / (31.5 + 1e-6) ** 0.5),
-        (PreNorm, X + 2 * torch.tensor([[[-2.0, -1.0, 0.0, 3.0]]]) / (3.5 + 1e-6) ** 0.5),
-    ],
-)
-def test_a_residual_connection_around_doubling(kind, expected):
-    torch.testing.assert_close(kind(4, dropout=0.0)(X, lambda x: 2 * x), expected)
 
 
 @pytest.mark.parametrize("kind", [PostNorm, PreNorm])
@@ -103,13 +66,6 @@ def test_each_use_of_embeddings_reads_its_matrix(tied, num_matrices):
     torch.testing.assert_close(built.embed_source(ids), source[ids] * 2)  # sqrt(4)
     torch.testing.assert_close(built.embed_target(ids), built.target[ids] * 2)
     torch.testing.assert_close(built.logits(x), F.linear(x, output, built.bias))
-
-
-def test_a_shared_matrix_learns_from_all_three_uses():
-    built = embeddings("all")
-    (built.embed_source(torch.tensor([[1]])).sum() + built.embed_target(torch.tensor([[2]])).sum()).backward()
-    built.logits(torch.ones(1, WIDTH))[0, 5].backward()
-    assert built.target.grad.abs().sum(1).nonzero().flatten().tolist() == [1, 2, 5]
 
 
 def test_two_vocabularies_cannot_share_three_ways():

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from pipeline.layers.cells import GRUCell, LSTMCell, ResetBeforeCell, gru_cell, initialise
-from pipeline.layers.recurrent_encoder import ForwardLSTM, GRUEncoder, LSTMEncoder, reverse
+from pipeline.layers.cells import GRUCell, LSTMCell, gru_cell, initialise
+from pipeline.layers.recurrent_encoder import ForwardLSTM, GRUEncoder, reverse
 from tests.toys import networks
 from tests.toys.networks import SOURCE, TARGET
 
@@ -16,18 +16,6 @@ LENGTHS = torch.tensor([5, 2, 1])
 def x():
     torch.manual_seed(1)
     return torch.randn(3, 5, 3)
-
-
-def test_a_cell_by_hand():
-    """One unit, x = 1, h = 0.5: r = sigmoid(0.2), z = sigmoid(-0.1), n = tanh(0.3 + 2 r 0.5)."""
-    cell = ResetBeforeCell(1, 1)
-    with torch.no_grad():
-        cell.input.weight.copy_(torch.tensor([[0.1], [-0.2], [0.2]]))
-        cell.input.bias.copy_(torch.tensor([0.0, 0.0, 0.1]))
-        cell.gates.weight.copy_(torch.tensor([[0.2], [0.2]]))
-        cell.candidate.weight.copy_(torch.tensor([[2.0]]))
-    # r = 0.549834, z = 0.475021, n = tanh(0.849834) = 0.690982, h' = 0.524979 * 0.5 + 0.475021 * 0.690982
-    assert cell(torch.tensor([[1.0]]), torch.tensor([[0.5]])).item() == pytest.approx(0.590721, abs=1e-6)
 
 
 @pytest.mark.parametrize(("reset_gate", "names"), [("before", ["gates", "candidate"]), ("after", ["weight_hh"])])
@@ -86,17 +74,6 @@ def test_a_gru_in_both_directions_is_torchs_packed_one(x):
 
 
 @torch.no_grad()
-def test_one_direction_ends_at_the_last_real_token(x):
-    encoder = GRUEncoder(3, 4, reset_gate="before", bidirectional=False)
-    final = encoder.final(encoder(x, LENGTHS), LENGTHS)
-    for row, length in enumerate(LENGTHS):
-        state = torch.zeros(1, 4)
-        for step in range(length):
-            state = encoder.forwards.cell(x[row, step][None], state)
-        torch.testing.assert_close(final[row], state[0])
-
-
-@torch.no_grad()
 def test_an_lstm_is_torchs_and_gives_its_cell_states(x):
     lstm, torchs = ForwardLSTM(3, 4), nn.LSTM(3, 4, batch_first=True)
     torchs.load_state_dict({f"{name}_l0": weight for name, weight in lstm.cell.state_dict().items()})
@@ -105,17 +82,6 @@ def test_an_lstm_is_torchs_and_gives_its_cell_states(x):
         states, (_, cell) = torchs(x[:, :length])
         torch.testing.assert_close(hidden[:, :length], states)
         torch.testing.assert_close(cells[:, length - 1], cell[0])
-
-
-@torch.no_grad()
-def test_both_directions_of_an_lstm(x):
-    encoder = LSTMEncoder(3, 4)
-    together = encoder(x, LENGTHS)
-    for row, length in enumerate(LENGTHS):
-        alone = x[row, :length][None]
-        ahead, back = encoder.forwards(alone), encoder.backwards(alone.flip(1))
-        for found, one, other in zip(together, ahead, back, strict=True):
-            torch.testing.assert_close(found[row, :length], torch.cat([one, other.flip(1)], dim=2)[0])
 
 
 MODELS = pytest.mark.parametrize("name", ["rnn_encdec", "gru_attention", "bilstm_attention", "rnnsearch"])

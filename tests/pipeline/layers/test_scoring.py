@@ -1,34 +1,14 @@
-"""Scoring functions and scopes of attention by hand; their equations within a model are tested with the models."""
+"""Edges of scores and scopes of attention; their equations are tested with the models."""
 
 import math
 
 import pytest
 import torch
 
-from pipeline.layers.scope import Global, LocalP
-from pipeline.layers.scoring import Additive, Location, Product
+from pipeline.layers.scope import LocalP
+from pipeline.layers.scoring import Location
 
 REAL = torch.tensor([[True] * 4, [True, True, False, False]])
-
-
-@torch.no_grad()
-def test_products():
-    memory, state = torch.tensor([[[1.0, 2.0], [0.0, -1.0]]]), torch.tensor([[3.0, 4.0]])
-    dot, scaled, general = (Product(2, 2, kind) for kind in ("dot", "scaled_dot", "general"))
-    general.key.weight.copy_(torch.tensor([[0.0, 1.0], [1.0, 0.0]]))  # swaps the two numbers of a position
-    for scoring, expected in ((dot, [[11.0, -4.0]]), (scaled, [[11 / 2**0.5, -4 / 2**0.5]]), (general, [[10.0, -3.0]])):
-        torch.testing.assert_close(scoring(state, scoring.project_memory(memory)), torch.tensor(expected))
-
-
-@torch.no_grad()
-def test_additive():
-    """v = 2, W = 1, b = 0.5, U = -1: 2 tanh(1 + 0.5 - h)."""
-    scoring = Additive(1, 1, 1)
-    values = {scoring.v: 2, scoring.query.weight: 1, scoring.query.bias: 0.5, scoring.key.weight: -1}
-    for weight, value in values.items():
-        weight.fill_(value)
-    scores = scoring(torch.tensor([[1.0]]), scoring.project_memory(torch.tensor([[[1.5], [0.0]]])))
-    torch.testing.assert_close(scores, torch.tensor([[0.0, 2 * math.tanh(1.5)]]))
 
 
 @torch.no_grad()
@@ -36,22 +16,6 @@ def test_location_never_attends_beyond_its_positions():
     scoring = Location(3, 2)
     scores = scoring(torch.randn(1, 3), scoring.project_memory(torch.randn(1, 4, 3)))
     assert torch.isfinite(scores).tolist() == [[True, True, False, False]]
-
-
-def test_a_global_scope_shares_the_weight_among_real_positions():
-    weights = Global()(torch.tensor([[0.0, math.log(2), 0.0, 0.0], [1.0, 1.0, 9.0, 9.0]]), torch.zeros(2, 3), REAL)
-    torch.testing.assert_close(weights, torch.tensor([[0.2, 0.4, 0.2, 0.2], [0.5, 0.5, 0.0, 0.0]]))
-
-
-@torch.no_grad()
-def test_local_p():
-    """Weights of 0 put the centre at S / 2: 2 of four positions, 1 of two."""
-    local = LocalP(3, window=1, deviation=0.5)
-    local.centre_out.weight.zero_()
-    weights = local(torch.zeros(2, 4), torch.randn(2, 3), REAL)
-    side = math.exp(-1 / (2 * 0.5**2))
-    expected = [[0.0, side / 3, 1 / 3, side / 3], [side / 2, 1 / 2, 0.0, 0.0]]
-    torch.testing.assert_close(weights, torch.tensor(expected))
 
 
 @torch.no_grad()

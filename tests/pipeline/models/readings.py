@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 
 from pipeline.compute import ids
+from tests.toys.networks import SOURCE, TARGET
 
 
 def weights(model) -> dict[str, Tensor]:
@@ -16,6 +17,20 @@ def weights(model) -> dict[str, Tensor]:
 def pieces(row: Tensor) -> list[int]:
     """A padded row's real pieces."""
     return [piece for piece in row.tolist() if piece != ids.PAD]
+
+
+@torch.no_grad()
+def check(model, reading) -> None:
+    """A model's hidden vectors and attention are those of `reading(source, target)`, a sentence at a time."""
+    hidden, attention = model.hidden(SOURCE, TARGET), model.attention(SOURCE, TARGET)
+    for row in range(len(SOURCE)):
+        expected, weights = reading(SOURCE[row], TARGET[row])
+        torch.testing.assert_close(hidden[row, : len(expected)], expected, rtol=1e-5, atol=1e-5)
+        for matrices in attention.values():
+            seen = matrices[row, 0, : len(weights), : weights.shape[1]]
+            torch.testing.assert_close(seen, weights, rtol=1e-5, atol=1e-5)
+    bias = 0 if model.output.bias is None else model.output.bias
+    torch.testing.assert_close(model.logits(hidden), hidden @ model.output.weight.T + bias)
 
 
 def sigma(x: Tensor) -> Tensor:

@@ -1,12 +1,13 @@
 """The attentional GRU against its equations, for every scoring function and scope."""
 
+from functools import partial
+
 import pytest
 import torch
 
 from pipeline.models.gru_attention import Arch
-from tests.pipeline.models.readings import additive, context, gru_after, local, pieces, softmax, weights
+from tests.pipeline.models.readings import additive, check, context, gru_after, local, pieces, softmax, weights
 from tests.toys import networks
-from tests.toys.networks import SOURCE, TARGET
 
 EQUAL = {"encoder_width": 8}
 KINDS = [
@@ -33,9 +34,8 @@ def scores(w, kind, s, h):
     return [s @ state / (8**0.5 if kind == "scaled_dot" else 1) for state in h]
 
 
-def reading(model, arch, source, target):
+def reading(w, arch, source, target):
     """What the output projection reads and the weights of each step, from the equations."""
-    w = weights(model)
 
     def way(name, words):
         h, states = torch.zeros(arch.encoder_width), []
@@ -63,21 +63,13 @@ def reading(model, arch, source, target):
     return torch.stack(found), torch.stack(looked)
 
 
-@torch.no_grad()
 @pytest.mark.parametrize("scope", SCOPES, ids=lambda scope: scope["kind"])
 @pytest.mark.parametrize(("attention", "widths"), KINDS, ids=str)
 def test_it_is_what_the_equations_say(attention, widths, scope):
     changed = {"attention": attention, "scope": scope, **widths}
     model = networks.build("gru_attention", **changed)
     arch = Arch.model_validate(networks.ARCHS["gru_attention"] | changed)
-    hidden, seen = model.hidden(SOURCE, TARGET), model.attention(SOURCE, TARGET)["attention"]
-    for row in range(len(SOURCE)):
-        expected, looked = reading(model, arch, SOURCE[row], TARGET[row])
-        torch.testing.assert_close(hidden[row, : len(expected)], expected, rtol=1e-5, atol=1e-5)
-        height, width = looked.shape
-        torch.testing.assert_close(seen[row, 0, :height, :width], looked, rtol=1e-5, atol=1e-5)
-    w = weights(model)
-    torch.testing.assert_close(model.logits(hidden), hidden @ w["output.weight"].T + w["output.bias"])
+    check(model, partial(reading, weights(model), arch))
 
 
 @pytest.mark.parametrize("kind", ["dot", "scaled_dot"])
@@ -86,17 +78,4 @@ def test_products_need_equal_widths(kind):
     assert list(Arch.faults(given, "arch", "x.yaml")) == [
         f"x.yaml: arch.attention.kind: {kind} needs states of equal width, got 14 in the encoder and 8 in the decoder; "
         "expected equal ones, or general"
-    ]
-
-
-def test_faults_are_named():
-    wrong = {"embedding": 0, "bidirectional": 1, "attention": {"kind": "adaptive"}, "teacher_forcing": 1.5}
-    wrong |= {"scope": {"kind": "local_p", "window": 2}}
-    faults = Arch.faults(networks.ARCHS["gru_attention"] | wrong, "arch", "x.yaml")
-    assert [fault.removeprefix("x.yaml: arch.") for fault in faults] == [
-        "embedding: should be greater than 0, got 0",
-        "teacher_forcing: should be less than or equal to 1, got 1.5",
-        "bidirectional: should be a valid boolean, got 1",
-        "attention.kind: unknown choice, got 'adaptive'; nearest is 'additive'",
-        "scope.deviation: is missing",
     ]
