@@ -37,12 +37,10 @@ def save(
         ctranslate2_form.save(model, Vocabulary.load(vocabulary), Path(folder), quantization=quantization)
         with files.new_file(path, "wb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
             root = f"translate-{source}_{target}-1_0"
-            contents = {
-                "metadata.json": json.dumps(metadata, indent=4).encode(),
-                "sentencepiece.model": pieces.read_bytes(),
-            }
+            contents = {"metadata.json": json.dumps(metadata, indent=4).encode()}
+            contents["sentencepiece.model"] = pieces.read_bytes()
             contents |= {f"model/{part.name}": part.read_bytes() for part in sorted(Path(folder).iterdir())}
             for name, content in contents.items():
-                entry = zipfile.ZipInfo(f"{root}/{name}", EPOCH)
-                entry.external_attr = 0o644 << 16  # anybody may read it
-                zipped.writestr(entry, content, zipfile.ZIP_DEFLATED)
+                info = zipfile.ZipInfo(f"{root}/{name}", EPOCH)
+                info.external_attr = 0o644 << 16  # anybody may read it
+                zipped.writestr(info, content, zipfile.ZIP_DEFLATED)

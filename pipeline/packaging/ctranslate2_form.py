@@ -27,12 +27,7 @@ class ExportError(ValueError):
 
 
 def save(
-    model: nn.Module,
-    vocabulary: Vocabulary,
-    folder: Path,
-    *,
-    quantization: str = "float32",
-    positions: int = POSITIONS,
+    model: nn.Module, vocabulary: Vocabulary, folder: Path, *, quantization: str = "float32", positions: int = POSITIONS
 ) -> None:
     """Write a Transformer and its pieces into `folder`; it reads sources without EOS, which CTranslate2 adds.
 
@@ -89,39 +84,31 @@ def specification(model: Transformer, positions: int) -> Any:
     decoder = specs.transformer_spec.TransformerDecoderSpec(len(model.decoder), **settings)
     spec = specs.TransformerSpec(encoder, decoder)
     spec.config.layer_norm_epsilon = first.attention_residual.norm.eps
-    spec.config.unk_token, spec.config.bos_token, spec.config.eos_token = (
-        SPECIAL[number] for number in (ids.UNK, ids.BOS, ids.EOS)
-    )
-    spec.config.decoder_start_token, spec.config.add_source_eos = SPECIAL[ids.BOS], True
+    spec.config.unk_token, spec.config.eos_token = SPECIAL[ids.UNK], SPECIAL[ids.EOS]
+    spec.config.bos_token = spec.config.decoder_start_token = SPECIAL[ids.BOS]
+    spec.config.add_source_eos = True
     for stack in (encoder, decoder) if model.positions else ():
         fill(stack.position_encodings, encodings=sinusoids(positions, model.width))
-    fill_encoder(spec.encoder, model)
-    fill_decoder(spec.decoder, model)
+    fill_layers(spec.encoder, spec.decoder, model)
     return spec
 
 
-def fill_encoder(spec: Any, model: Transformer) -> None:
-    """The weights of the encoder and of its embeddings."""
+def fill_layers(encoder: Any, decoder: Any, model: Transformer) -> None:
+    """The weights of both stacks, of their embeddings and of the output projection."""
     matrices = model.embeddings
-    fill(spec.embeddings[0], weight=matrices.target if matrices.tied == "all" else matrices.source)
-    if isinstance(model.encoder_norm, nn.LayerNorm):
-        fill(spec.layer_norm, gamma=model.encoder_norm.weight, beta=model.encoder_norm.bias)
-    for part, layer in zip(spec.layer, model.encoder, strict=True):
+    fill(encoder.embeddings[0], weight=matrices.target if matrices.tied == "all" else matrices.source)
+    fill(decoder.embeddings, weight=matrices.target)
+    fill(decoder.projection, weight=matrices.projection, bias=matrices.bias)
+    for stack, norm in ((encoder, model.encoder_norm), (decoder, model.decoder_norm)):
+        if isinstance(norm, nn.LayerNorm):
+            fill(stack.layer_norm, gamma=norm.weight, beta=norm.bias)
+    for part, layer in zip(encoder.layer, model.encoder, strict=True):
         fill_attention(part.self_attention, layer.self_attention, layer.attention_residual)
         fill_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_residual)
-
-
-def fill_decoder(spec: Any, model: Transformer) -> None:
-    """The weights of the decoder, of its embeddings and of the output projection."""
-    matrices = model.embeddings
-    fill(spec.embeddings, weight=matrices.target)
-    fill(spec.projection, weight=matrices.projection, bias=matrices.bias)
-    if isinstance(model.decoder_norm, nn.LayerNorm):
-        fill(spec.layer_norm, gamma=model.decoder_norm.weight, beta=model.decoder_norm.bias)
-    for part, layer in zip(spec.layer, model.decoder, strict=True):
-        fill_attention(part.self_attention, layer.self_attention, layer.self_residual)
-        fill_attention(part.attention, layer.cross_attention, layer.cross_residual)
-        fill_feed_forward(part.ffn, layer.feed_forward, layer.feed_forward_residual)
+    for part, block in zip(decoder.layer, model.decoder, strict=True):
+        fill_attention(part.self_attention, block.self_attention, block.self_residual)
+        fill_attention(part.attention, block.cross_attention, block.cross_residual)
+        fill_feed_forward(part.ffn, block.feed_forward, block.feed_forward_residual)
 
 
 def fill_attention(spec: Any, attention: MultiHeadAttention, residual: PostNorm | PreNorm) -> None:
@@ -139,9 +126,9 @@ def fill_feed_forward(spec: Any, network: FeedForward | GatedFeedForward, residu
     """One position-wise network, plain or gated."""
     fill(spec.layer_norm, gamma=residual.norm.weight, beta=residual.norm.bias)
     if isinstance(network, GatedFeedForward):
-        stacked = zip(network.gate_and_widen.weight.chunk(2), network.gate_and_widen.bias.chunk(2), strict=True)
-        for part, (weight, bias) in zip((spec.linear_0, spec.linear_0_noact), stacked, strict=True):
-            fill(part, weight=weight, bias=bias)
+        weights, biases = network.gate_and_widen.weight.chunk(2), network.gate_and_widen.bias.chunk(2)
+        fill(spec.linear_0, weight=weights[0], bias=biases[0])
+        fill(spec.linear_0_noact, weight=weights[1], bias=biases[1])
     else:
         fill(spec.linear_0, weight=network.widen.weight, bias=network.widen.bias)
     fill(spec.linear_1, weight=network.narrow.weight, bias=network.narrow.bias)

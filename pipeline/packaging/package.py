@@ -23,7 +23,6 @@ FILE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")  # a file's path inside the folder:
 EXPECTED = "a folder that the stage `package` wrote"
 
 FORMAT = 2  # rises when older code cannot read the folder any more, or newer code an older folder
-Precision = Literal["fp32", "bf16"]  # of the products of a training
 Name = Annotated[str, Field(pattern=NAME)]
 Count = Annotated[int, Field(ge=0)]
 Language = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]  # such as pt-BR
@@ -49,7 +48,7 @@ class Config(Record):
     target_language: Language
     licence: str
     arch: dict[str, Any]  # `Arch` of the model
-    precision: Precision  # of its training, and of the same products here
+    precision: Literal["fp32", "bf16"]  # of the products of its training, and of the same here
     max_source_pieces: Annotated[int, Field(gt=0)]  # the longest source in training, without EOS
     decoding: dict[str, Any]  # section `decode` as the scores below were made
     num_parameters: Count
@@ -62,7 +61,7 @@ class Config(Record):
         return {"no_repeat_ngram_size": 0} | decoding  # an older package has no such key
 
 
-class Entry(Record):
+class SealedFile(Record):
     """A file in checksums.json."""
 
     size: Count
@@ -132,7 +131,7 @@ def check(folder: Path) -> None:
             what = f"is a model of Hugging Face's transformers, got {content['model_type']!r}"
             raise DataError(f"{folder}: {what}; expected {EXPECTED}")
     sizes = list_files(folder)
-    listed = parse(path, dict[str, Entry])  # every other file of the folder
+    listed = parse(path, dict[str, SealedFile])  # every other file of the folder
     sizes.pop(CHECKSUMS)
     if unsafe := [name for name in listed if not FILE.fullmatch(name)]:
         raise DataError(f"{path}: not a file inside the folder, got {unsafe[0]!r}; expected {EXPECTED}")
@@ -140,10 +139,10 @@ def check(folder: Path) -> None:
         raise DataError(f"{folder / name}: no such file; expected {EXPECTED}")
     for name in sorted(sizes.keys() - listed.keys()):
         raise DataError(f"{folder / name}: not in {CHECKSUMS}; expected {EXPECTED}")
-    for name, entry in listed.items():
-        if sizes[name] != entry.size:
-            raise DataError(f"{folder / name}: must have {entry.size} bytes, got {sizes[name]}; expected {EXPECTED}")
-        if files.sha256(folder / name) != entry.sha256:
+    for name, sealed in listed.items():
+        if sizes[name] != sealed.size:
+            raise DataError(f"{folder / name}: must have {sealed.size} bytes, got {sizes[name]}; expected {EXPECTED}")
+        if files.sha256(folder / name) != sealed.sha256:
             raise DataError(f"{folder / name}: other bytes than {CHECKSUMS} says; expected {EXPECTED}")
 
 

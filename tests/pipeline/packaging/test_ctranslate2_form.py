@@ -16,7 +16,7 @@ from tests.toys import networks, searches
 class Side:
     """One side of a vocabulary."""
 
-    whole_words, characters = False, frozenset[str]()
+    whole_words, spells_all, characters = False, False, frozenset[str]()
 
     def __init__(self, pieces):
         self.pieces, self.size = pieces, len(pieces)
@@ -97,7 +97,7 @@ def test_int8_is_smaller_and_runs(tmp_path, name):
     assert sizes["float16"] < 0.6 * sizes["float32"]
 
 
-@pytest.mark.parametrize("quantization", ["float32", "int16", "int8"])
+@pytest.mark.parametrize("quantization", ["int16", "int8"])
 def test_the_model_stays_as_it_was(tmp_path, quantization):
     """CTranslate2 multiplies what it is given in place before it rounds."""
     model = networks.build("transformer_prenorm")
@@ -123,31 +123,17 @@ def test_tied_matrices_are_stored_once(tmp_path):
 
 
 def test_tokens_are_unique_and_the_special_ones_have_their_names():
-    assert tokens([*SPECIAL, "a", "</s>", "a", "a#6", "</s>#5"]) == [
-        *SPECIAL,
-        "a",
-        "</s>#5",
-        "a#6",
-        "a#6#7",
-        "</s>#5#8",
-    ]
+    expected = [*SPECIAL, "a", "</s>#5", "a#6", "a#6#7", "</s>#5#8"]
+    assert tokens([*SPECIAL, "a", "</s>", "a", "a#6", "</s>#5"]) == expected
     assert tokens(["PAD", "UNK", "BOS", "EOS", "PAD"]) == [*SPECIAL, "PAD"]
 
 
-@pytest.mark.parametrize("name", ["rnn_encdec", "gru_attention", "bilstm_attention", "rnnsearch"])
-def test_recurrent_models_are_refused(tmp_path, name):
+def test_recurrent_models_are_refused(tmp_path):
     with pytest.raises(ExportError) as error:
-        export(networks.build(name), tmp_path)
-    assert cli.mistake(error.value) == (f"ctranslate2: runs Transformers only, got {name}; expected a Transformer")
+        export(networks.build("rnnsearch"), tmp_path)
+    assert cli.mistake(error.value) == "ctranslate2: runs Transformers only, got rnnsearch; expected a Transformer"
 
 
 def test_an_unknown_type_is_named(tmp_path):
-    model = networks.build("transformer_prenorm")
     with pytest.raises(ExportError, match=r"^quantization: unknown type, got 'int08'; nearest is 'int8'$"):
-        export(model, tmp_path, "int08")
-    with pytest.raises(ExportError) as error:
-        export(model, tmp_path, "4")
-    assert str(error.value) == (
-        "quantization: unknown type, got '4'; expected one of bfloat16, float16, float32, int16, int8, int8_bfloat16, "
-        "int8_float16, int8_float32"
-    )
+        export(networks.build("transformer_prenorm"), tmp_path, "int08")

@@ -26,7 +26,7 @@ def refusal(folder):
     return str(caught.value)
 
 
-def changed(folder, **values):
+def change_config(folder, **values):
     path = folder / package.CONFIG
     path.write_text(json.dumps(files.read_json(path) | values))
     package.seal(folder)
@@ -50,10 +50,9 @@ def test_a_linked_folder_is_refused(folder, tmp_path):
 
 
 @pytest.mark.parametrize("name", [package.CARD, package.CHECKSUMS, "unlisted"])
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/zero"), os.mkfifo], ids=["device", "pipe"])
-def test_what_has_no_end_is_not_opened(folder, name, make):
+def test_what_has_no_end_is_not_opened(folder, name):
     (folder / name).unlink(missing_ok=True)
-    make(folder / name)
+    os.mkfifo(folder / name)
     assert refusal(folder).startswith(f"{folder}/{name}: must be a regular file")
 
 
@@ -94,13 +93,6 @@ def test_a_path_outside_is_refused_before_it_is_read(folder, name):
     assert refusal(folder) == f"{folder}/checksums.json: not a file inside the folder, got {name!r}; {EXPECTED}"
 
 
-def test_a_required_file_must_be_listed(folder):
-    listed = files.read_json(folder / package.CHECKSUMS)
-    del listed[package.WEIGHTS]
-    files.write_json(folder / package.CHECKSUMS, listed)
-    assert refusal(folder) == f"{folder}/model.safetensors: not in checksums.json; {EXPECTED}"
-
-
 @pytest.mark.parametrize("text", ["[]", "{", '{"a": 1}', '{"a": {"size": 1, "sha256": "z"}}'])
 def test_broken_checksums_are_one_line(folder, text):
     (folder / package.CHECKSUMS).write_text(text)
@@ -114,7 +106,7 @@ def test_a_model_of_hugging_face_is_named(tmp_path):
 
 @pytest.mark.parametrize(("number", "what"), [(1, "so package the system again"), (3, "or a newer nmt-pipeline")])
 def test_another_format_is_told_from_a_broken_one(folder, number, what):
-    changed(folder, format=number, arch=None)
+    change_config(folder, format=number, arch=None)
     assert refusal(folder) == f"{folder}/config.json: unknown format, got {number}; expected 2, {what}"
 
 
@@ -127,5 +119,5 @@ def test_another_format_is_told_from_a_broken_one(folder, number, what):
     ],
 )
 def test_faults_of_config_json_are_one_line(folder, key, value, what):
-    changed(folder, **{key: value})
+    change_config(folder, **{key: value})
     assert refusal(folder) == f"{folder}/config.json: {what}; {EXPECTED}"
