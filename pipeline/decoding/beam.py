@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..compute import ids
 from ..models import interface
-from .scores import Hypothesis, forbidden, logit_blocks
+from .scores import Hypothesis, logit_blocks
 from .settings import length_penalty
 
 
@@ -51,12 +51,11 @@ def decode(
     finished: list[list[Hypothesis]] = [[] if limit > 0 else [Hypothesis([], 0.0)] for limit in limits.tolist()]
     if not bool((limits > 0).any()):
         return finished
-    never = forbidden(unknown=unknown)
     with interface.prepacking(model):
         beam = Beam.start(model, source, limits, n_best)
         while len(beam.sentence):
             hidden, beam.state = model.step(beam.state, beam.pieces[:, :, -1].flatten())
-            candidates = beam.candidates(model, hidden, 2 * beam_size, never, no_repeat)
+            candidates = beam.candidates(model, hidden, 2 * beam_size, unknown=unknown, no_repeat=no_repeat)
             beam = beam.advance(candidates, beam_size, alpha, max_finished, finished)
     return [sorted(hypotheses, key=lambda hypothesis: -hypothesis.score)[:beam_size] for hypotheses in finished]
 
@@ -92,7 +91,7 @@ class Beam:
         )
 
     def candidates(
-        self, model: interface.Model, hidden: Tensor, count: int, never: Sequence[int], no_repeat: int
+        self, model: interface.Model, hidden: Tensor, count: int, *, unknown: bool, no_repeat: int
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The C = `count` best prefixes of each sentence with one more piece, the best first; fewer if there are fewer.
 
@@ -101,7 +100,8 @@ class Beam:
         Shapes: hidden (B * W, D) -> (B, C, 2 + length), (B, C) twice.
         """
         best_of_each = []
-        for rows, logits in logit_blocks(model, hidden, never, self.pieces.flatten(0, 1), no_repeat):
+        prefixes = self.pieces.flatten(0, 1)
+        for rows, logits in logit_blocks(model, hidden, prefixes, unknown=unknown, no_repeat=no_repeat):
             log_p = torch.log_softmax(logits, dim=1).add_(self.log_p.flatten()[rows, None])
             best_of_each.append(stable_topk(log_p, min(count, logits.shape[1])))
         log_p, last = (torch.cat(tensors) for tensors in zip(*best_of_each, strict=True))  # (B * W, each)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from ..compute import ids
 from ..models import interface
-from .scores import Hypothesis, forbidden, logit_blocks
+from .scores import Hypothesis, logit_blocks
 from .settings import length_penalty
 
 
@@ -30,7 +30,7 @@ def decode(
 
     Shapes: source (B, S), each row ending with EOS and padded with PAD; max_lengths (B,).
     """
-    limits, never = torch.as_tensor(max_lengths, device=source.device), forbidden(unknown=unknown)
+    limits = torch.as_tensor(max_lengths, device=source.device)
     sentence = (limits > 0).nonzero().flatten()  # (N,) the sentence of each row
     if len(sentence) == 0:
         return [Hypothesis([], 0.0) for _ in range(len(source))]
@@ -42,7 +42,7 @@ def decode(
             hidden, state = model.step(state, tokens)
             prefixes = torch.stack(written, dim=1)[sentence] if no_repeat and written else None
             best = []
-            for _, logits in logit_blocks(model, hidden, never, prefixes, no_repeat):
+            for _, logits in logit_blocks(model, hidden, prefixes, unknown=unknown, no_repeat=no_repeat):
                 tokens = logits.max(dim=1).indices  # the first of the highest; `argmax` takes three times as long
                 best.append((tokens, torch.log_softmax(logits, dim=1).gather(1, tokens[:, None])[:, 0]))
             tokens, scores = (torch.cat(tensors) for tensors in zip(*best, strict=True))

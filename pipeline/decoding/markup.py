@@ -31,7 +31,6 @@ UNIT = re.compile(
 VOID = "area base br col embed hr img input link meta param source track wbr".split()  # noqa: SIM905 (a list of names)
 DEEPEST = 50  # pairs around each other; what is open inside stands alone
 WORD = re.compile(rf"[{UNSPACED}]|(?:(?![{UNSPACED}])\w)+(?:['’-](?:(?![{UNSPACED}])\w)+)*|\S")
-SIGN = re.compile(r"[^\w\s]")
 DISTANCE = 4.0  # a weight counts exp(-4 d) times, d the difference of the shares of both sentences that come before
 Spans: TypeAlias = Sequence[tuple[int, int]]
 Weights: TypeAlias = np.ndarray | None

@@ -24,32 +24,25 @@ class Hypothesis(NamedTuple):
     score: float
 
 
-def forbidden(*, unknown: bool) -> tuple[int, ...]:
-    """The pieces that a search never writes, with `unknown` all but UNK."""
-    return tuple(piece for piece in FORBIDDEN if piece != ids.UNK or not unknown)
-
-
 def logit_blocks(
-    model: interface.Model,
-    hidden: Tensor,
-    never: Sequence[int] = FORBIDDEN,
-    prefixes: Tensor | None = None,
-    no_repeat: int = 0,
+    model: interface.Model, hidden: Tensor, prefixes: Tensor | None, *, unknown: bool, no_repeat: int
 ) -> Iterator[tuple[slice, Tensor]]:
-    """Rows of `hidden` and their logits, on a CPU a block of rows at a time; those of pieces in `never` are -infinity.
+    """Rows of `hidden` and their logits, on a CPU a block of rows at a time; those of FORBIDDEN pieces are -infinity.
 
-    So are those of pieces that would repeat an n-gram of `no_repeat` pieces of a row's prefix; 0: none.
+    UNK is allowed with `unknown`. Pieces that would repeat an n-gram of `no_repeat` pieces of a row's prefix are not.
 
     Shapes: hidden (N, D), prefixes (N, T) -> (block, V) each.
     Raises: DataError if a logit is not a number.
     """
+    never = [piece for piece in FORBIDDEN if piece != ids.UNK or not unknown]
     size = ROWS if hidden.device.type == "cpu" else len(hidden)
     for begin in range(0, len(hidden), size):
         rows = slice(begin, begin + size)
         logits = model.logits(hidden[rows])
         if math.isnan(float(logits.sum())):
-            what = "give no probabilities, got a logit that is no number"
-            raise DataError(f"weights: {what}; expected a training that converged")
+            raise DataError(
+                "weights: give no probabilities, got a logit that is no number; expected a training that converged"
+            )
         logits = mask_pieces(logits, never)
         if prefixes is not None and 0 < no_repeat <= prefixes.shape[1]:
             block_repeats(logits, prefixes[rows], no_repeat)

@@ -3,12 +3,14 @@
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from pipeline.compute import ids
+from pipeline.compute.padding import pad
 from pipeline.layers.decoder_state import DecoderState, Rows
 
 
@@ -80,8 +82,4 @@ def scripted() -> type[Scripted]:
 
 @pytest.fixture
 def padded() -> Callable[[list[list[int]]], Tensor]:
-    def pad(sources: list[list[int]]) -> Tensor:
-        longest = max(map(len, sources))
-        return torch.tensor([[*map(int, one), ids.EOS] + [ids.PAD] * (longest - len(one)) for one in sources])
-
-    return pad
+    return partial(pad, after=(ids.EOS,))

@@ -136,13 +136,6 @@ def test_a_sentence_that_is_done_leaves_the_batch(scripted, padded):
     assert model.rows == [3, 4, 2]  # the first step has one prefix a sentence
 
 
-def test_at_maximum_length_prefixes_are_finished_as_they_stand(scripted, padded):
-    model = scripted({(): {4: 0.7, 5: 0.3}, (4,): {6: 0.9, ids.EOS: 0.1}, (5,): {6: 0.9, ids.EOS: 0.1}})
-    [hypotheses] = beam.decode(model, padded([[4]]), [2], beam_size=3, alpha=0.0)
-    assert [one.ids for one in hypotheses] == [[4, 6], [5, 6], [4]]
-    assert [math.exp(one.score) for one in hypotheses] == pytest.approx([0.63, 0.27, 0.07])
-
-
 def test_maximum_length_nought_is_an_empty_translation(drawn, padded):
     model = drawn(8)
     assert beam.decode(model, padded([[4], [5]]), [0, 0], beam_size=3, alpha=0.6) == [[([], 0.0)], [([], 0.0)]]

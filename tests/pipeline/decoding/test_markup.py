@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.decoding.markup import WORD, aligned, restore, separate
 from pipeline.vocabularies.vocabulary import Vocabulary
-from tests.pipeline.decoding.test_texts import VOCABULARY
+from tests.pipeline.decoding.test_texts import VOCABULARY, Letters
 
 LEXICON = {"The": "Le", "black": "noir", "cat": "chat", "sleeps": "dort", "here": "ici", "Hello": "Bonjour"}
 TAG = re.compile(r"<(/?)(\w+)[^>]*>")
@@ -55,12 +55,9 @@ def test_marks_stand_where_their_words_went(line, plain, expected):
 
 @pytest.mark.parametrize("line", ["a < b", "50% de 100 %", "l'un & l'autre", "le {chat noir}", "5>3"])
 def test_what_is_no_mark_is_read(line):
-    spells_all = Vocabulary(VOCABULARY.source, VOCABULARY.target)
-    spells_all.source.spells_all = True
-    try:
-        assert separate(line, spells_all) == (line, [])
-    finally:
-        del spells_all.source.spells_all
+    letters = Letters()
+    letters.spells_all = True
+    assert separate(line, Vocabulary(letters, letters)) == (line, [])
 
 
 @pytest.mark.parametrize("has_attention", [True, False])

