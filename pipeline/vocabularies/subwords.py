@@ -60,9 +60,8 @@ class Pieces:
         Raises: DataError if the file is missing or holds no model.
         """
         try:
-            data = path.read_bytes()
-            model = sentencepiece.SentencePieceProcessor(model_proto=data or b"none")  # it takes no bytes for no model
-            return cls(model)
+            data = path.read_bytes() or b"none"  # it takes no bytes for no model
+            return cls(sentencepiece.SentencePieceProcessor(model_proto=data))
         except FileNotFoundError:
             raise files.DataError(f"{path}: no such file; expected a vocabulary of the stage vocabulary") from None
         except RuntimeError:
@@ -76,8 +75,7 @@ class Pieces:
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, in one thread: the stage encode has its processes."""
-        encoded: list[list[int]] = self.model.encode([hidden(line) for line in lines], out_type=int, num_threads=1)
-        return encoded
+        return self.model.encode([hidden(line) for line in lines], out_type=int, num_threads=1)
 
     def decode(self, sentence: Sequence[int]) -> str:
         """The text of one sentence, on one line: byte pieces may spell the end of one, which becomes a space."""

@@ -39,7 +39,6 @@ class Vocabulary:
         has_bytes = source.spells_all and not source.whole_words  # which write a rare name as it is
         self.source_equals = Equals(source.characters, may_lose=not has_bytes)
         self.target_equals = Equals(target.characters)
-        self.joint = source is target
         self.whole_words = source.whole_words  # or subwords
         self.source_size, self.target_size = source.size, target.size
 
@@ -49,15 +48,12 @@ class Vocabulary:
 
         Raises: DataError if a file of it is missing or broken.
         """
-        source: Side
-        target: Side
         if (folder / "joint.model").exists():
-            source = target = Pieces.load(folder / "joint.model")
-        elif any(folder.glob("*.words.json")):
-            source, target = WordList.load(folder / "source.words.json"), WordList.load(folder / "target.words.json")
-        else:
-            source, target = Pieces.load(folder / "source.model"), Pieces.load(folder / "target.model")
-        return cls(source, target, digest(folder))
+            joint = Pieces.load(folder / "joint.model")
+            return cls(joint, joint, digest(folder))
+        is_words = any(folder.glob("*.words.json"))
+        load, ending = (WordList.load, "words.json") if is_words else (Pieces.load, "model")
+        return cls(load(folder / f"source.{ending}"), load(folder / f"target.{ending}"), digest(folder))
 
     def unwritable(self, text: str) -> str:
         """The different characters of a source that no piece spells and that have no equal, in their order."""

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import compress
 from pathlib import Path
@@ -100,25 +100,15 @@ def train(words: Words, source: Path, target: Path, languages: tuple[str, str], 
     record: dict[str, object] = {"kind": words.kind, "joint": False, "pairs": int(chosen.sum())}
     for side, path, language in zip(("source", "target"), (source, target), languages, strict=True):
         lines = compress(files.read_lines(path), chosen)
-        counts = count(track(lines, f"{side} vocabulary", total=int(chosen.sum()), unit="lines"), language)
+        split, counts = Moses(language).split, Counter[str]()
+        for line in track(lines, f"{side} vocabulary", total=int(chosen.sum()), unit="lines"):
+            counts.update(split(line))
         if not counts:
             raise files.DataError(f"{path}: no text to train a vocabulary on; expected at least one line with words")
         if len(counts) < words.words:
             say(where, f"{path} has no more than {len(counts):,} words, fewer than {words.words:,}")
-        listed = most_frequent(counts, words.words)
+        # of equally frequent words the first by code points
+        listed = sorted(counts, key=lambda word: (-counts[word], word))[: words.words]
         record[f"{side}_language"], record[f"{side}_size"] = language, len(SPECIAL) + len(listed)
         files.write_json(folder / f"{side}.words.json", {"language": language, "words": listed})
     files.write_json(folder / "vocabulary.json", record)
-
-
-def count(lines: Iterable[str], language: str) -> Counter[str]:
-    """How often each word occurs in the lines."""
-    split, counts = Moses(language).split, Counter[str]()
-    for line in lines:
-        counts.update(split(line))
-    return counts
-
-
-def most_frequent(counts: Counter[str], number: int) -> list[str]:
-    """The most frequent words, most frequent first; of equally frequent ones, the first by code points."""
-    return sorted(counts, key=lambda word: (-counts[word], word))[:number]

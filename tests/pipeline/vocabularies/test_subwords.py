@@ -14,14 +14,8 @@ from pipeline.vocabularies.subwords import Pieces, Subwords
 
 FRENCH = ["le", "la", "chat", "chien", "maison", "arbre", "rouge", "voit", "prend", "jamais", "été", "où", "Anne"]
 ENGLISH = ["the", "a", "cat", "dog", "house", "tree", "red", "small", "sees", "takes", "under", "never", "Anne"]
-USUAL = {
-    "kind": "bpe",
-    "size": 80,
-    "joint": True,
-    "byte_fallback": False,
-    "split_digits": True,
-    "character_coverage": 1.0,
-}
+USUAL = {"kind": "bpe", "size": 80, "joint": True, "byte_fallback": False, "split_digits": True}
+USUAL |= {"character_coverage": 1.0, "sentences": 1000, "seed": 1}
 KINDS = pytest.mark.parametrize("kind", ["bpe", "unigram"])
 
 
@@ -36,7 +30,7 @@ SOURCE, TARGET = lines(FRENCH), lines(ENGLISH)
 
 def train(folder, source=SOURCE, target=TARGET, **changes):
     """The folder of a vocabulary trained on these lines."""
-    section = Subwords.model_validate(USUAL | {"sentences": 1000, "seed": 1} | changes)
+    section = Subwords.model_validate(USUAL | changes)
     paths = folder / "train.source.txt", folder / "train.target.txt"
     for path, text in zip(paths, (source, target), strict=True):
         files.write_lines(path, text)
@@ -93,9 +87,8 @@ def test_two_trainings_give_the_same_bytes_and_name_no_path(tmp_path, kind):
 def test_training_sees_the_sample_and_nothing_else(tmp_path, joint):
     sampled = train(tmp_path / "sampled", joint=joint, sentences=40, size=50)
     chosen = sample(80, 40, seed=1).tolist()
-    alone = train(
-        tmp_path / "alone", list(compress(SOURCE, chosen)), list(compress(TARGET, chosen)), joint=joint, size=50
-    )
+    source, target = (list(compress(text, chosen)) for text in (SOURCE, TARGET))
+    alone = train(tmp_path / "alone", source, target, joint=joint, size=50)
     assert models(sampled) == models(alone)
     assert sorted(models(alone)) == (["joint.model"] if joint else ["source.model", "target.model"])
     sizes = {"source_size": 50, "target_size": 50}
@@ -128,23 +121,13 @@ def test_text_with_fewer_pieces_has_all_of_them(tmp_path, kind, capsys):
 
 @pytest.mark.parametrize("text", [[], ["", " "]])
 def test_text_without_words_is_refused(tmp_path, text):
-    with pytest.raises(
-        files.DataError, match="no text to train a vocabulary on; expected at least one line with words"
-    ):
+    with pytest.raises(files.DataError, match="no text to train a vocabulary on; expected at least one line with"):
         train(tmp_path, text, text)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "no such file; expected a vocabulary"),
-        (b"no model", "not a SentencePiece model; expected one"),
-        (b"", "not"),
-    ],
-)
-def test_a_missing_or_broken_model_is_named(tmp_path, content, message):
+@pytest.mark.parametrize("content", [b"no model", b""])
+def test_a_broken_model_is_named(tmp_path, content):
     path = tmp_path / "joint.model"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(files.DataError, match=rf"^{re.escape(str(path))}: {message}"):
+    path.write_bytes(content)
+    with pytest.raises(files.DataError, match=rf"^{re.escape(str(path))}: not a SentencePiece model; expected one"):
         Pieces.load(path)

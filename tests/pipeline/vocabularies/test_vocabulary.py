@@ -14,13 +14,8 @@ from pipeline.vocabularies.words import Words
 
 PLAIN = "Où est l'été, Léa ?"
 SOURCE = [PLAIN, "abcdefghijklmnopqrstuvwxyz", "le chat voit la maison", "l'été , est là", "la maison est là"] * 10
-TARGET = [
-    "the cat sees the house",
-    "abcdefghijklmnopqrstuvwxyz",
-    "the dog sees the cat",
-    "the house is red",
-    "where is a small garden under it",
-] * 10
+TARGET = ["the cat sees the house", "abcdefghijklmnopqrstuvwxyz", "the dog sees the cat", "the house is red"] * 10
+TARGET += ["where is a small garden under it"] * 10
 SPELT = {
     "narrow no-break space": "Où est l'été, Léa\u202f?",
     "NFD": unicodedata.normalize("NFD", PLAIN),
@@ -44,12 +39,8 @@ def train(folder, kind):
     if name == "word":
         words.train(Words(**section, words=SIZES[kind]), *texts, ("fr", "en"), out, where="toy")
     else:
-        section |= {
-            "joint": "joint" in rest,
-            "byte_fallback": "bytes" in rest,
-            "split_digits": True,
-            "character_coverage": 1.0,
-        }
+        section |= {"joint": "joint" in rest, "byte_fallback": "bytes" in rest}
+        section |= {"split_digits": True, "character_coverage": 1.0}
         subwords.train(Subwords(**section, size=SIZES[kind]), *texts, out, where="toy")
     return out
 
@@ -86,7 +77,6 @@ def test_the_special_pieces_are_the_first_four_and_none_is_added(vocabulary):
 
 def test_sides_are_as_large_as_asked_for_and_one_where_joint(vocabulary, kind):
     joint = "joint" in kind
-    assert vocabulary.joint is joint
     assert (vocabulary.encode_source(["the cat"]) == vocabulary.encode_target(["the cat"])) is joint
     assert vocabulary.whole_words is (kind == "word")
     assert vocabulary.source_size == vocabulary.target_size == SIZES[kind] + 4 * (kind == "word")
