@@ -9,10 +9,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from pipeline.common import files
-from pipeline.common.params import ParamsError
 from pipeline.training import resuming
 from pipeline.training.loop import DivergedError
-from stages import average, train
+from stages import train
 from tests.toys.project import SYSTEMS
 
 SYSTEM = SYSTEMS[1]
@@ -155,21 +154,6 @@ def test_a_training_that_diverged_writes_nothing(project):
     with pytest.raises(DivergedError, match=r"^update 6, validation part: loss is .* 5\.30, after warm-up"):
         train.main(SYSTEM)
     assert contents(OUT) == before
-
-
-def test_a_mistake_is_named_and_leaves_the_outputs(project):
-    before = contents(OUT)
-    project.edit(f"{CONFIG}:toy.heads", 3)
-    with pytest.raises(ParamsError, match=rf"^{CONFIG}: toy\.heads: must divide width 16, got 3$"):
-        train.main(SYSTEM)
-    assert contents(OUT) == before
-
-
-def test_average_takes_as_many_checkpoints_as_there_are(project):
-    project.edit("average.checkpoints", 9)
-    average.main(SYSTEM)
-    names = files.read_json(Path("runs", SYSTEM, "average/average.json"))["checkpoints"]
-    assert names == ["update_00000004.safetensors", "update_00000006.safetensors"]
 
 
 def test_states_of_a_finished_training_are_dropped_once_another_opens_an_hour_later():

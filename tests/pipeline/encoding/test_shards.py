@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.common.files import DataError
 from pipeline.encoding import shards
-from pipeline.encoding.shards import Encoded, id_type, pack
+from pipeline.encoding.shards import Encoded, pack
 
 SHORT, WIDE = 65_536, 65_537  # pieces that take two and four bytes
 SOURCE = [[5, 6, 7], [], [65535], [8, 9]]
@@ -54,12 +54,6 @@ def test_the_files_are_what_numpy_saves_whatever_the_blocks(tmp_path, cuts):
 def test_parts_without_ids_open(tmp_path, rows):
     part = Encoded.open(write(tmp_path / "part", rows, rows))
     assert [row.tolist() for row in part.source] == rows
-
-
-@pytest.mark.parametrize(("size", "dtype"), [(16, "uint16"), (65536, "uint16"), (65537, "uint32")])
-def test_the_type_holds_the_largest_id(size, dtype):
-    assert id_type(size) == np.dtype(dtype)
-    assert pack([[size - 1]], size).ids.tolist() == [size - 1]
 
 
 @pytest.mark.parametrize("data", [None, b"", b"text"])

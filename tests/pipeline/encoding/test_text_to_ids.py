@@ -38,10 +38,9 @@ if __name__ == "__main__":
 
 @pytest.fixture
 def split(tmp_path) -> Path:
-    """A folder of the stage split with a train and a test part."""
-    for part in ("train", "test"):
-        files.write_lines(tmp_path / f"{part}.source.txt", SOURCE)
-        files.write_lines(tmp_path / f"{part}.target.txt", TARGET)
+    """A folder of the stage split with a train part."""
+    files.write_lines(tmp_path / "train.source.txt", SOURCE)
+    files.write_lines(tmp_path / "train.target.txt", TARGET)
     return tmp_path
 
 

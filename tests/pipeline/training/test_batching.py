@@ -11,7 +11,7 @@ from pipeline.common.files import DataError
 from pipeline.compute import ids
 from pipeline.compute.padding import Shape, bucket, cuts, pad, round_up
 from pipeline.encoding.shards import Encoded, Ragged
-from pipeline.training.batching import START, BatchSampler, Position, by_length, collate, load_batches, sorted_batches
+from pipeline.training.batching import START, BatchSampler, Position, collate, load_batches, sorted_batches
 from pipeline.training.budget import SentenceBatches, TokenBatches
 from tests.toys import samples
 
@@ -107,13 +107,6 @@ def test_padding_is_under_six_per_cent(captions):
     chosen = large(captions, pool_pairs=20000)
     _, real, computed = chosen.counts([batch for update in chosen.updates(0) for batch in update])
     assert 0 < 1 - real / computed < 0.06
-
-
-def test_sources_rise_and_fall_by_hand():
-    source, target = np.array([2, 3, 1, 2, 2, 3, 1]), np.array([2, 1, 2, 1, 3, 3, 1])
-    order = by_length(source, target)
-    pairs = list(zip(target[order].tolist(), source[order].tolist(), strict=True))
-    assert pairs == [(1, 3), (1, 2), (1, 1), (2, 1), (2, 2), (3, 3), (3, 2)]
 
 
 @pytest.mark.parametrize("batches", [TOKENS, sentences(5, 15)])

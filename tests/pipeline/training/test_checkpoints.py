@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from pipeline.common import files
-from pipeline.compute import weights
 from pipeline.models.transformer_postnorm import Arch, Model
 from pipeline.training import checkpoints as checkpoints_module
 from pipeline.training.batching import BatchSampler, Position, load_batches
@@ -85,12 +84,6 @@ def test_updates_of_sentences_with_adadelta_resume_bit_for_bit_too(tmp_path):
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
 
 
-def test_what_other_code_made_is_not_resumed(tmp_path, uninterrupted):
-    run(tmp_path, kill_after=7, made_by=MADE_BY | {"code": "b"})
-    assert run(tmp_path) == uninterrupted[1]
-    assert contents(tmp_path) == contents(uninterrupted[0])
-
-
 def test_another_number_of_threads_is_said(tmp_path, capsys):
     run(tmp_path, kill_after=7)
     model, _, optimizer, checkpoints = start(tmp_path, made_by=MADE_BY | {"threads": "2"})
@@ -109,15 +102,6 @@ def test_without_any_whole_state_it_starts_afresh(tmp_path, capsys):
     assert all(torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     run(tmp_path, kill_after=2)
     assert sorted(path.name for path in tmp_path.glob("*.*")) == ["state.safetensors", "update_00000002.safetensors"]
-
-
-def test_a_state_holds_all_that_is_needed_once(uninterrupted):
-    tensors, about = weights.read(uninterrupted[0] / "state.safetensors", "")
-    model, *_ = start(uninterrupted[0])
-    names = {name for name, _ in model.named_parameters()}
-    keys = ("step", "exp_avg", "exp_avg_sq")
-    assert tensors.keys() == names | {f"optimizer/{key}/{name}" for key in keys for name in names}
-    assert TrainState.from_json(about["state"]) == uninterrupted[1]
 
 
 def test_the_last_and_the_best_are_kept_and_published(tmp_path, uninterrupted):

@@ -161,16 +161,6 @@ def test_a_wrong_number_is_named(monkeypatch, text, gpus, expected):
         launch.processes()
 
 
-def test_alone_there_is_nobody_to_ask():
-    ranks = Ranks()
-    assert (ranks.is_main, ranks.shard, ranks.broadcast(b"x")) == (True, slice(0, None, 1), b"x")
-    assert ranks.all_gather([3, 1, 2]) == [3, 1, 2]
-    assert not ranks.should_stop
-    ranks.interrupted = True
-    ranks.barrier()
-    assert ranks.should_stop
-
-
 def test_ranks_that_do_not_compute_the_same_are_named(monkeypatch):
     ranks = Ranks(rank=1, size=2)
     monkeypatch.setattr(ranks, "all_gather", lambda mine: ["a", *mine])
