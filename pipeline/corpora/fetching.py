@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import requests
 from filelock import FileLock
 from requests.adapters import HTTPAdapter
-from urllib3 import Retry
+from urllib3 import BaseHTTPResponse, Retry
 from urllib3.exceptions import HTTPError
 
 from ..common import files
@@ -21,8 +21,18 @@ TIMEOUT_SECONDS = 30  # without a byte
 ATTEMPTS = 5  # in a row that bring nothing new
 
 
+class PatientRetry(Retry):
+    """Says how long a server asks to wait; `retry_after_max` bounds it."""
+
+    def get_retry_after(self, response: BaseHTTPResponse) -> float | None:
+        """Seconds to wait, if the server names them."""
+        if seconds := super().get_retry_after(response):
+            progress.say(str(response.geturl() or "server"), f"asks to wait; the next try is in {seconds:.0f} s")
+        return seconds
+
+
 # Before an answer begins; `download` goes on after one that breaks off.
-RETRY = Retry(
+RETRY = PatientRetry(
     total=ATTEMPTS,
     backoff_factor=1,
     status_forcelist=(429, 500, 502, 503, 504),
