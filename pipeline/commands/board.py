@@ -15,25 +15,13 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ..common import files
-from ..common.system import AXES, Build, System, corpus_file
+from ..common.system import AXES, Build
 from ..console.printing import printable
 from ..console.progress import FOLDER, clock
-from ..training.budget import Training
 from . import project
 
 METRICS = Path("report/metrics.json")
-TIMES = Path("work/training_times.json")  # seconds and updates of a system's training; 0 updates if it was stopped
 SENTENCE = 50  # characters of the longest sentence that is proposed for translation
-
-
-def read_times() -> dict[str, dict[str, float]]:
-    """How long trainings took that `nmt repro` ran."""
-    return files.read_json(TIMES) if TIMES.exists() else {}
-
-
-def updates(system: System) -> int:
-    """The updates of a system's training."""
-    return Training.load("training", f"{corpus_file(system.corpus)}:training").updates
 
 
 def label(build: Build, item: str) -> str:
@@ -62,19 +50,13 @@ class Board:
         self.console.print(printable(text))
 
     def ended(self, stage: str, *, ok: bool) -> None:
-        """Show a line about a stage in place of its row, and note how long a training took."""
+        """Show a line about a stage in place of its row."""
         kind, _, item = stage.partition("@")
         with self.lock:
             seconds = time.monotonic() - self.running.pop(stage)
             words = self.words.get(stage, "") if ok else f"failed; repeat it with: dvc repro {stage}"
             self.say(f"{kind:10}  {label(self.build, item):{self.width}}  {clock(seconds):>7}  {words}".rstrip())
             self.num_finished += ok
-            if kind == "train":
-                times = read_times()
-                before = times.get(item, {"updates": 1})
-                seconds += 0 if before["updates"] else before["seconds"]
-                times[item] = {"seconds": seconds, "updates": updates(System.parse(item)) if ok else 0}
-                files.write_json(TIMES, times)
 
     def rows(self) -> Table:
         """A row for each stage that runs: how far it is, by the file that it writes."""

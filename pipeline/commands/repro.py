@@ -101,16 +101,6 @@ def to_train(build: Build, changed: Mapping[str, Any]) -> list[System]:
     return [system for system, faults in entries.items() if any({*fault} - {"changed outs"} for fault in faults)]
 
 
-def announce(shown: Board, systems: list[System], lanes: int) -> None:
-    """Say how many trainings will run, and how long by the time that an update took before."""
-    rates = {name: time["seconds"] / time["updates"] for name, time in board.read_times().items() if time["updates"]}
-    if systems:
-        usual = sum(rates.values()) / len(rates) if rates else 0.0
-        seconds = sum(board.updates(system) * rates.get(system.id, usual) for system in systems) / lanes
-        minutes = f", about {max(1, round(seconds / 60))} min" if rates else ""
-        shown.say(f"trainings to run: {len(systems)}{minutes}")
-
-
 class Builder:
     """Runs `dvc repro` in so many lanes, and shows on a board what the stages say."""
 
@@ -133,7 +123,8 @@ class Builder:
             if any("@" in stage and stage.count("-") < 2 for stage in changed):
                 self.run([f"encode@{one}-{words}" for one in self.build.corpora for words in self.build.vocabularies])
                 changed = changed_stages()
-            announce(self.board, to_train(self.build, changed), self.lanes)
+            if systems := to_train(self.build, changed):
+                self.board.say(f"trainings to run: {len(systems)}")
             if self.lanes > 1:
                 with ThreadPoolExecutor(self.lanes) as pool:
                     list(pool.map(self.run_system, self.build.systems()))

@@ -81,16 +81,6 @@ def test_at_a_terminal_how_far_a_stage_is_stands_in_its_row(folder, monkeypatch)
     assert line.get() == "train       transformer_prenorm-toy      0:00  train 2.31  BLEU 41.2\n"
 
 
-def test_minutes_are_those_of_updates_of_other_trainings(folder, run):
-    """Hand-worked: 100 s for 2 updates, so two trainings of 6 take 600 s, in two lanes the half."""
-    files.write_json(
-        board.TIMES, {PRENORM: {"seconds": 100.0, "updates": 2}, POSTNORM: {"seconds": 30.0, "updates": 0}}
-    )
-    assert run("repro", "--jobs", "2").out.startswith("trainings to run: 2, about 5 min\n")
-    times = board.read_times()[POSTNORM]
-    assert (30 < times["seconds"] < 60, times["updates"]) == (True, 6)  # what it had before it was stopped counts
-
-
 def test_the_best_system_comes_first_and_is_what_to_translate_with(folder, run, monkeypatch):
     monkeypatch.setenv("CHANGED", "{}")
     scores = {
