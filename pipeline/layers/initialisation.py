@@ -3,13 +3,12 @@
 from abc import abstractmethod
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import Field, PositiveFloat
 from torch import Tensor, nn
 
 from ..common.params import Section
 
 STACKED = {"project_in": ("query", "key", "value"), "gate_and_widen": ("gate", "widen")}  # by the layer's name
-Positive: TypeAlias = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def separate(name: str, matrix: Tensor) -> dict[str, Tensor]:
@@ -50,10 +49,9 @@ class Xavier(Scheme):
     """
 
     kind: Literal["xavier"]
-    sublayer_gain: Positive
+    sublayer_gain: PositiveFloat
 
     def draw(self, name: str, matrix: nn.Parameter) -> None:
-        """Draw the matrix called `name`, in place."""
         if name.startswith("embeddings."):
             nn.init.normal_(matrix, std=matrix.shape[1] ** -0.5)
             return
@@ -70,7 +68,6 @@ class XavierEverywhere(Scheme):
     kind: Literal["xavier_everywhere"]
 
     def draw(self, name: str, matrix: nn.Parameter) -> None:
-        """Draw the matrix called `name`, in place."""
         for weights in separate(name, matrix).values():
             nn.init.xavier_uniform_(weights)
 
@@ -82,10 +79,9 @@ class Normal(Scheme):
     """
 
     kind: Literal["normal"]
-    std: Positive
+    std: PositiveFloat
 
     def draw(self, name: str, matrix: nn.Parameter) -> None:
-        """Draw the matrix called `name`, in place."""
         nn.init.normal_(matrix, std=self.std)
 
 

@@ -13,12 +13,11 @@ def sinusoids(length: int, width: int) -> Tensor:
     Source: Vaswani et al. 2017, section 3.5. tensor2tensor puts all sines before all cosines: the same model, with its
         width permuted.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]
-    frequency = torch.exp(torch.arange(0, width, 2, dtype=torch.float64) * (-math.log(10000.0) / width))
-    table = torch.empty(length, width, dtype=torch.float64)
-    table[:, 0::2] = torch.sin(position * frequency)
-    table[:, 1::2] = torch.cos(position * frequency)[:, : width // 2]
-    return table.float()
+    cosines, sines = rotations(length, width)
+    table = torch.empty(length, width)
+    table[:, 0::2] = sines
+    table[:, 1::2] = cosines[:, : width // 2]
+    return table
 
 
 class Positions(nn.Module):

@@ -19,14 +19,13 @@ from .initialisation import Initialisation
 from .positions import Positions
 from .residual import EPSILON, PostNorm, PreNorm
 
-Residual = type[PostNorm] | type[PreNorm]
 DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
 
 
 class Design(NamedTuple):
     """Choices that a model's module fixes, and no key of its sections can change."""
 
-    residual: Residual
+    residual: type[PostNorm] | type[PreNorm]
     rotary: bool = False  # self-attention rotates by positions; no sinusoids are added to the embeddings
     feed_forward: type[FeedForward] | type[GatedFeedForward] = FeedForward
 
@@ -135,11 +134,6 @@ class TransformerState(DecoderState):
     source: EncodedSource
     past: tuple[KeysValues, ...]  # (N, H, T, K) of each decoder layer
 
-    @property
-    def length(self) -> int:
-        """The number of positions so far."""
-        return self.past[0].keys.shape[2]
-
 
 class Transformer(nn.Module):
     """Encoder and decoder over embeddings: everything that `models.interface.Model` asks.
@@ -148,18 +142,19 @@ class Transformer(nn.Module):
     """
 
     is_capturable = True
+    design: Design
 
-    def __init__(self, design: Design, arch: TransformerArch, *, source_size: int, target_size: int) -> None:
+    def __init__(self, arch: TransformerArch, *, source_size: int, target_size: int) -> None:
         super().__init__()
         self.width = width = arch.width
         self.embeddings = Embeddings(source_size, target_size, width, tied=arch.tied_embeddings)
-        self.positions = None if design.rotary else Positions(width)
+        self.positions = None if self.design.rotary else Positions(width)
         self.dropout = Dropout(arch.dropout)
-        encoder = nn.ModuleList(EncoderLayer(design, arch) for _ in range(arch.encoder_layers))
-        decoder = nn.ModuleList(DecoderLayer(design, arch) for _ in range(arch.decoder_layers))
+        encoder = nn.ModuleList(EncoderLayer(self.design, arch) for _ in range(arch.encoder_layers))
+        decoder = nn.ModuleList(DecoderLayer(self.design, arch) for _ in range(arch.decoder_layers))
         self.encoder = cast("Sequence[EncoderLayer]", encoder)  # the types that a ModuleList forgets
         self.decoder = cast("Sequence[DecoderLayer]", decoder)
-        has_final_norm = design.residual is PreNorm  # whose sums have not been normalised yet
+        has_final_norm = self.design.residual is PreNorm  # whose sums have not been normalised yet
         self.encoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
         self.decoder_norm = nn.LayerNorm(width, eps=EPSILON) if has_final_norm else nn.Identity()
         arch.initialisation.initialise(self)
@@ -203,7 +198,7 @@ class Transformer(nn.Module):
     def step(self, state: TransformerState, tokens: Tensor) -> tuple[Tensor, TransformerState]:
         """The input of the output projection for the piece after `tokens`, (N,) -> (N, D), and the next state."""
         source, past = state.source, []
-        x = self.with_positions(self.embeddings.embed_target(tokens[:, None]), start=state.length)
+        x = self.with_positions(self.embeddings.embed_target(tokens[:, None]), start=state.past[0].keys.shape[2])
         for layer, before, memory in zip(self.decoder, state.past, source.memory, strict=True):
             x, extended = layer.step(x, before, memory, source.mask)
             past.append(extended)
@@ -212,17 +207,15 @@ class Transformer(nn.Module):
     @torch.no_grad()
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
         """Every matrix of attention weights, by kind and layer: `encoder 1`, `decoder 1`, `cross 1`, `encoder 2` ..."""
-        watched: dict[str, MultiHeadAttention] = {}
-        for index, encoder in enumerate(self.encoder, 1):
-            watched[f"encoder {index}"] = encoder.self_attention
-        for index, decoder in enumerate(self.decoder, 1):
-            watched |= {f"decoder {index}": decoder.self_attention, f"cross {index}": decoder.cross_attention}
-        weights: dict[str, list[Tensor]] = {name: [] for name in watched}
-        for name, attention in watched.items():
-            attention.watched = weights[name]
+        layers = {f"encoder {number}": layer.self_attention for number, layer in enumerate(self.encoder, 1)}
+        for number, layer in enumerate(self.decoder, 1):
+            layers |= {f"decoder {number}": layer.self_attention, f"cross {number}": layer.cross_attention}
+        weights: dict[str, list[Tensor]] = {name: [] for name in layers}
         try:
+            for name, attention in layers.items():
+                attention.watched = weights[name]
             self.hidden(source, target_input)
         finally:
-            for attention in watched.values():
+            for attention in layers.values():
                 attention.watched = None
-        return {name: only for name, (only,) in weights.items()}
+        return {name: matrix for name, (matrix,) in weights.items()}

@@ -62,7 +62,6 @@ class Model(Recurrent[State]):
             nn.init.normal_(embedding)
 
     def start(self, source: Tensor) -> State:
-        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
         x, real, lengths = self.embed_source(source)
         hiddens, cells = self.encoder(x, lengths)
         share = (real / lengths[:, None])[:, :, None].to(x.dtype)  # (B, S, 1), 0 at padding

@@ -63,7 +63,6 @@ class Model(Recurrent[AttentionState]):
             nn.init.normal_(embedding)
 
     def start(self, source: Tensor) -> AttentionState:
-        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
         x, real, lengths = self.embed_source(source)
         memory = self.encoder(x, lengths)
         s = self.begin(self.encoder.final(memory, lengths))

@@ -26,31 +26,23 @@ class Model(Protocol):
     is_capturable: bool
 
     def parameters(self) -> Iterator[nn.Parameter]: ...
-
     def buffers(self) -> Iterator[Tensor]: ...
-
     def modules(self) -> Iterator[nn.Module]: ...
-
     def train(self) -> object: ...
-
     def eval(self) -> object: ...
 
     @property
     def embedding_matrices(self) -> EmbeddingMatrices:
         """Embeddings of the source and of the target, (V, E) each, which may be one."""
-        ...
 
     def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
         """The inputs of the output projection, given the true prefixes: (B, S), (B, T) -> (B, T, D)."""
-        ...
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Scores of every target piece, which the caller may change in place: (..., D) -> (..., V)."""
-        ...
 
     def start(self, source: Tensor) -> DecoderState:
         """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
-        ...
 
     def step(self, state: DecoderState, tokens: Tensor) -> tuple[Tensor, DecoderState]:
         """The input of the output projection for the piece after each hypothesis's last one, and the next state.
@@ -60,7 +52,6 @@ class Model(Protocol):
 
         Shapes: tokens (N,) -> (N, D).
         """
-        ...
 
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:
         """Every matrix of attention weights by name, without gradient: (B, S), (B, T) -> (B, H, rows, columns) each.
@@ -68,7 +59,6 @@ class Model(Protocol):
         Recurrent models: `attention` (B, 1, T, S), or nothing. Transformers, for each layer n from 1: `encoder n`
         (B, H, S, S), `decoder n` (B, H, T, T) and `cross n` (B, H, T, S). The caller has put the model into `eval()`.
         """
-        ...
 
 
 def names() -> list[str]:

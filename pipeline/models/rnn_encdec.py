@@ -11,8 +11,7 @@ from ..common.params import Width
 from ..layers.cells import ResetGate, gru_cell, initialise
 from ..layers.decoder_state import Rows
 from ..layers.linear import OutputProjection
-from ..layers.maxout import Maxout
-from ..layers.recurrent import Recurrent, RecurrentArch, RecurrentState
+from ..layers.recurrent import Maxout, Recurrent, RecurrentArch, RecurrentState
 from ..layers.recurrent_encoder import GRUEncoder, reverse
 
 
@@ -70,7 +69,6 @@ class Model(Recurrent[State]):
         initialise(self)
 
     def start(self, source: Tensor) -> State:
-        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
         x, _, lengths = self.embed_source(source)
         x = reverse(x, lengths - 1) if self.reverse_source else x
         context = self.encoder.final(self.encoder(x, lengths), lengths)

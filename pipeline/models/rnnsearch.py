@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from ..common.params import Width
 from ..layers.cells import ResetGate, gru_cell, initialise
 from ..layers.linear import OutputProjection
-from ..layers.maxout import Maxout
-from ..layers.recurrent import Annotations, AttentionState, Recurrent, RecurrentArch, context_vector
+from ..layers.recurrent import Annotations, AttentionState, Maxout, Recurrent, RecurrentArch, context_vector
 from ..layers.recurrent_encoder import GRUEncoder
 from ..layers.scope import Global
 from ..layers.scoring import Additive
@@ -44,7 +43,6 @@ class Model(Recurrent[AttentionState]):
         initialise(self)
 
     def start(self, source: Tensor) -> AttentionState:
-        """Encode once: the state before the first decode step, with one hypothesis per sentence of (B, S)."""
         x, real, lengths = self.embed_source(source)
         memory = self.encoder(x, lengths)
         s = torch.tanh(self.begin(memory[:, 0, self.encoder.width :]))

@@ -23,6 +23,4 @@ class Arch(TransformerArch):
 class Model(Transformer):
     """Source: Xiong et al. 2020 for pre-norm, Su et al. 2021 for the rotations, Shazeer 2020 for the gates."""
 
-    def __init__(self, arch: Arch, *, source_size: int, target_size: int) -> None:
-        design = Design(PreNorm, rotary=True, feed_forward=GatedFeedForward)
-        super().__init__(design, arch, source_size=source_size, target_size=target_size)
+    design = Design(PreNorm, rotary=True, feed_forward=GatedFeedForward)
