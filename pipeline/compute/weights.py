@@ -21,9 +21,8 @@ KEY, CHECKSUM = "nmt", "sha256"  # one key of metadata, as safetensors writes se
 def save(path: Path, tensors: Mapping[str, Any], **about: Any) -> None:
     """Write CPU tensors, or arrays, as safetensors, atomically, with a checksum and what else `read` is to give."""
     kind = "numpy" if any(isinstance(tensor, np.ndarray) for tensor in tensors.values()) else "torch"
-    content = import_module(f"safetensors.{kind}").save(
-        tensors, {KEY: json.dumps(about | {CHECKSUM: checksum(tensors)})}
-    )
+    metadata = {KEY: json.dumps(about | {CHECKSUM: checksum(tensors)})}
+    content = import_module(f"safetensors.{kind}").save(tensors, metadata)
     with new_file(path, "wb") as file:
         file.write(content)
 

@@ -43,15 +43,15 @@ def search(
     among their pieces. The caller has put the model on `device` and into `eval()`; no weight may change until the last
     result is taken.
     """
-    width, repeats = decoding.beam_size, decoding.no_repeat_ngram_size
-    settings: dict[str, Any] = {"alpha": decoding.length_penalty, "unknown": unknown, "no_repeat": repeats}
+    settings: dict[str, Any] = {"alpha": decoding.length_penalty, "unknown": unknown}
+    settings["no_repeat"] = decoding.no_repeat_ngram_size
 
     def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
         source = pad([sources[index] for index in batch], after=(ids.EOS,), multiple=MULTIPLE).to(device)
         limits = [decoding.max_length(len(sources[index])) for index in batch]
-        if width == 1:
+        if decoding.beam_size == 1:
             return [[best] for best in greedy.decode(model, source, limits, **settings)]
-        most = decoding.max_finished
+        width, most = decoding.beam_size, decoding.max_finished
         results = beam.decode(model, source, limits, beam_size=width, n_best=number, max_finished=most, **settings)
         return [hypotheses[:number] for hypotheses in results]
 
@@ -80,11 +80,9 @@ def batches(lengths: Sequence[int], tokens_per_batch: int) -> list[list[int]]:
 @contextmanager
 def single_threads(device: torch.device) -> Iterator[ThreadPoolExecutor]:
     """Threads, on a CPU as many as torch has, each of which computes every product alone."""
-    threads = torch.get_num_threads()
-    on_cpu = device.type == "cpu"
-    with ThreadPoolExecutor(
-        min(threads, MAX_THREADS) if on_cpu else 1, "search", lambda: torch.set_num_threads(1) if on_cpu else None
-    ) as pool:
+    threads, on_cpu = torch.get_num_threads(), device.type == "cpu"
+    number = min(threads, MAX_THREADS) if on_cpu else 1
+    with ThreadPoolExecutor(number, "search", lambda: torch.set_num_threads(1) if on_cpu else None) as pool:
         try:
             yield pool
         finally:

@@ -62,9 +62,8 @@ class Translator:
         training, vocabulary = files.read_json(path), Vocabulary.load(folder)
         params = training["params"]
         if vocabulary.digest != training["vocabulary"]:
-            raise files.DataError(
-                f"{folder}: not the vocabulary that {system.id} was trained with; expected {expected}"
-            )
+            what = f"not the vocabulary that {system.id} was trained with"
+            raise files.DataError(f"{folder}: {what}; expected {expected}")
         arch = params.get("arch", {})
         net = network(system.model, arch, vocabulary, system.weights, origin=path, expected=expected)
         return cls(net, vocabulary, params["training"]["max_length"] - 1, training["precision"], settings)

@@ -13,7 +13,7 @@ from . import card, ctranslate2_form, package
 
 def build(folder: Path, system: System, translator: Translator, licence: str) -> None:
     """Write weights, vocabulary, config, model card and, for a Transformer, CTranslate2's form into `folder`."""
-    training, data = files.read_json(system.training_summary), files.read_json(system.split_summary)
+    training = files.read_json(system.training_summary)
     config = read_config(system, translator, training, licence)
     package.write(folder, config, weights=system.weights, vocabulary=system.vocabulary_folder)
     can_run = isinstance(translator.model, Transformer)  # which alone CTranslate2 runs
@@ -22,12 +22,8 @@ def build(folder: Path, system: System, translator: Translator, licence: str) ->
         form.mkdir()
         ctranslate2_form.save(translator.model, translator.vocabulary, form)
     facts = card.Facts(
-        pairs=data["pairs"],
-        files=data["files"],
-        updates=training["updates"],
-        precision=training["precision"],
-        base=training.get("base", ""),
-        params=training["params"],
+        data=files.read_json(system.split_summary),
+        training=training,
         details=files.read_json(system.scored / "scores.json"),
         caveats=caveats(config.scores),
         has_ctranslate2=can_run,

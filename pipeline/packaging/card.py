@@ -18,12 +18,8 @@ TEMPLATE = Path(__file__).parent / "card.md.jinja"
 class Facts(NamedTuple):
     """What a card tells beside config.json."""
 
-    pairs: Mapping[str, int]  # of each part
-    files: Mapping[str, list[Mapping[str, Any]]]  # that each part was read from: address, sha256, bytes
-    updates: int
-    precision: str
-    base: str  # the system that the training started from; "" of random weights
-    params: Mapping[str, Any]  # of the training, nested
+    data: Mapping[str, Any]  # the summary of the stage split
+    training: Mapping[str, Any]  # the summary of the stage train
     details: Mapping[str, Mapping[str, Mapping[str, Any]]]  # test part -> metric -> score, signature, interval
     caveats: list[str]  # of the scores
     has_ctranslate2: bool
@@ -32,7 +28,7 @@ class Facts(NamedTuple):
 def card_text(config: Config, facts: Facts) -> str:
     """The card, with the hub's metadata on top."""
     environment = Environment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    settings = flatten({**facts.params, "decode": config.decoding})
+    settings = flatten({**facts.training["params"], "decode": config.decoding})
     return environment.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         config=config,
         facts=facts,

