@@ -20,7 +20,6 @@ from .significance import SEED
 References = Sequence[Lines]  # one or more sets, each with a line for each sentence
 Record = dict[str, str | int | float]
 
-MEASURED: tuple[Metric, ...] = ("bleu", "chrf")  # by length
 ASIAN = ("zh", "char", "ja-mecab", "ko-mecab")  # tokenisers of languages whose characters TER takes apart
 UNMATCHABLE = "unmatchable_references"
 
@@ -122,9 +121,8 @@ def fault(reference: str, writable: Callable[[Lines], Sequence[bool]]) -> str:
         return "not in Unicode NFC"
     if normalised(reference) != " ".join(words):
         return "invisible characters"
-    return (
-        f"not in the vocabulary: {' '.join(word for word, can in zip(words, writable(words), strict=True) if not can)}"
-    )
+    unknown = [word for word, can in zip(words, writable(words), strict=True) if not can]
+    return f"not in the vocabulary: {' '.join(unknown)}"
 
 
 def caveats(scores: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -142,15 +140,17 @@ def scores_by_length(
     Units: lengths in words, see `num_words`. An empty source counts with the shortest.
     """
     bounds = scoring.length_buckets
-    members: list[list[int]] = [[] for _ in range(len(bounds) + 1)]
-    for index, source in enumerate(sources):
-        members[bisect_left(bounds, num_words(normalised(source)))].append(index)
+    buckets = [bisect_left(bounds, num_words(normalised(source))) for source in sources]
     rows: list[Record] = []
-    for lower, upper, chosen in zip([1, *(bound + 1 for bound in bounds)], [*bounds, None], members, strict=True):
-        if chosen:
-            texts = [hypotheses[i] for i in chosen], [[lines[i] for i in chosen] for lines in references]
-            row: Record = {"part": part, "bucket": f"{lower}-{upper}" if upper else f"{lower}+"}
-            row |= {"lower": lower, "upper": upper or "", "sentences": len(chosen)}
-            row |= {name: details(*texts, name, scoring)["score"] for name in MEASURED}
-            rows.append(row)
+    for bucket in sorted(set(buckets)):
+        lower, upper = [0, *bounds][bucket] + 1, bounds[bucket] if bucket < len(bounds) else ""
+        chosen, *chosen_references = (
+            [line for line, own in zip(lines, buckets, strict=True) if own == bucket]
+            for lines in (hypotheses, *references)
+        )
+        row: Record = {"part": part, "bucket": f"{lower}-{upper}" if upper else f"{lower}+"}
+        row |= {"lower": lower, "upper": upper, "sentences": len(chosen)}
+        row["bleu"] = details(chosen, chosen_references, "bleu", scoring)["score"]
+        row["chrf"] = details(chosen, chosen_references, "chrf", scoring)["score"]
+        rows.append(row)
     return rows

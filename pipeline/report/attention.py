@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-START = "<s>"
 KINDS = {  # the first word of an attention's name -> what it is, what its rows are, what its columns are
     "cross": ("cross-attention", "target", "source"),
     "attention": ("attention", "target", "source"),
     "encoder": ("encoder self-attention", "source", "source"),
     "decoder": ("decoder self-attention", "target", "read"),
 }
-FINEST = 255  # the number of a weight of 1
 
 
 def sentence(record: Mapping[str, Any], title: str) -> dict[str, Any]:
@@ -26,7 +24,7 @@ def sentence(record: Mapping[str, Any], title: str) -> dict[str, Any]:
         "text": record["text"],
         "source": source,
         "target": target,
-        "read": [START, *target[:-1]],
+        "read": ["<s>", *target[:-1]],
         "maps": [heat_map(name, np.array(record["weights"][name])) for name in names],
     }
 
@@ -50,4 +48,4 @@ def heat_map(name: str, weights: Any) -> dict[str, Any]:
 
 def encoded(weights: Any) -> str:
     """Weights from 0 to 1 as bytes in base64: a third of their JSON."""
-    return base64.b64encode((weights * FINEST).round().astype(np.uint8).tobytes()).decode()
+    return base64.b64encode((weights * 255).round().astype(np.uint8).tobytes()).decode()

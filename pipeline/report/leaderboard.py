@@ -20,9 +20,7 @@ FEW = 200  # sentences: fewer say little
 class Verdict(NamedTuple):
     """The best systems on a test part, in a sentence."""
 
-    winners: list[
-        str
-    ]  # names of systems, the best first; several if chance may have ordered them, none if the best is not ready
+    winners: list[str]  # names of systems, the best first: several if they tie, none if the best is not ready
     claim: str  # `a wins`, `a and b tie`
     reason: str
 

@@ -33,7 +33,9 @@ class Engine:
         self.decoding = decoding.changed(beam_size=beam_size) if beam_size else decoding
         self.pair = self.config.source_language, self.config.target_language
         self.score = self.config.validation.get("validation_bleu")  # what systems are ordered by
-        self.examples = examples(self.config.corpus)
+        test = split_folder(self.config.corpus) / "test.source.txt"  # there, if this is the project that built it
+        lines = [line for line in read_lines(test) if len(line) <= LONGEST_EXAMPLE] if test.exists() else []
+        self.examples = lines[:: max(1, len(lines) // MOST_EXAMPLES)][:MOST_EXAMPLES]
         card = folder / package.CARD
         self.card = card.read_text(encoding="utf-8") if card.exists() else ""
 
@@ -54,10 +56,3 @@ class Engine:
             record = self.translator.attention(0, source, output) if source else NOTHING
             records.append({name: record[name] for name in NOTHING})
         return records
-
-
-def examples(corpus: str) -> list[str]:
-    """Sentences of a corpus's test part, if this is the project that built it."""
-    path = split_folder(corpus) / "test.source.txt"
-    lines = [line for line in read_lines(path) if len(line) <= LONGEST_EXAMPLE] if path.exists() else []
-    return lines[:: max(1, len(lines) // MOST_EXAMPLES)][:MOST_EXAMPLES]

@@ -13,13 +13,8 @@ from ..evaluation.bleu import tokenizer
 from .runs import Run
 from .store import store, tolerant
 
-CHAMPION = "champion"  # the alias of the version with the best validation
-CODE = Path(__file__).parents[1]  # our package, copied into each model, which then needs no wheel
 # Imports of loading and translating; a model gets the versions that are installed here.
-REQUIRED = (
-    *("mlflow", "numpy", "pandas", "pydantic", "rich", "ruamel.yaml", "ruamel.yaml.clib", "sacremoses"),
-    *("safetensors", "sentencepiece", "torch"),
-)
+REQUIRED = "mlflow numpy pandas pydantic rich ruamel.yaml ruamel.yaml.clib sacremoses safetensors sentencepiece torch"
 
 
 def register(system: System) -> None:
@@ -67,10 +62,10 @@ def log_model(run: Run, package: Path, config: Mapping[str, Any]) -> str:
         model_type="translation",
         python_model=str(Path(__file__).with_name("served.py")),
         artifacts={"system": str(package)},
-        code_paths=[str(CODE)],
+        code_paths=[str(Path(__file__).parents[1])],  # our package: the model needs no wheel
         signature=infer_signature([{"source": ""}], [{"translation": ""}], options),
         # A build of torch is not named: `2.9.0`, not `2.9.0+cpu`.
-        pip_requirements=[f"{name}=={importlib.metadata.version(name).partition('+')[0]}" for name in REQUIRED],
+        pip_requirements=[f"{name}=={importlib.metadata.version(name).partition('+')[0]}" for name in REQUIRED.split()],
     )
     return str(logged.registered_model_version)
 
@@ -83,4 +78,4 @@ def choose_champion(name: str, validation: str) -> None:
         for version in versions
     ]
     if order:
-        store.client.set_registered_model_alias(name, CHAMPION, str(-max(order)[2]))
+        store.client.set_registered_model_alias(name, "champion", str(-max(order)[2]))

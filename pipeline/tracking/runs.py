@@ -93,11 +93,8 @@ class Run:
         tags = system.axes | {"system": system.id, "stage": stage, "experiment": experiment}
         tags["varied"] = ", ".join(f"{key}={value}" for key, value in changes.items())
         tags = {key: value for key, value in (tags | {"mlflow.parentRunId": self.parent_id}).items() if value}
-        shown = {
-            "tags": resolve_tags(tags),
-            "run_name": " · ".join(filter(None, (*name, system.vocabulary, system.corpus))),
-        }
-        self.id = store.client.create_run(store.experiment_id, **shown).info.run_id
+        run_name = " · ".join(filter(None, (*name, system.vocabulary, system.corpus)))
+        self.id = store.client.create_run(store.experiment_id, tags=resolve_tags(tags), run_name=run_name).info.run_id
         self.is_new = True
 
     @tolerant

@@ -28,16 +28,13 @@ def test_a_program_runs_in_its_own_environment(tmp_path, project_root):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        (
-            "no-such-program",
-            "score.external.toy.command: [Errno 2] No such file or directory: 'no-such-program'; expected",
-        ),
-        ("false", "score.external.toy.command: Command '['false']' returned non-zero exit status 1.; expected"),
-        ("cat", "score.external.toy.command: could not convert string to float: "),
-        ("seq 3", "score.external.toy.command: must print 3 numbers and then `<total> <name>`, got 2 and '3'"),
-        ("printf '1\n2\nnan\n1.5 toy'", "score.external.toy.command: must print 3 numbers"),
+        ("no-such-program", "[Errno 2] No such file or directory: 'no-such-program'; expected"),
+        ("false", "Command '['false']' returned non-zero exit status 1.; expected"),
+        ("cat", "could not convert string to float: "),
+        ("seq 3", "must print 3 numbers and then `<total> <name>`, got 2 and '3'"),
+        ("printf '1\n2\nnan\n1.5 toy'", "must print 3 numbers"),
     ],
 )
 def test_another_program_is_named(command, message):
-    with pytest.raises(DataError, match=f"^{re.escape(message)}"):
+    with pytest.raises(DataError, match=f"^score.external.toy.command: {re.escape(message)}"):
         score(command)

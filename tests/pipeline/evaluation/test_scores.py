@@ -85,12 +85,6 @@ def test_an_interval_stays_within_the_scale():
     assert details["ter"]["interval"][0] == 0
 
 
-def test_bleu_by_hand():
-    # 5 of 6 words, 3 of 5 pairs, 2 of 4 triples and 1 of 3 fours stand in the reference, which is as long
-    expected = 100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** (1 / 4)
-    assert bleu(["the cat sat on the mat"], ["the cat sat on a mat"], "13a") == pytest.approx(expected, abs=1e-4)
-
-
 @pytest.mark.parametrize(
     ("language", "text"),
     [("zh-TW", "猫在花园里。"), ("ja", "猫は寝ている。"), ("tha", "แมวดำนอนหลับ"), ("fr", "le chat dort .")],
@@ -118,11 +112,6 @@ def test_ter_by_hand():
     assert (detail["edits"], detail["reference_words"], detail["score"]) == (2, 5, 40)  # one replaced, one added
 
 
-def test_empty_translations_score_zero():
-    details = corpus_details(["", ""], [["a b", "c d"]], scoring(metrics=["bleu", "chrf"]))
-    assert [detail["score"] for detail in details.values()] == [0, 0]
-
-
 def test_each_sentence_falls_into_the_bucket_of_its_source():
     sources = ["", "one two", "one two three", "一只黑猫在睡觉。", "1 2 3 4 5 6"]
     texts = ["a b c d", "a b c d", "a b c d", "x", "a b c d"]
@@ -133,11 +122,8 @@ def test_each_sentence_falls_into_the_bucket_of_its_source():
         ("5+", 5, "", 1),
     ]
     assert [row["bleu"] for row in rows] == [100, bleu(texts[2:4], ["a b c d"] * 2, "13a"), 100]
-
-
-def test_a_bucket_without_sentences_has_no_row():
-    rows = scores_by_length("test", ["1 2 3 4 5"], ["a"], [["a"]], scoring())
-    assert [row["bucket"] for row in rows] == ["5+"]
+    [row] = scores_by_length("test", ["1 2 3 4 5"], ["a"], [["a"]], scoring())  # a bucket without any has no row
+    assert row["bucket"] == "5+"
 
 
 def test_sentences_without_unknown_words_are_scored_alone():

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.evaluation.significance import Standing, agreement, bootstrap, holm, seeds, welch
 
@@ -38,33 +37,12 @@ def test_standings_are_those_of_the_sacrebleu_command(tmp_path):
         assert standing.p_value == (p_value if p_value is None else pytest.approx(p_value))
 
 
-def test_a_clear_difference_is_none_of_chance():
-    best, close, poor = standings(SYSTEMS).values()
-    assert best.p_value is None
-    assert close.p_value > 0.05 > poor.p_value
-
-
-def test_the_signature_says_how_often_and_from_which_seed():
-    _, signature = bootstrap(SYSTEMS, CHRF(references=[REFERENCES]), num_samples=200, seed=7)
-    assert signature.startswith("nrefs:1|bs:200|seed:7|case:mixed|eff:yes|nc:6|nw:0|")
-
-
 def test_equal_translations_differ_by_chance():
     assert standings({"best": BEST, "same": list(BEST)})["same"].p_value == 1.0
 
 
-def test_one_system_has_an_interval_and_no_p():
-    alone = standings({"best": BEST})["best"]
-    assert alone.margin > 0
-    assert alone.p_value is None
-
-
 def test_one_sentence_cannot_be_resampled():
     assert standings({name: lines[:1] for name, lines in SYSTEMS.items()}, REFERENCES[:1]) == {}
-
-
-def test_the_seed_decides():
-    assert standings({"best": BEST}) == standings({"best": BEST}) != standings({"best": BEST}, seed=8)
 
 
 def test_t_test_by_hand():

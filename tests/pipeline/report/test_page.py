@@ -20,15 +20,12 @@ def test_the_page_is_one_file_with_every_section(read):
     assert sections == [f"{name}-toy" for name in ("result", "length", "sentences", "attention", "training", "data")]
     assert all(text.count(f'id="{anchor}"') == 1 for anchor in sections)
     assert text.index("90.00") < text.index("30.00")
+    assert "<b> " not in text  # text of the corpus is no markup
     assert '<th scope="row">dropped: duplicate</th>' in text
     assert '<th scope="row">good</th><td>test</td><td>length: 9 % &amp; more</td>' in text
     assert "nothing unusual" not in text
     assert '<th scope="row" class="number">3</th><td>blank</td><td>Yes !</td>' in text
     assert "too long" not in text  # no pair was dropped for it
-
-
-def test_text_of_the_corpus_is_no_markup(read):
-    assert "<b> " not in page.report(read(good=90.0), SECTION)
 
 
 def test_several_seeds_are_explained(read):
