@@ -5,7 +5,7 @@ from tests.toys.systems import SYSTEM
 
 
 def test_the_page_and_the_translation(run, project):
-    said = run("attention", "--system", SYSTEM, "--out", "shown.html", "le chat noir")
+    said = run("attention", "--system", SYSTEM, "--out", "shown.html", "le chat\u202fnoir")
     assert (said.status, said.out) == (0, "shown.html\n")
     assert said.err == run("translate", "--system", SYSTEM, "le chat noir").out
     page = (project / "shown.html").read_text(encoding="utf-8")
@@ -35,21 +35,3 @@ def test_no_text_is_refused(fails, project):
         assert fails("attention", "--system", SYSTEM, sentence) == (
             f"sentence: holds no text, got {sentence!r}; expected words to translate"
         )
-
-
-def test_however_a_sentence_is_spelt(run, project):
-    expected = run("attention", "--system", SYSTEM, "le chat noir").err
-    for sentence in ("\ufeffle chat\u202fnoir", " le\nchat noir\n", "le c\u00adhat\u200b noir"):
-        assert run("attention", "--system", SYSTEM, sentence).err == expected
-
-
-def test_warnings_are_those_of_translate(run, project):
-    said = run("attention", "--system", SYSTEM, systems.WORDS)
-    assert said.status == 0
-    assert said.err.startswith("warning: sentence: longer than in training, got ")
-
-
-def test_a_beam_that_is_too_large_is_refused(run, project):
-    said = run("attention", "--system", SYSTEM, "--beam", "1001", "le chat")
-    assert (said.status, said.out) == (2, "")
-    assert "'--beam': Input should be less than or equal to 1000" in said.err

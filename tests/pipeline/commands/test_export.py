@@ -67,10 +67,6 @@ def test_an_unknown_type_says_so(fails, project):
     )
 
 
-def test_an_unknown_system_says_so(fails, project):
-    assert fails("export", "--system", "gru").startswith("--system: no built system has this name, got 'gru'")
-
-
 def test_a_packaged_system_is_exported_anywhere(run, packaged, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = run("export", "--model", str(packaged), "--format", "argos")

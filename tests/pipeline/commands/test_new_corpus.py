@@ -163,20 +163,19 @@ def test_packed_files_and_files_in_my_are_taken_as_they_are(folder, run):
 
 
 @pytest.mark.parametrize(
-    ("options", "columns"), [((), (1, 2)), (("--source-column", "3", "--target-column", "2"), (3, 2))]
+    ("name", "options", "keys"),
+    [
+        ("mine.tsv", (), {"source_column": 1, "target_column": 2}),
+        ("mine.tsv", ("--source-column", "3"), {"source_column": 3, "target_column": 2}),
+        ("mine.csv", ("--quoting", "raw"), {"source_column": 1, "target_column": 2, "quoting": "raw"}),
+    ],
 )
-def test_a_table(folder, run, options, columns):
-    write("mine.tsv", [f"{one}\t{other}\t{one}" for one, other in zip(GERMAN, ENGLISH, strict=True)])
-    assert run("new-corpus", "mine", "--table", "mine.tsv", *CODES, *options).status == 0
+def test_a_table(folder, run, name, options, keys):
+    separator = "," if name == "mine.csv" else "\t"
+    write(name, [separator.join((*pair, pair[0])) for pair in zip(GERMAN, ENGLISH, strict=True)])
+    assert run("new-corpus", "mine", "--table", name, *CODES, *options).status == 0
     train = read_yaml(Path("corpora/mine.yaml"))["parts"]["train"]
-    assert (train["table"], train["source_column"], train["target_column"]) == ("my/mine.train.tsv", *columns)
-
-
-def test_a_table_with_commas_and_a_choice_of_quoting(folder, run):
-    write("mine.csv", [f'"{one}",{other}' for one, other in zip(GERMAN, ENGLISH, strict=True)])
-    assert run("new-corpus", "mine", "--table", "mine.csv", *CODES, "--quoting", "raw").status == 0
-    train = read_yaml(Path("corpora/mine.yaml"))["parts"]["train"]
-    assert (train["table"], train["quoting"]) == ("my/mine.train.csv", "raw")
+    assert train == {"kind": "local", "table": f"my/{name.replace('.', '.train.')}", **keys}
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ def test_the_shell_completes_options(project_root):
     [
         (["attention", "x"], "Missing option '--system'"),
         (["translate", "--system", SYSTEM, "--beam", "0"], "Invalid value for '--beam'"),
+        (["attention", "--system", SYSTEM, "--beam", "1001", "x"], "Invalid value for '--beam'"),
         (["trnslate"], "No such command 'trnslate'"),
     ],
 )
@@ -48,30 +49,6 @@ def test_a_wrong_option_is_named(run, project, arguments, fault):
     said = run(*arguments)
     assert (said.status, said.out) == (2, "")
     assert fault in said.err
-
-
-@pytest.mark.parametrize(
-    ("error", "line"),
-    [
-        (OSError(28, "No space left", "a"), "a: the disk is full; free some space and repeat the command"),
-        (PermissionError(13, "Denied", "a"), "a: Denied; expected a path of your own to read or to write"),
-    ],
-)
-def test_a_system_error_that_is_no_bug_is_one_line(project, fails, monkeypatch, error, line):
-    def stumble(*_):
-        raise error
-
-    monkeypatch.setattr("pipeline.commands.catalogue.check", stumble)
-    assert fails("check") == line
-
-
-def test_a_bug_is_a_traceback(project, run, monkeypatch):
-    def stumble(*_):
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr("pipeline.commands.catalogue.check", stumble)
-    with pytest.raises(OSError, match="Input/output error"):
-        run("check")
 
 
 @pytest.mark.parametrize(
