@@ -8,7 +8,6 @@ from .results import CorpusResults, Rows
 
 WIDTH, HEIGHT = 400, 230  # units of the drawing; on the page about as many pixels
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 8, 38  # margins
-NUM_TICKS = 5  # of an axis, about
 
 Points = list[tuple[float, float]]
 CURVES = {
@@ -103,7 +102,7 @@ def ticks(low: float, high: float) -> list[float]:
     """Round numbers from `low` to `high`: steps of 1, 2 or 5 times a power of ten."""
     if high <= low:
         return [low]
-    rough = (high - low) / NUM_TICKS
+    rough = (high - low) / 5  # about five ticks
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
