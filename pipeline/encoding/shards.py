@@ -14,7 +14,6 @@ from ..common.files import DataError
 
 Ids: TypeAlias = np.dtype[Any]
 SIDES, KINDS = ("source", "target"), ("ids", "offsets")
-ID_TYPES = np.dtype(np.uint16), np.dtype(np.uint32)
 
 
 class Ragged:
@@ -63,7 +62,7 @@ def map_array(path: Path) -> np.ndarray:
 
 def id_type(vocabulary_size: int) -> Ids:
     """The smallest type for ids below `vocabulary_size`: uint16, past 65,536 uint32."""
-    return ID_TYPES[vocabulary_size > 1 << 16]
+    return np.dtype(np.uint32 if vocabulary_size > 1 << 16 else np.uint16)
 
 
 def pack(sentences: Sequence[Sequence[int]], vocabulary_size: int) -> Ragged:

@@ -17,14 +17,10 @@ from ..console.progress import console
 Action = Callable[[], None]
 
 
-def replay_hidden(network: Any, capturer: "CudaGraphs | None" = None) -> "ReplayedHidden":
-    """Let a network that `is_capturable` replay its `hidden` while it trains; its weights stay where they are."""
-    network.hidden = hidden = ReplayedHidden(network, capturer or CudaGraphs())
-    return hidden
-
-
 class ReplayedHidden:
-    """Stands in for a network's `hidden`: a shape is computed as ever when it is first seen in training, then captured.
+    """Stands in for the `hidden` of a network that `is_capturable`, whose weights stay where they are.
+
+    A shape is computed as ever when it is first seen in training, then captured.
 
     Without gradients it is `hidden` itself. With them, its result holds until the next call, and its gradient must be
     taken before that.

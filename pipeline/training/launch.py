@@ -11,9 +11,6 @@ import torch
 from .ranks import RanksError
 
 PROCESSES = "TRAIN_PROCESSES"  # an environment variable: with as many threads each, results are the same
-# In seconds, from asking the ranks to stop to killing them; torchrun's default of 30 is too short for a validation and
-# a checkpoint.
-SHUTDOWN_TIMEOUT = "3600"
 
 
 def is_due() -> bool:
@@ -53,7 +50,8 @@ def launch(module: str, arguments: Sequence[str]) -> None:
         handler.setLevel(logging.CRITICAL)
     number = processes()
     os.environ.setdefault("OMP_NUM_THREADS", str(max(1, torch.get_num_threads() // number)))
-    os.environ.setdefault("PET_SHUTDOWN_TIMEOUT", SHUTDOWN_TIMEOUT)
+    # Seconds until ranks asked to stop are killed; the default of 30 is too short for a validation and a checkpoint.
+    os.environ.setdefault("PET_SHUTDOWN_TIMEOUT", "3600")
     alone = [] if "PET_NNODES" in os.environ else ["--standalone", "--local-addr=localhost"]
     try:
         torchrun.run(torchrun.parse_args([*alone, f"--nproc-per-node={number}", "-m", module, *arguments]))

@@ -85,8 +85,9 @@ class Session(NamedTuple):
     def validated(self, state: TrainState) -> TrainState:
         """The state with one more validation, which is logged and shown."""
         state = self.validator.validated(state, self.net, self.device, self.ranks)
-        self.run.log(state.update, **state.scores)
-        self.display.show_validation(state.history[-1])
+        row = state.history[-1]
+        self.run.log(state.update, **{name: value for name, value in row.items() if name.startswith("validation_")})
+        self.display.show_validation(row)
         return state
 
     def saved(self, state: TrainState, *, keep: bool, is_open: bool = False) -> TrainState:
@@ -134,7 +135,7 @@ def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
     sampler = BatchSampler(encoded, training, learning.batches, seed=system.seed, bucketed=has_graphs)
     net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
     if has_graphs:
-        graphs.replay_hidden(net)
+        net.hidden = graphs.ReplayedHidden(net, graphs.CudaGraphs())
     optimizer = learning.optimizer.build(net)
     state = checkpoints.resume(net, optimizer, ranks)
     if ranks.is_main:

@@ -63,11 +63,6 @@ class TrainState(NamedTuple):
         """Whether there was a validation after the last update."""
         return bool(self.history) and self.history[-1]["update"] == self.update
 
-    @property
-    def scores(self) -> dict[str, float]:
-        """Scores of the last validation."""
-        return {name: value for name, value in self.history[-1].items() if name.startswith("validation_")}
-
     def is_finished(self, training: Training) -> bool:
         """Whether no update is to come."""
         return self.update == training.updates or self.is_out_of_patience(training.patience)

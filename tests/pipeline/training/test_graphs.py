@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from pipeline.compute import device
 from pipeline.training.batching import START, BatchSampler, load_batches, prefetch
-from pipeline.training.graphs import CudaGraphs, replay_hidden
+from pipeline.training.graphs import CudaGraphs, ReplayedHidden
 from pipeline.training.loop import forward_backward, train
 from pipeline.training.ranks import Ranks
 from tests.toys import networks, samples
@@ -73,7 +73,7 @@ def step(model, batch, learning, seed=3):
 def assert_replayed(model, given, learning, capturer):
     """Each loss and gradient of a replay is that of the network itself."""
     expected = [step(model, batch, learning) for batch in given]
-    hidden = replay_hidden(model, capturer)
+    model.hidden = hidden = ReplayedHidden(model, capturer)
     for batch, (loss, gradients) in zip(given, expected, strict=True):
         replayed_loss, replayed = step(model, batch, learning)
         assert torch.equal(replayed_loss, loss)
@@ -106,7 +106,8 @@ def test_without_room_nothing_more_is_captured_and_nothing_changes():
 
 def test_a_shape_is_captured_when_it_is_seen_again_with_the_same_precision_and_mode():
     model, [batch, *_] = build("transformer_prenorm"), batches()
-    hidden, numbers = replay_hidden(model, Repeater()), []
+    model.hidden = hidden = ReplayedHidden(model, Repeater())
+    numbers = []
     for precision, training in (("fp32", True), ("bf16", True), ("fp32", False)):
         model.train(training)
         for _ in range(3):
@@ -174,7 +175,7 @@ def test_a_gpu_replays_what_it_computes_to_the_bit(name, precision, r_drop, size
         model = build(name, **sizes).to(gpu)
         optimizer = learning.optimizer.build(model)
         if replayed:
-            replay_hidden(model)
+            model.hidden = ReplayedHidden(model, CudaGraphs())
         feed = prefetch(updates(), pinned=True)
         steps = list(train(model, optimizer, feed, learning, width=8, updates=12, seed=1, ranks=Ranks()))
         outcomes.append((steps, [weight.tolist() for weight in model.parameters()]))
@@ -185,6 +186,6 @@ def test_a_gpu_replays_what_it_computes_to_the_bit(name, precision, r_drop, size
 @pytest.mark.gpu
 def test_a_replay_on_a_gpu_draws_by_the_seed(gpu):
     model, batch = build("transformer_prenorm").to(gpu), batches()[0].to(gpu)
-    replay_hidden(model)
+    model.hidden = ReplayedHidden(model, CudaGraphs())
     losses = [step(model, batch, samples.learning(), seed)[0].item() for seed in (1, 1, 2, 1)]
     assert losses[0] == losses[1] == losses[3] != losses[2]
