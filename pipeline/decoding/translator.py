@@ -177,12 +177,14 @@ def mean_probability(parts: Sequence[Hypothesis], decoding: Decoding) -> float |
     return math.exp(log_p / sum(lengths)) if parts else None
 
 
-class WithoutDraws(TorchFunctionMode):
-    """Draws no weights: where there are none, on the device `meta`, torch loads for six seconds before it draws."""
+class Undrawn(TorchFunctionMode):
+    """Draws no weights, and counts on the CPU: on the device `meta`, torch loads for seconds before it does either."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """The tensor as it is in place of one drawn from N(0, 1)."""
-        return args[0] if func is torch.Tensor.normal_ else func(*args, **(kwargs or {}))
+        """The tensor as it is in place of one with drawn values."""
+        if func is torch.Tensor.normal_ or getattr(func, "__module__", "") == nn.init.__name__:
+            return [*args, *(kwargs or {}).values()][0]
+        return func(*args, **(kwargs or {}) | ({"device": "cpu"} if func is torch.arange else {}))
 
 
 def network(
@@ -199,7 +201,7 @@ def network(
     build = partial(module.Model, sizes, source_size=vocabulary.source_size, target_size=vocabulary.target_size)
     tensors, _ = weights.read(path, expected, is_sealed=is_sealed)
     try:
-        with torch.device("meta"), WithoutDraws():  # sizes are compared before they take memory
+        with torch.device("meta"), Undrawn():  # sizes are compared before they take memory
             stated = build().state_dict()
     except ValueError as error:
         raise files.DataError(f"{origin}: {error}") from None
