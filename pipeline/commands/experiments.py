@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from ..common.files import DataError
-from ..common.params import PATH
+from ..common.params import PATH, flatten
 from . import project
 from .board import METRICS
 from .repro import DVC
@@ -59,17 +59,7 @@ def cells(values: dict[str, float]) -> list[str]:
 
 def flat(files: dict[str, Any]) -> dict[str, Any]:
     """The values of parameter files by their dotted names, those of models and corpora with the file before."""
-    todo = [
-        ("" if name == str(PATH) else f"{Path(name).stem}:", content.get("data")) for name, content in files.items()
-    ]
-    values = {}
-    while todo:
-        name, value = todo.pop(0)
-        if isinstance(value, dict):
-            todo += [
-                (f"{name}{'' if name.endswith((':', '.')) or not name else '.'}{key}", inner)
-                for key, inner in value.items()
-            ]
-        else:
-            values[name] = value
+    values: dict[str, Any] = {}
+    for name, content in files.items():
+        values |= flatten(content.get("data") or {}, "" if name == str(PATH) else f"{Path(name).stem}:")
     return values
