@@ -28,8 +28,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from benchmarks.contestants.machine import describe
 from benchmarks.contestants.turn import HERE
-from pipeline.common import files
-from pipeline.compute import cores
+from pipeline.common import cores, files
 from pipeline.serving.engines import Engine, EngineKind
 from pipeline.serving.requests import MOST_SENTENCES
 from pipeline.serving.sentences import sentences

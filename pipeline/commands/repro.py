@@ -17,10 +17,11 @@ from typing import IO, Annotated, Any, NoReturn
 import psutil
 import typer
 
+from ..common import cores
 from ..common.files import DataError
 from ..common.params import ParamsError, read_yaml
 from ..common.system import Build, System, corpus_file
-from ..compute import cores, device
+from ..compute import device
 from ..console.printing import printable
 from ..console.progress import clock
 from ..training.budget import Training

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 import uvicorn
 
+from ..common import cores
 from ..common.files import DataError
-from ..compute import cores
 from ..decoding.settings import MOST_BEAM
 from ..packaging.package import CONFIG
 from ..serving import app, connections

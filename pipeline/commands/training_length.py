@@ -5,7 +5,8 @@ The choices are those of `benchmarks/data_size.py`, whose table is in docs/resul
 
 from typing import NamedTuple
 
-from ..compute import cores, device
+from ..common import cores
+from ..compute import device
 
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
 # Target tokens of a core in a second, about.

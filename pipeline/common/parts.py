@@ -1,18 +1,64 @@
-"""The parts of a corpus on disk: two parallel text files each, `<part>.source.txt` and `<part>.target.txt`."""
+"""The parts of a corpus on disk, as parallel text: the training part in shards by bitext, the others in two files each.
+
+`<part>.source.txt` and `<part>.target.txt`; of the training part `train/<bitext>/00000.source.txt` and so on, with the
+bitexts in order of trust, and the pairs of each shard, in `train/bitexts.json`.
+"""
 
 import shutil
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from . import files
 
 Pair = tuple[str, str]
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
+SHARD_PAIRS = 200_000  # with fewer, another process costs more time than it saves
+BITEXTS = "bitexts.json"
+
+
+class Shard(NamedTuple):
+    """Pairs of one bitext that are prepared together, `SHARD_PAIRS` at most before any is dropped."""
+
+    bitext: str
+    number: int  # from 0, in its bitext
+    pairs: int
+
+    @property
+    def name(self) -> str:
+        """Its name in file names."""
+        return f"{self.bitext}/{self.number:05}"
+
+    def paths(self, folder: Path) -> tuple[Path, Path]:
+        """The source and the target file in the folder of a corpus."""
+        return paths(folder / TRAIN, self.name)
+
+    def read(self, folder: Path) -> Iterator[Pair]:
+        """Its pairs, one at a time; raises as `read`."""
+        return files.read_pairs(*self.paths(folder))
+
+
+def write_bitexts(folder: Path, shards: Iterable[Shard]) -> None:
+    """Write the list of the training part's shards, bitexts in order of trust, into the folder of a corpus."""
+    counts: dict[str, list[int]] = {}
+    for shard in shards:
+        counts.setdefault(shard.bitext, []).append(shard.pairs)
+    files.write_json(folder / TRAIN / BITEXTS, counts)
+
+
+def read_bitexts(folder: Path) -> list[Shard]:
+    """The shards of the training part, bitexts in order of trust.
+
+    Raises: DataError if the list is missing.
+    """
+    counts = files.read_json(folder / TRAIN / BITEXTS)
+    return [Shard(name, number, pairs) for name, each in counts.items() for number, pairs in enumerate(each)]
 
 
 def paths(folder: Path, part: str) -> tuple[Path, Path]:
-    """The source and the target file of a part."""
+    """The source and the target file of a part that is not the training part."""
     return folder / f"{part}.source.txt", folder / f"{part}.target.txt"
 
 
@@ -22,7 +68,7 @@ def is_test(part: str) -> bool:
 
 
 def names(folder: Path) -> list[str]:
-    """The parts in a folder, sorted; one without its source or target counts too, and fails when it is read.
+    """The parts in a folder but the training part, sorted; one without its source or target fails when it is read.
 
     Raises: DataError if there is none.
     """
@@ -34,10 +80,12 @@ def names(folder: Path) -> list[str]:
 
 
 def read(folder: Path, part: str) -> Iterator[Pair]:
-    """The pairs of a part, one at a time.
+    """The pairs of a part, one at a time; of the training part one bitext after the other.
 
     Raises: DataError if a line is not UTF-8 or the two files are not parallel.
     """
+    if part == TRAIN:
+        return chain.from_iterable(shard.read(folder) for shard in read_bitexts(folder))
     return files.read_pairs(*paths(folder, part))
 
 
@@ -52,7 +100,7 @@ def read_tests(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def write(folder: Path, part: str, pairs: Iterable[Pair]) -> int:
-    """Write the pairs of a part, one at a time; returns how many."""
+    """Write the pairs of a part but the training part, one at a time; returns how many."""
     source, target = paths(folder, part)
     count = 0
     with files.new_file(source) as left, files.new_file(target) as right:
@@ -63,7 +111,7 @@ def write(folder: Path, part: str, pairs: Iterable[Pair]) -> int:
 
 
 def copy(part: str, old: Path, new: Path) -> int:
-    """Read all of a part, then copy it byte for byte; returns how many pairs it has.
+    """Read all of a part but the training part, then copy it byte for byte; returns how many pairs it has.
 
     Raises: DataError if a line is not UTF-8, the two files are not parallel, or there is no pair.
     """

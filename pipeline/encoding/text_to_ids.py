@@ -12,7 +12,8 @@ from typing import TypeAlias
 import numpy as np
 
 from ..common import files
-from ..compute import cores, ids
+from ..common import cores
+from ..compute import ids
 from ..console import cli
 from ..console.progress import track
 from ..vocabularies.vocabulary import Vocabulary
