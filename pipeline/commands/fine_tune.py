@@ -19,7 +19,8 @@ from ..corpora.importers import local
 from ..packaging import package
 from ..training.learning import Learning
 from . import catalogue, project, training_length
-from .new_corpus import OVERRIDES, Copies, Quoting, Sources, Tables, Targets, dumped, local_part
+from .new_corpus import OVERRIDES, Quoting, Sources, Tables, Targets, dumped
+from .own_texts import Copies, How, Texts, local_part, training_part
 from .survey import survey
 from .training_length import Size
 
@@ -66,16 +67,15 @@ def fine_tune(
         raise DataError(f"--name: must be letters, digits and underscores, got {recipe.name!r}")
     if os.path.lexists(recipe):
         raise DataError(f"{recipe}: there is a recipe of this name; expected a new one, by --name")
-    given = {"source": source, "target": target, "table": table}
-    if not any(given.values()):
+    if not (source or target or table):
         raise DataError("--source, --target or --table: is missing; expected the text to train on")
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
-    tests = {"source": [test_source] if test_source else None, "target": [test_target] if test_target else None}
+    tests = {"source": test_source, "target": test_target}
     try:
         for original, copy in COPIED.items():
             (recipe / copy).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(TEMPLATE / original, recipe / copy)
-        corpus, size = copy_text(recipe, config, given, how, tests)
+        corpus, size = copy_text(recipe, config, Texts(absolute(source), absolute(target), absolute(table)), how, tests)
         num_general = copy_general(general or split_folder(config.corpus), recipe / local.FOLDER, size)
         share = general_share if num_general else 0.0
         summary = write(recipe, packaged, config, {"licence": licence, **corpus}, size, share)
@@ -85,23 +85,23 @@ def fine_tune(
     print(summary)
 
 
-Given = dict[str, list[Path] | None]
+def absolute(paths: list[Path] | None) -> list[Path]:
+    """The paths from any folder."""
+    return [path.absolute() for path in paths or ()]
 
 
 def copy_text(
-    recipe: Path, config: package.Config, given: Given, how: dict[str, str | None], tests: Given
+    recipe: Path, config: package.Config, texts: Texts, how: How, tests: dict[str, Path | None]
 ) -> tuple[dict[str, Any], Size]:
     """Copy the files into the recipe's my/: what its corpus is, and how large."""
     page, codes = PATH.absolute(), (config.source_language, config.target_language)
-    train, test = (
-        {key: [path.absolute() for path in paths or ()] for key, paths in one.items()} for one in (given, tests)
-    )
+    test = {key: path.absolute() for key, path in tests.items() if path}
     with contextlib.chdir(recipe):
         local.FOLDER.mkdir()
         copies = Copies("text", codes, [])
-        about = {parts.TRAIN: local_part(copies.part(parts.TRAIN, **train) | how)}
-        if any(test.values()):
-            about[parts.TEST] = local_part(copies.part(parts.TEST, **test))
+        about: dict[str, Any] = {parts.TRAIN: training_part(copies, texts, how)}
+        if test:
+            about[parts.TEST] = local_part(copies.part(parts.TEST, **test), {})
         corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
         size = survey(corpus, Path("corpora/text.yaml"), page)
         assert size, "a part of files"
@@ -113,7 +113,7 @@ def copy_general(folder: Path, out: Path, size: Size) -> int:
     for old, new in zip(parts.paths(folder, parts.TEST), parts.paths(out, GENERAL_TEST), strict=True):
         if old.exists():
             shutil.copyfile(old, new)
-    if not parts.paths(folder, parts.TRAIN)[0].exists():
+    if not (folder / parts.TRAIN).is_dir():
         return 0
     total = sum(1 for _ in parts.read(folder, parts.TRAIN))
     lines = random.Random(1).sample(range(total), min(total, GENERAL_TIMES * size.pairs))

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -16,10 +15,9 @@ from ..common import files, parts
 from ..common.files import DataError
 from ..common.params import NAME, PATH, read_yaml
 from ..common.system import Build, corpus_file
-from ..corpora import archives, readers, tables
-from ..corpora.importers import local
 from ..languages.codes import name_of, of_file, tag
 from . import catalogue, project, training_length
+from .own_texts import Copies, Texts, local_part, training_part
 from .survey import survey
 from .training_length import Size
 
@@ -76,12 +74,11 @@ def new_corpus(
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
     with undone_on_failure(corpus_file(name)) as made:
         copies = Copies(name, codes, made)
-        train = copies.part(parts.TRAIN, source=source, target=target, table=table)
-        about = {parts.TRAIN: hub_part(hub, train, how) if hub else local_part(train | how)}
+        about: dict[str, Any] = {parts.TRAIN: training_part(copies, Texts(source, target, table, hub), how)}
         held_out = {parts.VALIDATION: (validation_source, validation_target), parts.TEST: (test_source, test_target)}
         for part, sides in held_out.items():
             if any(sides):
-                about[part] = local_part(copies.part(part, source=sides[0], target=sides[1]))
+                about[part] = local_part(copies.part(part, source=sides[0], target=sides[1]), {})
         corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
         size = survey(corpus, corpus_file(name))
         write(name, {"licence": licence, **corpus}, size, {} if add else choices(size, models, sizes))
@@ -121,70 +118,6 @@ def language(option: str, text: str | None, paths: Sequence[Path] | None) -> str
     if not code:
         raise DataError(f"{option}: is missing, and no name of a file ends in a language; expected one, such as de")
     return code
-
-
-class Copies:
-    """Copies of the user's files in my/."""
-
-    def __init__(self, name: str, codes: tuple[str, str], made: list[Path]) -> None:
-        self.name, self.made = name, made
-        endings = ("source", "target") if codes[0] == codes[1] else codes
-        self.endings = {"source": endings[0], "target": endings[1], "table": "tsv"}
-
-    def part(self, part: str, **given: Sequence[Path] | Path | None) -> dict[str, Any]:
-        """The keys of a part whose files are copied, or stand in my/ already; several files of a key are a list."""
-        keys: dict[str, Any] = {}
-        for key, value in given.items():
-            paths = [value] if isinstance(value, Path) else value or []
-            copies = [
-                self.copied(path, f"{self.name}.{part}{number if number > 1 else ''}.{self.endings[key]}")
-                for number, path in enumerate(paths, 1)
-            ]
-            keys |= {key: copies if len(copies) > 1 else copies[0]} if copies else {}
-        return keys
-
-    def copied(self, path: Path, name: str) -> str:
-        """The path below my/ of a file.
-
-        Raises: DataError if there is no such file, or the copy's name is taken.
-        """
-        if not path.is_file():
-            raise DataError(f"{path}: no such file; expected one of sentences")
-        inside = Path(os.path.relpath(path.absolute(), Path.cwd()))
-        if inside.parts[:1] == local.FOLDER.parts:
-            return inside.as_posix()
-        # The reader tells by the name whether a file is packed, has commas, and has tags between its lines.
-        tagged = "train.tags." if readers.is_tagged(path.name) else ""
-        packed = path.suffix if path.suffix in archives.PACKED else ""
-        name = name.replace(".tsv", ".csv") if tables.is_csv(path.name) else name
-        copy = local.FOLDER / f"{tagged}{name}{packed}"
-        if os.path.lexists(copy):
-            raise DataError(f"{copy}: already there; expected a new name, or this path in place of {path}")
-        self.made.append(copy)
-        with files.new_file(copy, "wb") as file, path.open("rb") as original:
-            shutil.copyfileobj(original, file)
-        return copy.as_posix()
-
-
-def local_part(keys: dict[str, Any]) -> dict[str, Any]:
-    """A part of the user's own files; the columns of a table are numbers, by default the first two."""
-    usual = {"source_column": "1", "target_column": "2"} if "table" in keys else {}
-    given = usual | {key: value for key, value in keys.items() if value}
-    return {"kind": "local"} | {
-        key: int(value) if key.endswith("_column") and value.isdecimal() else value for key, value in given.items()
-    }
-
-
-def hub_part(dataset: str, files_given: dict[str, Any], how: dict[str, str | None]) -> dict[str, Any]:
-    """A part of a data set: the named columns, or else the field `translation`.
-
-    Raises: DataError if files are given too.
-    """
-    if files_given:
-        raise DataError(f"--hub: has both sides, got --{next(iter(files_given))} too; expected one source of text")
-    keys = {key: value for key, value in how.items() if value}
-    field = {} if {*keys} - {"quoting"} else {"translation_field": "translation"}
-    return {"kind": "hub", "dataset": dataset, "revision": "main", "split": "train", **field, **keys}
 
 
 def write(name: str, corpus: dict[str, Any], size: Size | None, chosen: dict[str, list[str]]) -> None:

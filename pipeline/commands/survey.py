@@ -31,7 +31,7 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
     if faults := list(Download.faults(about, "", corpus)):
         raise DataError("\n".join(faults))
     download = Download.model_validate(about)
-    own = [part for part, keys in about["parts"].items() if keys["kind"] == "local"]
+    own = [part for part in download.parts if all(source.kind == "local" for source in download.sources(part))]
     for part in own:
         if part != TRAIN:
             blank = Counter(not all(map(bytes.strip, pair)) for pair in read(part, download))

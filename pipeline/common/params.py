@@ -17,7 +17,7 @@ PATH = Path("params.yaml")
 NAME = r"^[A-Za-z0-9_]+$"  # of everything that becomes part of a path or of a system's id
 
 MOST_CHOICES = 100  # that are named in place of a wrong name
-TAGS = ("[key]", "[one]", "[list]")  # of pydantic and of an importer's `Several`, in the location of a fault
+TAGS = ("[key]", "[one]", "[list]")  # of pydantic and of a corpus's parts, in the location of a fault
 
 Width = Annotated[int, Field(gt=0, le=2**16)]  # of a layer
 Depth = Annotated[int, Field(gt=0, le=1000)]  # layers
@@ -220,7 +220,8 @@ def first_fault(error: ValidationError, name: str) -> str:
 def follow(value: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any, Any]:
     """The keys of a value along pydantic's `location`, the mapping or list that has the last one, and what is there.
 
-    The location also has the `kind` or `[tag]` of each union member, and `[key]` after a bad key.
+    An item of a list that has a name is called by it. The location also has the `kind` or `[tag]` of each union member,
+    and `[key]` after a bad key.
     """
     keys: list[str] = []
     holder, node, may_be_kind = None, value, False
@@ -229,6 +230,8 @@ def follow(value: Any, location: tuple[int | str, ...]) -> tuple[list[str], Any,
         if key not in TAGS and not is_kind and isinstance(node, Mapping | list):
             keys.append(str(key))
             holder, node = node, node.get(key) if isinstance(node, Mapping) else node[int(key)]
+            if isinstance(holder, list) and isinstance(node, Mapping):
+                keys[-1] = str(node.get("name", key))
         may_be_kind = not is_kind
     return keys, holder, node
 

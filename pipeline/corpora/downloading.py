@@ -1,6 +1,7 @@
 """Writes the parts of a corpus, `<part>.{source,target}.txt`, from its sources, and records these."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def write_part(name: str, download: sources.Download, downloads: Downloads, out:
             left.write(pair[0] + b"\n")
             right.write(pair[1] + b"\n")
     if count == 0:
-        where = " and ".join(texts) or download.parts[name].kind
+        where = " and ".join(texts) or download.sources(name)[0].kind
         raise files.DataError(f"{where}: part {name} is empty, got 0 pairs; expected some")
     records = {
         text.address: {
@@ -51,10 +52,15 @@ def read(
     to be fetched again next time.
     Raises: DataError.
     """
-    source, counts = download.parts[part], []
-    for group, pairs in interface.find(source.kind).bitexts(source, download.languages, downloads):
+    counts = []
+    groups = (
+        (source.kind, *group)
+        for source in download.sources(part)
+        for group in interface.find(source.kind).bitexts(source, download.languages, downloads)
+    )
+    for kind, group, pairs in groups:
         texts.update((str(text), text) for text in group)
-        names, count = [*map(str, group)] or [source.kind], 0
+        names, count = [*map(str, group)] or [kind], 0
         try:
             for count, pair in enumerate(pairs, 1):
                 if part != parts.TRAIN:
@@ -74,8 +80,8 @@ def read(
 def remarks(download: sources.Download, now: dict[str, Record], before: dict[str, Record]) -> Iterator[str]:
     """A line for each public file that is not what it was when it was read before, or that may become another."""
     old = {file["address"]: file["sha256"] for part in before.values() for file in part["files"]}
-    for name, source in download.parts.items():
-        for file in now[name]["files"]:
+    for name in download.parts:
+        for source, file in product(download.sources(name), now[name]["files"]):
             address, sha256 = file["address"], file["sha256"]
             if source.is_public and old.get(address, sha256) != sha256:
                 yield f"{address}: is not as it was read before, got sha256 {sha256}; was {old[address]}"

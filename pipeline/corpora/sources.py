@@ -4,7 +4,7 @@ from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Discriminator, Field, StringConstraints, Tag, create_model, model_validator
 
 from ..common import parts
 from ..common.params import NAME, Section
@@ -15,9 +15,27 @@ Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z
 
 if TYPE_CHECKING:
     Source = interface.BaseSource
+
+    class Bitext(interface.BaseSource):
+        """One of several texts that make the training part."""
+
+        name: str
+
 else:
     kinds = [interface.find(kind).Source for kind in interface.names()]
     Source = Annotated[reduce(or_, kinds), Field(discriminator="kind")]
+    # sacreBLEU's test sets have a name of their own.
+    named = [
+        create_model("Bitext", __base__=kind, __doc__=kind.__doc__, name=PartName)
+        for kind in kinds
+        if "name" not in kind.model_fields
+    ]
+    Bitext = Annotated[reduce(or_, named), Field(discriminator="kind")]
+
+Part = Annotated[
+    Annotated[Source, Tag("[one]")] | Annotated[list[Bitext], Tag("[list]"), Field(min_length=1)],
+    Discriminator(lambda value: "[list]" if isinstance(value, list) else "[one]"),
+]
 
 
 class Download(Section):
@@ -25,27 +43,50 @@ class Download(Section):
 
     source_language: Language
     target_language: Language
-    parts: dict[PartName, Source]
+    parts: dict[PartName, Part]
 
     @model_validator(mode="after")
     def check_parts(self) -> Self:
-        """There must be a training part; if there are test parts, one must be called `test`."""
+        """There must be a training part, which alone may be a list; one of the test parts, if any, must be `test`."""
         tests = [name for name in self.parts if parts.is_test(name)]
         if parts.TRAIN not in self.parts:
             raise ValueError(f"parts must have {parts.TRAIN}, got {', '.join(self.parts) or 'none'}")
         if tests and parts.TEST not in tests:
             raise ValueError(f"parts must call one of the test parts {parts.TEST}, got {', '.join(tests)}")
+        for part, source in self.parts.items():
+            if isinstance(source, list):
+                names = [bitext.name for bitext in source]
+                if part != parts.TRAIN:
+                    raise ValueError(f"parts.{part}: must be one source, got a list of {len(names)}; only train is one")
+                if twice := sorted({name for name in names if names.count(name) > 1}):
+                    raise ValueError(f"parts.{part}: must name each once, got {', '.join(twice)} more than once")
+            elif part != parts.TRAIN and (source.at_most or source.licence):
+                key = "at_most" if source.at_most else "licence"
+                raise ValueError(f"parts.{part}.{key}: is for texts of {parts.TRAIN}, got {getattr(source, key)!r}")
         return self
 
     @model_validator(mode="after")
     def check_languages(self) -> Self:
         """Every source must have the languages."""
-        for name, source in self.parts.items():
+        single = {part: source for part, source in self.parts.items() if not isinstance(source, list)}
+        listed = {} if parts.TRAIN in single else {f"{parts.TRAIN}.{name}": one for name, one in self.bitexts.items()}
+        for where, source in (single | listed).items():
             try:
                 source.check_languages(self.languages)
             except ValueError as error:
-                raise ValueError(f"parts.{name}.{error}") from None
+                raise ValueError(f"parts.{where}.{error}") from None
         return self
+
+    @property
+    def bitexts(self) -> dict[str, Source]:
+        """The sources of the training part by their names, in order of trust; a single one is called `train`."""
+        train = self.parts[parts.TRAIN]
+        return {bitext.name: bitext for bitext in train} if isinstance(train, list) else {parts.TRAIN: train}
+
+    def sources(self, part: str) -> list[Source]:
+        """The source of a part; of the training part those of all bitexts."""
+        content = self.parts[part]
+        return [*content] if isinstance(content, list) else [content]
 
     @property
     def languages(self) -> interface.Languages:

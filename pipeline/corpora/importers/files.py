@@ -1,7 +1,6 @@
 """Public files by their addresses."""
 
 from collections.abc import Iterator
-from itertools import chain
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import StringConstraints, model_validator
@@ -32,19 +31,19 @@ class Address(Section):
 
 
 class Source(ParallelSource[Address]):
-    """Parallel files or tables at public addresses."""
+    """Parallel files or a table at public addresses."""
 
     kind: Literal["files"]
     is_public = True
 
     def unpinned(self, record: dict[str, Any]) -> tuple[str, str] | None:
         """A file whose checksum the corpus does not give."""
-        is_pinned = record["sha256"] in {file.sha256 for file in chain(*self.groups)}
+        is_pinned = record["sha256"] in {file.sha256 for file in self.files}
         return None if is_pinned else (record["address"], f"sha256: {record['sha256']}")
 
 
 def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
-    """The pairs of one file or pair of files after the other.
+    """The pairs of the files.
 
     Raises: DataError if one cannot be fetched.
     """
@@ -52,4 +51,4 @@ def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Itera
     def text_of(file: Address) -> TextFile:
         return TextFile(file.address, downloads.fetch(file.address, file.sha256), file.member)
 
-    return source.bitexts(languages, text_of)
+    yield source.bitext(languages, text_of)

@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from ...common import files
 from ...common.params import Section
@@ -19,17 +19,14 @@ Languages = tuple[str, str]  # codes of source and target
 Bitext = tuple[tuple[TextFile, ...], Iterator[RawPair]]  # the texts that are read together, none if bundled; the pairs
 
 T = TypeVar("T")
-# One, or a list of those that are read one after the other.
-Several = Annotated[
-    Annotated[T, Tag("[one]")] | Annotated[list[T], Tag("[list]"), Field(min_length=1)],
-    Discriminator(lambda value: "[list]" if isinstance(value, list) else "[one]"),
-]
 
 
 class BaseSource(Section):
     """Where a part of a corpus comes from."""
 
     kind: str
+    at_most: PositiveInt | None = None  # pairs, drawn by their hash
+    licence: NonEmpty | None = None  # without it, that of the corpus
     is_public: ClassVar[bool] = False  # of files that others may change
 
     def check_languages(self, languages: Languages) -> None:
@@ -41,44 +38,35 @@ class BaseSource(Section):
 
 
 class ParallelSource(BaseSource, Generic[T]):
-    """Two parallel files, or two columns of a table; or several of them."""
+    """Two parallel files, or two columns of a table."""
 
-    source: Several[T] | None = None
-    target: Several[T] | None = None
-    table: Several[T] | None = None
+    source: T | None = None
+    target: T | None = None
+    table: T | None = None
     source_column: Column | None = None
     target_column: Column | None = None
     quoting: tables.Quoting | None = None  # of the table; without it its quotes decide
 
     @model_validator(mode="after")
     def check_choice(self) -> Self:
-        """Either files of two sides, as many of one as of the other, or tables."""
+        """Either files of two sides or a table."""
         check_either(self, ("source", "target"), ("table", "source_column", "target_column"))
-        source, target = len(listed(self.source)), len(listed(self.target))
-        if source != target:
-            raise ValueError(f"must have as many files of source as of target, got {source} and {target}")
         if self.quoting and self.table is None:
             raise ValueError(f"quoting: must be that of a table, got {self.quoting!r} and no table")
         return self
 
     @property
-    def groups(self) -> list[tuple[T, ...]]:
-        """The files that are read together, a source and a target or a table, in order."""
-        return [*zip(listed(self.source), listed(self.target), strict=True), *((one,) for one in listed(self.table))]
+    def files(self) -> tuple[T, ...]:
+        """A source and a target, or a table."""
+        return tuple(file for file in (self.source, self.target, self.table) if file is not None)
 
-    def bitexts(self, languages: Languages, text_of: Callable[[T], TextFile]) -> Iterator[Bitext]:
-        """The pairs of one group of files after the other; `text_of` gives the text of a file."""
-        for texts in (tuple(map(text_of, group)) for group in self.groups):
-            if self.source_column is None or self.target_column is None:
-                yield texts, files.parallel(texts[0], texts[-1], TextFile.lines)
-            else:
-                columns = self.source_column, self.target_column
-                yield texts, tables.columns(texts[0], *columns, languages, quoting=self.quoting)
-
-
-def listed(value: T | list[T] | None) -> list[T]:
-    """The files at a key."""
-    return value if isinstance(value, list) else [] if value is None else [value]
+    def bitext(self, languages: Languages, text_of: Callable[[T], TextFile]) -> Bitext:
+        """The files and their pairs; `text_of` gives the text of a file."""
+        texts = tuple(map(text_of, self.files))
+        if self.source_column is None or self.target_column is None:
+            return texts, files.parallel(texts[0], texts[-1], TextFile.lines)
+        columns = self.source_column, self.target_column
+        return texts, tables.columns(texts[0], *columns, languages, quoting=self.quoting)
 
 
 def check_either(section: Section, *groups: tuple[str, ...]) -> None:

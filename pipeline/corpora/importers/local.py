@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Literal, Self
 
@@ -25,7 +24,7 @@ class Source(ParallelSource[NonEmpty]):
     @model_validator(mode="after")
     def check_paths(self) -> Self:
         """Files in `my/`, and no archives with members: a user can unpack them."""
-        for path in chain(*self.groups):
+        for path in self.files:
             if archives.archive_kind(path) != "file":
                 raise ValueError(f"must be text, plain, .gz, .bz2 or .xz, got {path!r}; unpack {Path(path).name} first")
             if Path(os.path.normpath(path)).parts[:1] != FOLDER.parts:
@@ -35,11 +34,11 @@ class Source(ParallelSource[NonEmpty]):
 
 
 def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
-    """The pairs of one file or pair of files after the other.
+    """The pairs of the files.
 
     Raises: DataError if one is missing, or in a linked folder, into which DVC does not look.
     """
-    return source.bitexts(languages, text_of)
+    yield source.bitext(languages, text_of)
 
 
 def text_of(path: str) -> TextFile:

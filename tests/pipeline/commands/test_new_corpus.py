@@ -92,20 +92,27 @@ def own_files(part):
     return f"--{part}-source", "some.de", f"--{part}-target", "some.en"
 
 
-def test_several_files_become_one_part(folder, run, fails):
-    write("more.de", ["Ein Satz mehr.", "Noch einer."])
-    write("more.en", ["One more sentence.", "Another one."])
-    files = (*SIDES, "--source", "more.de", "--target", "more.en")
-    assert run("new-corpus", "mine", *files).out.startswith(
-        "corpora/mine.yaml: German (de) to English (en), 502 pairs; "
-    )
-    assert read_yaml(Path("corpora/mine.yaml"))["parts"]["train"] == {
-        "kind": "local",
-        "source": ["my/mine.train.de", "my/mine.train2.de"],
-        "target": ["my/mine.train.en", "my/mine.train2.en"],
-    }
-    wrong = "parts.train: must have as many files of source as of target, got 1 and 2"
-    assert wrong in fails("new-corpus", "other", *SIDES, "--target", "more.en")
+def test_several_texts_become_bitexts_by_their_names(folder, run, fails):
+    Path("other").mkdir()
+    write("other/mine.de.txt", ["Ein Satz mehr.", "Noch einer."])
+    write("other/mine.en.txt", ["One more sentence.", "Another one."])
+    write("talks-1.tsv", ["Hallo.\tHello."])
+    texts = (*SIDES, "--source", "other/mine.de.txt", "--target", "other/mine.en.txt", "--table", "talks-1.tsv")
+    said = run("new-corpus", "shop", *texts)
+    assert said.out.startswith("corpora/shop.yaml: German (de) to English (en), 503 pairs; ")
+    assert read_yaml(Path("corpora/shop.yaml"))["parts"]["train"] == [
+        {"name": "mine", "kind": "local", "source": "my/shop.mine.de", "target": "my/shop.mine.en"},
+        {"name": "mine_2", "kind": "local", "source": "my/shop.mine_2.de", "target": "my/shop.mine_2.en"},
+        {
+            "name": "talks_1",
+            "kind": "local",
+            "table": "my/shop.talks_1.tsv",
+            "source_column": 1,
+            "target_column": 2,
+        },
+    ]
+    wrong = "parts.train.talks_1: must have either source and target or table and source_column and target_column, got"
+    assert wrong in fails("new-corpus", "other", *SIDES, "--target", "talks-1.tsv")
 
 
 def test_what_is_odd_is_said(folder, run):
@@ -209,8 +216,6 @@ def test_a_small_data_set_is_counted(folder, run, monkeypatch):
         (("phrasebook_fr_en", *SIDES), "corpora/phrasebook_fr_en.yaml: there is a corpus of this name"),
         (("mine", "--source", "none.de", "--target", "mine.en"), "none.de: no such file"),
         (("mine", "--source", "mine.de", *CODES), "must have either source and target or"),
-        (("mine", *SIDES, "--table", "mine.de"), "must have either source and target or"),
-        (("mine", *SIDES, "--hub", "some/set"), "--hub: has both sides, got --source too"),
         (("mine", "--source", "mine.de", "--target", "short.en"), "my/mine.train.en 499: the two files"),
         (
             ("mine", "--source", "mine.de", "--target", "empty.en"),

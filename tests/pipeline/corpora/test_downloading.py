@@ -60,17 +60,6 @@ def test_files_of_ones_own(project):
     assert write(local(FRENCH, ENGLISH.rstrip())) == ({"pairs": 2, "files": records}, FRENCH, ENGLISH)
 
 
-def test_several_files_are_read_in_order_and_counted(project, capsys):
-    mine = local()
-    Path("my/y.fr").write_bytes(b"trois")
-    Path("my/y.en").write_bytes(b"three")
-    about, *texts = write(mine | {"source": ["my/x.fr", "my/y.fr"], "target": ["my/x.en", "my/y.en"]})
-    assert texts == [FRENCH + b"trois\n", ENGLISH + b"three\n"]
-    assert [file["address"] for file in about["files"]] == ["my/x.fr", "my/x.en", "my/y.fr", "my/y.en"]
-    expected = "train  2 pairs of my/x.fr and my/x.en\ntrain  1 pairs of my/y.fr and my/y.en\n"
-    assert (about["pairs"], capsys.readouterr().err) == (3, expected)
-
-
 def test_a_test_set_in_either_direction(project, monkeypatch):
     (project / "x.src").write_bytes(ENGLISH)
     (project / "x.ref").write_bytes(FRENCH)

@@ -27,8 +27,7 @@ def faults(languages=("fr", "en"), **parts):
         PHRASES,
         {"kind": "files", "source": GZ, "target": {**ZIP, "sha256": "0" * 64}},
         {"kind": "files", "table": ZIP, "source_column": 2, "target_column": 1},
-        {"kind": "local", "table": ["my/x.tsv", "my/y.tsv"], "source_column": 1, "target_column": 2},
-        {"kind": "files", "source": [GZ, ZIP], "target": [ZIP, GZ]},
+        {"kind": "local", "table": "my/x.tsv", "source_column": 1, "target_column": 2},
         {"kind": "sacrebleu", "name": "wmt14/full", "reference": 2},
         {**HUB, **COLUMNS, "revision": "refs/pr/1"},
         {**HUB, "config": "fr-en", "translation_field": "translation"},
@@ -38,16 +37,52 @@ def test_every_kind_is_read(source):
     assert faults(train=source) == []
 
 
+def test_a_list_has_bitexts_in_order_of_trust():
+    items = [{"name": "own", **MINE}, {"name": "web_2", **HUB, **COLUMNS, "at_most": 9, "licence": "CC0"}]
+    about = {"source_language": "fr", "target_language": "en", "parts": {"train": items}}
+    bitexts = Download.model_validate(about).bitexts
+    assert [(name, source.kind, source.at_most) for name, source in bitexts.items()] == [
+        ("own", "local", None),
+        ("web_2", "hub", 9),
+    ]
+    assert [*Download.model_validate(about | {"parts": {"train": MINE}}).bitexts] == ["train"]
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        (
+            [{"name": "a", **MINE}, {"name": "web", "kind": "hubb"}],
+            ".web.kind: unknown choice, got 'hubb'; nearest is ",
+        ),
+        ([{"name": "a", **MINE, "at_moost": 3}], ".a.at_moost: unknown key; nearest is 'at_most'"),
+        ([{"name": "a", **MINE, "at_most": 0}], ".a.at_most: should be greater than 0, got 0"),
+        ([{"name": "a", **PHRASES}], ".a.kind: the phrasebook is in fr and en, got de and en"),
+        ([MINE], ".0.name: is missing"),
+        ([{"name": "a-b", **MINE}], ".a-b.name: should be letters, digits and underscores, got 'a-b'"),
+        ([{"name": "a", **MINE}] * 2, ": must name each once, got a more than once"),
+        ([], ": should have at least 1 of them, got []"),
+        (["own"], ".0: should be a mapping, got 'own'"),
+    ],
+)
+def test_a_fault_of_a_list_is_at_the_name_of_its_item(items, expected):
+    [fault] = faults(("de", "en"), train=items)
+    assert fault.startswith(f"d.parts.train{expected}")
+
+
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
         ({"test": MINE}, "must have train, got test"),
         ({}, "must have train, got none"),
         ({"train": MINE, "news": MINE}, "must call one of the test parts test, got news"),
+        ({"train": MINE, "test": [{"name": "a", **MINE}]}, ".test: must be one source, got a list of 1; only train"),
+        ({"train": MINE, "test": {**MINE, "at_most": 3}}, ".test.at_most: is for texts of train, got 3"),
     ],
 )
 def test_one_part_is_train_and_a_test_part_test(parts, message):
-    assert faults(**parts) == [f"d.parts: {message}"]
+    [fault] = faults(**parts)
+    assert fault.removeprefix("d.parts").removeprefix(": ").startswith(message)
 
 
 def test_languages_fit_the_sources():
@@ -84,11 +119,9 @@ def test_a_test_set_is_known_to_sacrebleu_in_either_direction():
             {**MINE, "target": "my/../x.en"},
             ": must be in my/, which DVC watches, got 'my/../x.en'; expected my/x.en, or a link there",
         ),
-        ({**MINE, "source": ["my/x.fr", "my/y.fr"]}, ": must have as many files of source as of target, got 2 and 1"),
-        ({**MINE, "source": []}, ".source: should have at least 1 of them, got []"),
         (
-            {"kind": "files", "source": [GZ, {**GZ, "membr": "x"}], "target": [GZ, GZ]},
-            ".source.1.membr: unknown key; nearest is 'member'",
+            {"kind": "files", "source": {**GZ, "membr": "x"}, "target": GZ},
+            ".source.membr: unknown key; nearest is 'member'",
         ),
         ({**HUB, "source_column": "fr"}, f": {HUB_ONE_OF} source_column"),
         (
