@@ -1,26 +1,26 @@
 """`nmt translate`: one line out for each line in."""
 
+import hashlib
 import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
-from ..common import files
+from ..common import files, work
 from ..common.files import DataError
-from ..compute import ids
 from ..console import progress
 from ..console.printing import printable
 from ..corpora import encodings
-from ..decoding.markup import MARK
 from ..decoding.settings import MOST_BEAM, Decoding
 from ..decoding.translator import Translator
 from ..packaging import loading
-from ..vocabularies.equals import listed
+from .line_by_line import Lines, Notes, in_shards, translations
 
 Beam = Annotated[int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")]
 Systems = Annotated[
@@ -31,16 +31,6 @@ Models = Annotated[
     list[Path] | None,
     typer.Option(help="Folder of a packaged system, such as models/<system>, here or anywhere. Several: an ensemble."),
 ]
-CAPITALS = 1.5  # times as many pieces as lower case takes: next to no such word was in the training text
-TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
-
-
-class Lines(NamedTuple):
-    """Lines to translate."""
-
-    lines: Iterator[str]
-    total: int | None = None  # how many there are, if known
-    at_once: bool = False  # each is answered before the next is read
 
 
 def translate(
@@ -78,18 +68,29 @@ def translate(
 
     A score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
-    translator = load(system or [], model or [])
+    systems, folders = tuple(system or ()), tuple(model or ())
+    translator = load(systems, folders)
     decoding = overridden(translator.decoding, beam, length_penalty, no_repeat_ngram_size)
     if n_best and n_best > decoding.beam_size:
         raise DataError(
             f"--n-best: must not exceed the beam size {decoding.beam_size}, got {n_best}; "
             f"expected fewer or --beam {n_best}"
         )
-    given = lines(sentence, file)
-    write(translations(translator, given, decoding, n_best), given.total)
+    given, notes = lines(sentence, file), Notes(Counter(), [])
+    if file and given.total and given.are_many:
+        by_line = partial(translations, partial(load, systems, folders), decoding, n_best)
+        with kept_shards(file, systems, folders, decoding, n_best) as folder:
+            write(in_shards(by_line, partial(text_of, file.resolve()), given.total, folder, notes))
+    else:
+        outputs = translations(lambda: translator, decoding, n_best, given, notes)
+        shown = (
+            outputs if sys.stdout.isatty() else progress.track(outputs, "translate", total=given.total, unit="lines")
+        )
+        write(shown)
+    notes.warn()
 
 
-def load(systems: list[str], folders: list[Path]) -> Translator:
+def load(systems: tuple[str, ...], folders: tuple[Path, ...]) -> Translator:
     """What --system or --model names; several are an ensemble.
 
     Raises: DataError if not one of the two options is given, or if one is not there.
@@ -106,6 +107,20 @@ def load(systems: list[str], folders: list[Path]) -> Translator:
 
         members = [project.load(project.parse(system)) for system in systems]
     return Translator.ensemble(members) if members[1:] else members[0]
+
+
+def kept_shards(
+    file: Path, systems: tuple[str, ...], folders: tuple[Path, ...], decoding: Decoding, n_best: int | None
+) -> AbstractContextManager[Path]:
+    """A folder for the shards of a file, which a killed translation of it leaves to the next one."""
+    inputs = [file, *folders]
+    if systems:
+        from . import project
+
+        for system in map(project.parse, systems):
+            inputs += [system.packaged, system.averaged, system.training_summary, system.vocabulary_folder]
+    name = hashlib.sha256(repr([path.resolve() for path in inputs]).encode()).hexdigest()[:16]
+    return work.unfinished(f"translate-{name}", decoding.model_dump(), n_best, inputs=inputs)
 
 
 def overridden(
@@ -131,7 +146,7 @@ def lines(sentence: str | None, file: Path | None) -> Lines:
             what = "not a file" if file.exists() else "no such file"
             raise DataError(f"--file: {what}, got {str(file)!r}; expected one sentence a line")
         total = sum(1 for _ in read(file)) if file.is_file() else None
-        return Lines(decoded(read(file), str(file)), total=total)
+        return Lines(text_of(file), total=total)
     if sys.stdin is None:
         raise DataError("standard input: is closed; expected a sentence, --file, or lines on standard input")
     if sys.stdin.isatty():
@@ -146,45 +161,20 @@ def read(path: Path) -> Iterator[bytes]:
         yield from encodings.lines(file, str(path))
 
 
+def text_of(path: Path) -> Iterator[str]:
+    """The lines of a file."""
+    return decoded(read(path), str(path))
+
+
 def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
     """Lines in UTF-8 as text."""
     return (files.decoded(line, origin, number) for number, line in enumerate(raw, 1))
 
 
-def translations(translator: Translator, given: Lines, decoding: Decoding, n_best: int | None) -> Iterator[str]:
-    """The output of each input line: its best translation, or numbered ones with scores; tabs in them become spaces."""
-    numbered, missing, capitals = enumerate(given.lines, 1), Counter[str](), list[int]()
-    while block := list(islice(numbered, 1 if given.at_once else TOGETHER)):
-        ranked = translator.ranked([line for _, line in block], decoding, n_best or 1)
-        for (number, line), ranks in zip(block, ranked, strict=True):
-            missing.update(translator.vocabulary.unwritable(MARK.sub(" ", line)))
-            capitals += [number] if are_strange_capitals(line, translator) else []
-            if n_best is None:
-                yield f"{ranks[0][0]}\n"
-            else:
-                yield "".join(f"{number}\t{score:.4f}\t{text.replace(chr(9), ' ')}\n" for text, score, _ in ranks)
-    if missing:
-        what = f"no piece of the vocabulary spells {listed(missing)}; such characters come back as they are"
-        print(printable(f"warning: {what}"), file=sys.stderr)
-    if capitals:
-        what = f"{len(capitals):,} lines in capitals (first: {capitals[0]:,}), of which training saw next to none"
-        print(f"warning: {what}; expected them in lower case", file=sys.stderr)
-
-
-def are_strange_capitals(line: str, translator: Translator) -> bool:
-    """Whether a line is all in capitals that take many more pieces, or unknown ones, than the same in lower case."""
-    if not line.isupper() or len(line.split()) < 3:
-        return False
-    upper, lower = (
-        len(pieces) + pieces.count(ids.UNK) for pieces in translator.vocabulary.encode_source([line, line.lower()])
-    )
-    return upper >= CAPITALS * lower
-
-
-def write(outputs: Iterator[str], total: int | None) -> None:
-    """Write the translations as soon as they are there, with a progress bar unless they go to a terminal."""
+def write(outputs: Iterator[str]) -> None:
+    """Write the translations as soon as they are there."""
     to_terminal = sys.stdout.isatty()
     out = sys.stdout.buffer  # taken before a progress bar, while it lives, sends sys.stdout to the terminal
-    for text in outputs if to_terminal else progress.track(outputs, "translate", total=total, unit="lines"):
+    for text in outputs:
         out.write((printable(text) if to_terminal else text).encode())  # a file gets it byte for byte
         out.flush()

@@ -27,7 +27,18 @@ CODE = Path(__file__).parents[1]
 
 @contextmanager
 def resumable(out: Path, *identity: Any, inputs: Sequence[Path] = ()) -> Iterator[Path]:
-    """A folder in work/ to fill; its `DATA` becomes `out` if the block ends without an error.
+    """A folder as `unfinished` gives it; its `DATA` becomes `out` if the block ends without an error."""
+    with unfinished("-".join(out.parts[-2:]), *identity, inputs=inputs) as folder:
+        yield folder
+        if out.is_dir():
+            shutil.rmtree(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        (folder / DATA).rename(out)
+
+
+@contextmanager
+def unfinished(name: str, *identity: Any, inputs: Sequence[Path] = ()) -> Iterator[Path]:
+    """A folder in work/ to fill, above all its `DATA`; it goes if the block ends without an error.
 
     What a killed process left there stays if `identity`, of what JSON knows, the files below `inputs` by size and
     time, and the code are the same; else the folder is empty.
@@ -35,17 +46,12 @@ def resumable(out: Path, *identity: Any, inputs: Sequence[Path] = ()) -> Iterato
     paths = [path for given in inputs for path in (sorted(given.rglob("*")) if given.is_dir() else [given])]
     stats = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in paths if path.is_file()]
     key = hashlib.sha256(json.dumps([identity, stats, code()]).encode()).hexdigest()[:16]
-    name = "-".join(out.parts[-2:])
     folder = Path("work/shards", f"{name}-{key}")
     for old in folder.parent.glob(f"{name}-{'?' * len(key)}"):
         if old != folder or not (old / DATA).is_dir():
             shutil.rmtree(old)
     (folder / DATA).mkdir(parents=True, exist_ok=True)
     yield folder
-    if out.is_dir():
-        shutil.rmtree(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    (folder / DATA).rename(out)
     shutil.rmtree(folder)
 
 
@@ -55,14 +61,17 @@ def code() -> str:
     return files.sha256(*sorted(CODE.rglob("*.py")))
 
 
-def map_shards(function: Callable[[S], Any], shards: Sequence[S], folder: Path, step: str) -> Iterator[Any]:
+def map_shards(
+    function: Callable[[S], Any], shards: Sequence[S], folder: Path, step: str, *, processes: int | None = None
+) -> Iterator[Any]:
     """What `function` returns for each shard, of what JSON knows, in order; it leaves a marker in `folder` for each.
 
     `function` can be pickled, and writes its files before it returns; it is not called for a shard with a marker.
+    `processes` on this machine are at most so many; by default one for each core.
     """
     markers = {shard: marker(folder, step, shard) for shard in shards}
     open_shards = [shard for shard in shards if not markers[shard].exists()]
-    with executor(len(open_shards)) as pool:
+    with executor(len(open_shards), processes) as pool:
         waiting = {shard: pool.submit(run, function, shard, markers[shard]) for shard in open_shards} if pool else {}
         for shard in shards:
             if shard in waiting:
@@ -84,7 +93,7 @@ def run(function: Callable[[S], Any], shard: S, path: Path) -> None:
 
 
 @contextmanager
-def executor(num_tasks: int) -> Iterator[Executor | None]:
+def executor(num_tasks: int, processes: int | None) -> Iterator[Executor | None]:
     """Workers for so many tasks; None for this process alone.
 
     They are those of the cluster where `DASK_SCHEDULER_ADDRESS` says one; all see this folder under the same path.
@@ -94,7 +103,7 @@ def executor(num_tasks: int) -> Iterator[Executor | None]:
 
         with distributed.Client() as client, client.get_executor(pure=False) as pool:
             yield pool
-    elif (workers := min(num_tasks, cores.count())) > 1:
+    elif (workers := min(num_tasks, processes or cores.count())) > 1:
         spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks that the caller's threads hold
         with ProcessPoolExecutor(workers, spawn, initializer=cli.end_with_parent) as pool:
             yield pool
