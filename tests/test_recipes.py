@@ -1,7 +1,9 @@
 """Recipes build on the packages of the project, whose own graph does not know them."""
 
 import csv
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from pipeline.packaging import loading
 from pipeline.vocabularies.vocabulary import Vocabulary
 from recipes.fine_tune import start
 from tests.toys import systems
-from tests.toys.project import SYSTEMS, stages_run
+from tests.toys.project import ROOT, SYSTEMS, create, stages_run
 
 STUDENT = "taught-bpe-transformer_prenorm-toy-1"
 TEACHER = {"corpus": "toy", "vocabulary": "bpe", "model": "transformer_postnorm", "size": "toy", "seed": 1}
@@ -67,6 +69,39 @@ def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
     assert f"starting from `{SYSTEMS[1]}`" in (recipe / f"models/{after}/README.md").read_text(encoding="utf-8")
     project.edit("decode.beam_size", 1)  # of the project: the recipe's own page has another
     assert stages_run(project.dvc("--cd", "recipes/mine", "repro")) == []
+
+
+@pytest.mark.slow
+def test_two_nodes_under_slurm_build_what_one_machine_does(tmp_path, monkeypatch):
+    """Stand-ins for Slurm's commands run every job here; the first training is asked to stop, and queued again."""
+    project, spool, system = create(tmp_path / "clone"), tmp_path / "spool", SYSTEMS[1]
+    spool.mkdir()
+    files.write_lines(project.root / ".venv/bin/activate", [f"PATH={Path(sys.executable).parent}:$PATH"])
+    monkeypatch.setenv("PATH", f"{ROOT / 'tests/toys/slurm'}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("SLURM_SPOOL", str(spool))
+    monkeypatch.setenv("TRAIN_PROCESSES", "1")
+    project.edit("build.models", ["transformer_prenorm"])
+    project.edit("training.updates", 200)
+    project.dvc("repro", "download@toy")
+    submitted = project.run("bash", "recipes/slurm/submit.sh", "--nodes=2", system)
+    logs = {path.name: path.read_text() for path in (project.root / "work/slurm").iterdir()}
+    assert (submitted.returncode, submitted.stdout) == (0, "Submitted batch job 3\n"), submitted.stderr + str(logs)
+    assert [(spool / job).read_text() for job in "123"] == ["0"] * 3, logs
+    assert "asked to stop, saved at update " in logs["train-2.log"]
+    assert "goes on from update " in logs["train-2.log"]
+    assert {stage.partition("@")[0] for stage in stages_run(logs["finish-3.log"])} == {
+        "average",
+        "decode",
+        "score",
+        "attend",
+        "package",
+        "report",
+    }
+    assert project.repro() == []
+    lock = project.lock()
+    shutil.rmtree(project.root / "work/train")
+    project.dvc("repro", "--single-item", "--force", f"train@{system}")
+    assert project.lock() == lock
 
 
 def test_text_that_a_package_cannot_spell_is_refused_with_its_characters(tmp_path, monkeypatch, capsys):
