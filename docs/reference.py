@@ -50,7 +50,7 @@ def table(node: dict[str, Any], defs: dict[str, Any], parent: str) -> str:
 
 def rows(node: dict[str, Any], defs: dict[str, Any], parent: str, path: str = "") -> Iterator[tuple[str, str, str]]:
     """Key, what it may be, and its meaning, of all keys below a node; those of several kinds in one list."""
-    choices = list(forms(node, defs))
+    choices = [form for form in forms(node, defs) if form.get("type") != "array"]
     kinds = [form.get("properties", {}).get("kind", {}).get("const") for form in choices]
     shown = set()
     for form in choices:

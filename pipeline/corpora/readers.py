@@ -39,7 +39,9 @@ class TextFile:
         with archives.opened(self.path, self.address, self.member) as file:
             for number, line in enumerate(encodings.lines(file, str(self))):
                 if number == 0 and MARKED_UP.match(line):
-                    raise files.DataError(f"{self}: is SGML or XML, got {line[:40]!r}; expected a sentence a line")
+                    raise files.DataError(
+                        f"{self}: is SGML or XML, got {line[:40]!r}; expected a sentence a line, or TMX at the key tmx"
+                    )
                 if not tagged:
                     yield line
                 elif not IWSLT_TAG.match(line):

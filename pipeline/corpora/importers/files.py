@@ -11,13 +11,15 @@ from ..fetching import Downloads
 from ..readers import TextFile
 from .interface import Bitext, Languages, NonEmpty, ParallelSource
 
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
 
 class Address(Section):
     """A public file: plain, .gz, .bz2, .xz, or the member of a .zip or a tar; verified if a sha256 is given."""
 
     address: Annotated[str, StringConstraints(pattern=r"^https?://[^/\s]+/\S+$")]
     member: NonEmpty | None = None
-    sha256: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")] | None = None
+    sha256: Sha256 | None = None
 
     @model_validator(mode="after")
     def check_member(self) -> Self:

@@ -10,7 +10,7 @@ from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from ...common import files
 from ...common.params import Section
-from .. import importers, tables
+from .. import importers, tables, tmx
 from ..readers import RawPair, TextFile
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
@@ -38,31 +38,34 @@ class BaseSource(Section):
 
 
 class ParallelSource(BaseSource, Generic[T]):
-    """Two parallel files, or two columns of a table."""
+    """Two parallel files, two columns of a table, or a translation memory."""
 
     source: T | None = None
     target: T | None = None
     table: T | None = None
+    tmx: T | None = None
     source_column: Column | None = None
     target_column: Column | None = None
     quoting: tables.Quoting | None = None  # of the table; without it its quotes decide
 
     @model_validator(mode="after")
     def check_choice(self) -> Self:
-        """Either files of two sides or a table."""
-        check_either(self, ("source", "target"), ("table", "source_column", "target_column"))
+        """Either files of two sides, a table or a translation memory."""
+        check_either(self, ("source", "target"), ("table", "source_column", "target_column"), ("tmx",))
         if self.quoting and self.table is None:
             raise ValueError(f"quoting: must be that of a table, got {self.quoting!r} and no table")
         return self
 
     @property
     def files(self) -> tuple[T, ...]:
-        """A source and a target, or a table."""
-        return tuple(file for file in (self.source, self.target, self.table) if file is not None)
+        """A source and a target, or the one that has both."""
+        return tuple(file for file in (self.source, self.target, self.table, self.tmx) if file is not None)
 
     def bitext(self, languages: Languages, text_of: Callable[[T], TextFile]) -> Bitext:
         """The files and their pairs; `text_of` gives the text of a file."""
         texts = tuple(map(text_of, self.files))
+        if self.tmx is not None:
+            return texts, tmx.pairs(texts[0], languages)
         if self.source_column is None or self.target_column is None:
             return texts, files.parallel(texts[0], texts[-1], TextFile.lines)
         columns = self.source_column, self.target_column

@@ -12,7 +12,7 @@ ZIP = {"address": "https://a.org/x.zip", "member": "x"}
 COLUMNS = {"source_column": "de", "target_column": "en"}
 HUB = {"kind": "hub", "dataset": "a/b", "revision": "main", "split": "train"}
 MINE = {"kind": "local", "source": "my/x.fr", "target": "my/x.en.gz"}
-ONE_OF = "must have either source and target or table and source_column and target_column, got"
+ONE_OF = "must have either source and target or table and source_column and target_column or tmx, got"
 HUB_ONE_OF = "must have either source_column and target_column or translation_field, got"
 
 
