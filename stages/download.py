@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 
 from pipeline.common import files
+from pipeline.common.parts import TRAIN
 from pipeline.console import cli, progress
 from pipeline.corpora import downloading
 from pipeline.corpora.fetching import Downloads
@@ -25,7 +26,10 @@ def main(corpus: str) -> None:
     download = Download.load_own("corpora/{corpus}.yaml:", corpus=corpus)  # whose fields READS lists
     downloads = Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     with files.new_folder(Path("data/download", corpus)) as out:
-        parts = {name: downloading.write_part(name, download, downloads, out) for name in download.parts}
+        parts = {TRAIN: downloading.write_train(download, downloads, out)}
+        parts |= {
+            name: downloading.write_part(name, download, downloads, out) for name in download.parts if name != TRAIN
+        }
         languages = {"source_language": download.source_language, "target_language": download.target_language}
         files.write_json(out / "download.json", {**languages, "parts": parts})
     last = Path("work/sources", f"{corpus}.json")

@@ -5,7 +5,7 @@ metrics/<corpus>.json has a few of the counts, which `dvc metrics show` and `dvc
 
 from pathlib import Path
 
-from pipeline.common import files
+from pipeline.common import files, work
 from pipeline.console import cli
 from pipeline.preparation import partition, splits
 
@@ -18,9 +18,12 @@ def main(corpus: str) -> None:
     clean = Path("data/clean", corpus)
     about = files.read_json(clean / "clean.json")
     splits.check_shares(splitting, about["pairs"], f"corpora/{corpus}.yaml: split")
-    with files.new_folder(Path("data/split", corpus)) as folder:
+    with work.resumable(Path("data/split", corpus), splitting.model_dump(), inputs=[clean]) as folder:
         counts = partition.split(clean, folder, splitting, about["pairs"], corpus)
-        files.write_json(folder / "languages.json", {key: about[key] for key in ("source_language", "target_language")})
+        languages = {key: about[key] for key in ("source_language", "target_language")}
+        files.write_json(folder / work.DATA / "languages.json", languages)
+    for name, of_bitext in counts["bitexts"].items():
+        of_bitext["licence"] = about["bitexts"][name]["licence"]
     files.write_json(Path("data/split", f"{corpus}.json"), {"files": about["files"], **counts})
     files.write_json(Path("metrics", f"{corpus}.json"), partition.metrics(counts))
 

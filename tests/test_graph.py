@@ -59,14 +59,15 @@ def has_code(path: Path) -> bool:
 def closure(*entries: Path) -> set[str]:
     """Paths from the root of all that running `entries` imports, `entries` included, without neutral modules.
 
-    Importers are found by name, all of them.
+    Importers and rules are found by name, all of them.
     """
     seen, todo = set(), list(entries)
     while todo:
         if (path := todo.pop()) not in seen:
             seen.add(path)
             todo += [] if is_neutral(path) else imported(path)
-            todo += modules("pipeline/corpora/importers") if path.match("importers/interface.py") else []
+            if path.match("importers/interface.py") or path.match("rules/interface.py"):
+                todo += modules(name(path.parent))
     return {name(path) for path in seen if not is_neutral(path)}
 
 

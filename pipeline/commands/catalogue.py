@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
+from types import GenericAlias
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field, create_model
@@ -18,6 +19,7 @@ from ..decoding.attending import Attending
 from ..decoding.settings import Decoding
 from ..evaluation.settings import Scoring
 from ..models import interface
+from ..preparation import cleaning
 from ..preparation.cleaning import Cleaning
 from ..preparation.splits import Splitting, check_shares
 from ..report.sentences import Report
@@ -65,6 +67,8 @@ OVERRIDABLE: dict[str, Any] = {
     name: Params.model_fields[name].annotation for name in ("clean", "split", "training", "average", "decode", "score")
 }
 OVERRIDES: dict[str, Any] = {name: partial(kind) for name, kind in OVERRIDABLE.items()}
+by_bitext: Any = GenericAlias(dict, (str, OVERRIDES["clean"]))
+OVERRIDES["clean"] = create_model("Cleaning", __base__=OVERRIDES["clean"], of=(by_bitext, Field(default={})))
 Corpus = create_model("Corpus", __base__=CorpusFile, **OVERRIDES)
 
 
@@ -135,7 +139,14 @@ def corpus_faults(project: Project) -> Iterator[str]:
     for name, content in project.corpora.items():
         path = corpus_file(name)
         for section, kind in OVERRIDABLE.items():
-            yield from kind.merged_faults(overridden(project, section, name))
+            if section != "clean":
+                yield from kind.merged_faults(overridden(project, section, name))
+        page, own = overridden(project, "clean", name)
+        download = Download.model_validate({key: content[key] for key in Download.model_fields})
+        try:
+            cleaning.sections(page, own, download.bitexts)
+        except ParamsError as error:
+            yield from str(error).splitlines()
         try:
             check_shares(Splitting.merged(overridden(project, "split", name)), content["parts"], f"{path}: split")
         except ParamsError as error:

@@ -15,7 +15,7 @@ from ..common.parts import TEST, TRAIN, VALIDATION, Pair
 from ..corpora import downloading, readers
 from ..corpora.fetching import Downloads
 from ..corpora.sources import Download
-from ..preparation import cleaning, splits
+from ..preparation import bitexts, cleaning, splits
 from . import oddities
 from .training_length import Size, held_out_share
 
@@ -55,7 +55,8 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
 def read(part: str, download: Download) -> Iterator[readers.RawPair]:
     """The pairs of a part."""
     downloads = Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
-    return downloading.read(part, download, downloads, {})
+    for source in download.sources(part):
+        yield from downloading.read(part, source, download.languages, downloads, {}, is_text=part != TRAIN)
 
 
 def training_size(download: Download, corpus: Path, page: Path) -> Size:
@@ -64,9 +65,9 @@ def training_size(download: Download, corpus: Path, page: Path) -> Size:
     Raises: DataError if nothing is left, or too little to hold some out.
     """
     section = cleaning.Cleaning.load(f"{page}:clean")
-    tally, odd, words, characters = cleaning.Tally(section), oddities.Oddities(), 0, set[str]()
+    tally, odd, words, characters = cleaning.Tally(section.examples), oddities.Oddities(), 0, set[str]()
     sample, step = list[Pair](), 1  # every pair, or one of each `step`
-    for number, pair in enumerate(cleaning.clean(read(TRAIN, download), section, tally)):
+    for number, pair in enumerate(bitexts.kept_pairs(read(TRAIN, download), section, download.languages, tally, set())):
         words += num_words(pair[1])
         characters.update(*pair)
         odd.look_at(pair)
@@ -74,7 +75,7 @@ def training_size(download: Download, corpus: Path, page: Path) -> Size:
             sample.append(pair)
         if len(sample) > SAMPLE:
             sample, step = sample[::2], 2 * step
-    cleaning.check_kept(tally, corpus)
+    cleaning.check_kept({TRAIN: tally}, corpus)
     for text in (*odd.lines(), *oddities.languages(sample, download.languages)):
         warn(f"{corpus}: {text}")
     splitting = splits.Splitting.load(f"{page}:split")

@@ -6,13 +6,14 @@ bitexts in order of trust, and the pairs of each shard, in `train/bitexts.json`.
 
 import shutil
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from . import files
 
 Pair = tuple[str, str]
+RawPair = tuple[bytes, bytes]  # lines without their ends, not decoded
 
 TRAIN, VALIDATION, TEST = "train", "validation", "test"
 SHARD_PAIRS = 200_000  # with fewer, another process costs more time than it saves
@@ -38,6 +39,21 @@ class Shard(NamedTuple):
     def read(self, folder: Path) -> Iterator[Pair]:
         """Its pairs, one at a time; raises as `read`."""
         return files.read_pairs(*self.paths(folder))
+
+    def write(self, folder: Path, pairs: Iterable[Pair]) -> int:
+        """Write its pairs; returns how many."""
+        return write_lines(self.paths(folder), encoded(pairs))
+
+
+def write_shards(folder: Path, bitext: str, pairs: Iterable[RawPair]) -> Iterator[Shard]:
+    """Write the pairs of a bitext into the folder of a corpus, cut at `SHARD_PAIRS`; yields each shard."""
+    pairs = iter(pairs)
+    for number in count():
+        if (first := next(pairs, None)) is None:
+            return
+        shard = Shard(bitext, number, 0)
+        num_pairs = write_lines(shard.paths(folder), chain([first], islice(pairs, SHARD_PAIRS - 1)))
+        yield shard._replace(pairs=num_pairs)
 
 
 def write_bitexts(folder: Path, shards: Iterable[Shard]) -> None:
@@ -101,13 +117,22 @@ def read_tests(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
 
 def write(folder: Path, part: str, pairs: Iterable[Pair]) -> int:
     """Write the pairs of a part but the training part, one at a time; returns how many."""
-    source, target = paths(folder, part)
-    count = 0
-    with files.new_file(source) as left, files.new_file(target) as right:
-        for count, pair in enumerate(pairs, 1):  # noqa: B007 (the count is the result)
-            left.write(pair[0] + "\n")
-            right.write(pair[1] + "\n")
-    return count
+    return write_lines(paths(folder, part), encoded(pairs))
+
+
+def encoded(pairs: Iterable[Pair]) -> Iterator[RawPair]:
+    """The pairs in UTF-8."""
+    return ((source.encode(), target.encode()) for source, target in pairs)
+
+
+def write_lines(paths: tuple[Path, Path], pairs: Iterable[RawPair]) -> int:
+    """Write the pairs into a source and a target file, one at a time; returns how many."""
+    num_pairs = 0
+    with files.new_file(paths[0], "wb") as left, files.new_file(paths[1], "wb") as right:
+        for num_pairs, (source, target) in enumerate(pairs, 1):  # noqa: B007 (the count is the result)
+            left.write(source + b"\n")
+            right.write(target + b"\n")
+    return num_pairs
 
 
 def copy(part: str, old: Path, new: Path) -> int:

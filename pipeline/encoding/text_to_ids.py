@@ -11,8 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..common import files
-from ..common import cores
+from ..common import cores, files
 from ..compute import ids
 from ..console import cli
 from ..console.progress import track

@@ -1,13 +1,11 @@
 """Metrics that another program computes, in an environment of its own, such as COMET."""
 
 import math
-import os
-import shlex
-import subprocess
 from collections.abc import Sequence
 from typing import Any
 
 from ..common.files import DataError
+from ..preparation import programs
 from .bleu import DIGITS, Lines
 from .settings import External
 
@@ -21,26 +19,12 @@ def run(
     its last line, the score of all and what computed it: `0.8312 wmt22-comet-da, unbabel-comet 2.2.7`.
     Raises: DataError if it fails or prints something else.
     """
-    rows = (
-        "\t".join(text.replace("\t", " ") for text in row) for row in zip(sources, hypotheses, *references, strict=True)
-    )
-    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
     where = f"score.external.{name}.command"
-    try:
-        ended = subprocess.run(
-            shlex.split(external.command),
-            input="".join(f"{row}\n" for row in rows),
-            stdout=subprocess.PIPE,  # its progress, on stderr, goes to the terminal
-            encoding="utf-8",
-            env=environment | {"PYTHONUTF8": "1"},
-            check=True,
-        )
-        *lines, last = ended.stdout.splitlines()
-        score, _, signature = last.partition(" ")
-        sentences, total = [float(line) for line in lines], float(score)
-    except (OSError, ValueError, subprocess.CalledProcessError) as error:
-        expected = "a program that prints a score a line and `<total> <name>`"
-        raise DataError(f"{where}: {error}; expected {expected}") from None
+    expected = "a program that prints a score a line and `<total> <name>`"
+    lines = programs.run(external.command, zip(sources, hypotheses, *references, strict=True), where, expected)
+    last = lines[-1] if lines else ""
+    score, _, signature = last.partition(" ")
+    *sentences, total = programs.numbers([*lines[:-1], score], where, expected)
     if len(sentences) != len(sources) or not signature or not all(map(math.isfinite, (*sentences, total))):
         raise DataError(
             f"{where}: must print {len(sources)} numbers and then `<total> <name>`, got {len(sentences)} and {last!r}"

@@ -1,6 +1,7 @@
 """Leaks: sentences that two parts of a corpus share. They are counted, and dropped from the training side."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from ..common import files
 from ..common.parts import Pair
@@ -13,8 +14,8 @@ COUNTS = (*(f"{level}_{side}" for level in LEVELS for side in ("source", "target
 Matches = dict[str, frozenset[str]]  # level -> the held-out parts that have a text; `near` without those of `exact`
 
 
-class Leakage:
-    """Compares parts at the two levels, counts leaks, and drops pairs as the section says.
+class HeldOut:
+    """The texts of both sides of the parts that are held out from another one.
 
     A text leaks if a held-out part has the same one on the same side. `exact`: folded, the two are equal. `near`:
     they have the same letters and digits, or the held-out text is one or several whole sentences of the other one.
@@ -23,23 +24,27 @@ class Leakage:
     Units: memory holds two forms of each text of the held-out parts, none of the part that is read.
     """
 
-    def __init__(self, splitting: Splitting) -> None:
-        self.policies = {"exact": splitting.leakage, "near": splitting.near_leakage}
-        self.overlaps: dict[str, dict[str, int]] = {}
-        self.dropped: dict[str, dict[str, int]] = {}  # part -> level -> pairs
+    def __init__(self, held_out: Mapping[str, Sequence[Pair]]) -> None:
+        self.parts = list(held_out)
+        self.sources, self.targets = HeldOutIndex(held_out, side=0), HeldOutIndex(held_out, side=1)
 
-    def decontaminate(self, part: str, pairs: Iterable[Pair], held_out: Mapping[str, Sequence[Pair]]) -> Iterator[Pair]:
-        """The pairs of `part` that share neither their source nor their target with a part held out from it.
+
+class Leaks:
+    """Counts of the pairs of a part that leak into others, and of those that are dropped for it."""
+
+    def __init__(self, splitting: Splitting, parts: Iterable[str]) -> None:
+        self.policies = {"exact": splitting.leakage, "near": splitting.near_leakage}
+        self.overlaps = {name: dict.fromkeys(COUNTS, 0) for name in parts}
+        self.dropped = dict.fromkeys(LEVELS, 0)
+
+    def decontaminate(self, pairs: Iterable[Pair], held_out: HeldOut) -> Iterator[Pair]:
+        """The pairs that share neither their source nor their target with a part held out from theirs.
 
         All pairs if the section does not drop. A pair that leaks into two parts counts for both, but once in
         `dropped`: as `exact` if any leak is exact.
         """
-        sources, targets = HeldOutIndex(held_out, side=0), HeldOutIndex(held_out, side=1)
-        overlaps = {name: dict.fromkeys(COUNTS, 0) for name in held_out}
-        self.overlaps |= {f"{part}/{name}": overlap for name, overlap in overlaps.items()}
-        dropped = self.dropped[part] = dict.fromkeys(LEVELS, 0)
         for pair in pairs:
-            source, target = sources.matches(pair[0]), targets.matches(pair[1])
+            source, target = held_out.sources.matches(pair[0]), held_out.targets.matches(pair[1])
             if source is NO_MATCH and target is NO_MATCH:
                 yield pair
                 continue
@@ -47,31 +52,46 @@ class Leakage:
             drops = [level for level in LEVELS if leaks[level] and self.policies[level] == "drop"]
             for name in leaks["exact"] | leaks["near"]:
                 for level in LEVELS:
-                    overlaps[name][f"{level}_source"] += name in source[level]
-                    overlaps[name][f"{level}_target"] += name in target[level]
-                overlaps[name]["dropped"] += any(name in leaks[level] for level in drops)
+                    self.overlaps[name][f"{level}_source"] += name in source[level]
+                    self.overlaps[name][f"{level}_target"] += name in target[level]
+                self.overlaps[name]["dropped"] += any(name in leaks[level] for level in drops)
             if drops:
-                dropped[drops[0]] += 1
+                self.dropped[drops[0]] += 1
             else:
                 yield pair
 
-    def check(self, pairs: Mapping[str, int], where: object) -> None:
-        """Check that each decontaminated part still has a pair, and that there is no leakage that should fail.
+    def add(self, counts: Mapping[str, Any]) -> None:
+        """Add the counts of some pairs of the part."""
+        for level, number in counts["dropped"].items():
+            self.dropped[level] += number
+        for name, overlap in counts["leakage"].items():
+            for count, number in overlap.items():
+                self.overlaps[name][count] += number
 
-        Raises: DataError with the counts.
-        """
-        for part, dropped in self.dropped.items():
-            if not pairs[part]:
-                what = f"no pair is left in {part}, got {sum(dropped.values())} dropped for leakage"
-                raise files.DataError(f"{where}: {what}; expected at least one")
-        leaks = [
-            f"{parts} {overlap[f'{level}_source']} sources and {overlap[f'{level}_target']} targets ({level})"
-            for parts, overlap in self.overlaps.items()
-            for level in LEVELS
-            if (overlap[f"{level}_source"] or overlap[f"{level}_target"]) and self.policies[level] == "fail"
-        ]
-        if leaks:
-            raise files.DataError(f"{where}: parts share sentences, got {', '.join(leaks)}; expected none")
+    def counts(self) -> dict[str, Any]:
+        """All the counts."""
+        return {"dropped": self.dropped, "leakage": self.overlaps}
+
+    def faults(self, part: str) -> Iterator[str]:
+        """The counts of each part's leaks that should fail, in words."""
+        for name, overlap in self.overlaps.items():
+            for level in LEVELS:
+                source, target = (overlap[f"{level}_{side}"] for side in ("source", "target"))
+                if (source or target) and self.policies[level] == "fail":
+                    yield f"{part}/{name} {source} sources and {target} targets ({level})"
+
+
+def check(leaks: Mapping[str, Leaks], pairs: Mapping[str, int], where: object) -> None:
+    """Check that each decontaminated part still has a pair, and that there is no leakage that should fail.
+
+    Raises: DataError with the counts.
+    """
+    for part, counts in leaks.items():
+        if not pairs[part]:
+            what = f"no pair is left in {part}, got {sum(counts.dropped.values())} dropped for leakage"
+            raise files.DataError(f"{where}: {what}; expected at least one")
+    if faults := [fault for part, counts in leaks.items() for fault in counts.faults(part)]:
+        raise files.DataError(f"{where}: parts share sentences, got {', '.join(faults)}; expected none")
 
 
 class HeldOutIndex:

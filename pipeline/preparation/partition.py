@@ -1,41 +1,99 @@
 """The parts of a corpus, apart from each other: carved or brought, without leaks, counted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from ..common import parts
-from ..common.parts import TRAIN, VALIDATION, Pair
+from ..common import parts, work
+from ..common.parts import TRAIN, VALIDATION, Pair, Shard
 from ..console import progress
-from .contamination import LEVELS, Leakage
-from .splits import Splitting, hold_out, remaining_pairs
+from .contamination import LEVELS, HeldOut, Leaks, check
+from .splits import Splitting, carve, check_carved
+
+CARVED = "carved"  # of a work folder: the pairs that each shard gives to the carved parts
 
 
 def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str, int], corpus: str) -> dict[str, Any]:
-    """Write all parts into `folder`, without leaks between them; returns the counts. `brought`: pairs in `clean`.
+    """Write all parts into the work folder, without leaks between them; returns the counts.
 
+    `brought` has the pairs in `clean`.
     Raises: ParamsError for a share that carves no pair; DataError if leakage must fail or leaves a part empty.
     """
+    shards, out = parts.read_bitexts(clean), folder / work.DATA
+    firsts = dict(zip((shard.name for shard in shards), accumulate((s.pairs for s in shards), initial=0), strict=False))
+    carved = splitting.carved()
 
-    def train(verb: str) -> Iterator[Pair]:
-        return progress.track(parts.read(clean, TRAIN), f"{verb} {corpus}", total=brought[TRAIN], unit="pairs")
+    def mapped(function: Any, step: str) -> Any:
+        counts = work.map_shards(function, shards, folder, step)
+        return progress.track(counts, f"{step} {corpus}", total=len(shards), unit="shards")
 
-    leakage = Leakage(splitting)
-    carved = hold_out(train("carve"), splitting, f"corpora/{corpus}.yaml: split")
-    held_out = {part: list(parts.read(clean, part)) for part in brought if part != TRAIN} | carved
+    if carved:
+        list(mapped(partial(hold_out, clean=clean, folder=folder, splitting=splitting, firsts=firsts), "carve"))
+    held_out = {part: list(parts.read(clean, part)) for part in brought if part != TRAIN}
+    for part in carved:
+        held_out[part] = [pair for shard in shards for pair in parts.read(folder / CARVED / shard.name, part)]
+    check_carved(
+        {part: len(held_out[part]) for part in carved}, brought[TRAIN], splitting, f"corpora/{corpus}.yaml: split"
+    )
     validation = held_out.pop(VALIDATION)
     pairs = {
-        part: parts.write(folder, part, held_out[part]) if part in carved else parts.copy(part, clean, folder)
+        part: parts.write(out, part, held_out[part]) if part in carved else parts.copy(part, clean, out)
         for part in held_out
     }
-    held_out[VALIDATION] = list(leakage.decontaminate(VALIDATION, validation, held_out))
-    pairs[VALIDATION] = parts.write(folder, VALIDATION, held_out[VALIDATION])
-    remaining = remaining_pairs(train("split"), splitting)
-    pairs[TRAIN] = parts.write(folder, TRAIN, leakage.decontaminate(TRAIN, remaining, held_out))
-    leakage.check(pairs, clean)
-    dropped = sum(sum(levels.values()) for levels in leakage.dropped.values())
-    assert sum(pairs.values()) + dropped == sum(brought.values())
-    return {"pairs": pairs, "dropped": leakage.dropped, "leakage": leakage.overlaps}
+    leaks = {VALIDATION: Leaks(splitting, held_out), TRAIN: Leaks(splitting, [*held_out, VALIDATION])}
+    kept = list(leaks[VALIDATION].decontaminate(validation, HeldOut(held_out)))
+    pairs[VALIDATION] = parts.write(out, VALIDATION, kept)
+    by_bitext = {shard.bitext: Leaks(splitting, leaks[TRAIN].overlaps) for shard in shards}
+    remaining = partial(drop_leaks, clean=clean, out=out, splitting=splitting, firsts=firsts, held_out=tuple(pairs))
+    for index, counts in enumerate(mapped(remaining, "split")):
+        by_bitext[shards[index].bitext].add(counts)
+        leaks[TRAIN].add(counts)
+        shards[index] = shards[index]._replace(pairs=counts["pairs"])
+    parts.write_bitexts(out, shards)
+    pairs[TRAIN] = sum(shard.pairs for shard in shards)
+    check(leaks, pairs, clean)
+    dropped = {part: counts.dropped for part, counts in leaks.items()}
+    assert sum(pairs.values()) + sum(sum(levels.values()) for levels in dropped.values()) == sum(brought.values())
+    return {
+        "pairs": pairs,
+        "dropped": dropped,
+        "leakage": {
+            f"{part}/{name}": overlap for part, counts in leaks.items() for name, overlap in counts.overlaps.items()
+        },
+        "bitexts": {
+            name: {"pairs": sum(shard.pairs for shard in shards if shard.bitext == name), **counts.counts()}
+            for name, counts in by_bitext.items()
+        },
+    }
+
+
+def hold_out(shard: Shard, clean: Path, folder: Path, splitting: Splitting, firsts: Mapping[str, int]) -> None:
+    """Write the pairs of a shard that are carved."""
+    carved: dict[str, list[Pair]] = {part: [] for part in splitting.carved()}
+    for part, pair in carve(shard.read(clean), splitting, firsts[shard.name]):
+        if part != TRAIN:
+            carved[part].append(pair)
+    for part, pairs in carved.items():
+        parts.write(folder / CARVED / shard.name, part, pairs)
+
+
+def drop_leaks(
+    shard: Shard, clean: Path, out: Path, splitting: Splitting, firsts: Mapping[str, int], held_out: Sequence[str]
+) -> dict[str, Any]:
+    """Write the pairs of a shard that are neither carved nor leak; returns counts."""
+    leaks, pairs = Leaks(splitting, held_out), shard.read(clean)
+    if splitting.carved():
+        pairs = (pair for part, pair in carve(pairs, splitting, firsts[shard.name]) if part == TRAIN)
+    num_pairs = shard.write(out, leaks.decontaminate(pairs, index(out, tuple(held_out))))
+    return {"pairs": num_pairs, **leaks.counts()}
+
+
+@cache
+def index(out: Path, held_out: tuple[str, ...]) -> HeldOut:
+    """The texts of the parts that are written already; a worker reads them once."""
+    return HeldOut({part: list(parts.read(out, part)) for part in held_out})
 
 
 def metrics(counts: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Validation and test parts carved from the training part by a hash: more data moves no pair to another part."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -56,8 +56,10 @@ def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> 
         raise ParamsError("\n".join(faults))
 
 
-def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pair]]:
+def carve(pairs: Iterable[Pair], splitting: Splitting, first: int = 0) -> Iterator[tuple[str, Pair]]:
     """Each pair with its part, which depends on the section and on the folded source (or the line number) alone.
+
+    `first` is the number of the first line in the training part, from 0.
 
     The hash is a number from 0 to 1: below test_share is test, the next validation_share is validation, the rest is
     train. So pairs of equal source stay together, and another validation_share moves no pair of test.
@@ -65,7 +67,7 @@ def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pa
     salt = seed_for(splitting.seed, "carve").to_bytes(8, "little")
     test = int(splitting.test_share * 2**64)
     held_out = test + int(splitting.validation_share * 2**64)
-    for line, pair in enumerate(pairs):
+    for line, pair in enumerate(pairs, first):
         if splitting.carve_by == "line":
             place = 2 * seed_for(splitting.seed, "carve", line)
         else:
@@ -73,31 +75,16 @@ def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pa
         yield TEST if place < test else VALIDATION if place < held_out else TRAIN, pair
 
 
-def hold_out(pairs: Iterable[Pair], splitting: Splitting, where: str) -> dict[str, list[Pair]]:
-    """The carved parts, in memory; if the corpus brings them all, none, and `pairs` is not read.
+def check_carved(carved: Mapping[str, int], total: int, splitting: Splitting, where: str) -> None:
+    """Check that there are pairs in every part that was carved from `total` pairs.
 
-    Raises: ParamsError naming each share of the section at `where` that is too small to carve a pair.
+    Raises: ParamsError naming each share of the section at `where` that is too small.
     """
-    held_out: dict[str, list[Pair]] = {part: [] for part in splitting.carved()}
-    if not held_out:
-        return {}
-    total = 0
-    for total, (part, pair) in enumerate(carve(pairs, splitting), 1):  # noqa: B007 (the message needs the count)
-        if part != TRAIN:
-            held_out[part].append(pair)
     faults = [
         f"{where}.{part}_share: carves no pair from {total}, got {getattr(splitting, f'{part}_share'):g}; "
         "expected a larger share"
-        for part, carved in held_out.items()
-        if not carved
+        for part, num_pairs in carved.items()
+        if not num_pairs
     ]
     if faults:
         raise ParamsError("\n".join(faults))
-    return held_out
-
-
-def remaining_pairs(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[Pair]:
-    """The pairs that `hold_out` leaves for training."""
-    if not splitting.carved():
-        return iter(pairs)
-    return (pair for part, pair in carve(pairs, splitting) if part == TRAIN)

@@ -12,8 +12,8 @@ from stages import download
 from tests.server import serving
 
 TEXTS = {
-    "train.source.txt": "Satz 1.\nSatz 2.\n",
-    "train.target.txt": "Sentence 1.\nSentence 2.\n",
+    "train/train/00000.source.txt": "Satz 1.\nSatz 2.\n",
+    "train/train/00000.target.txt": "Sentence 1.\nSentence 2.\n",
     "test.source.txt": "Ja.\n",
     "test.target.txt": "Yes.\n",
     "news_2014.source.txt": "Neues.\n",
@@ -24,7 +24,7 @@ TEXTS = {
 @pytest.fixture
 def server():
     with serving() as running:
-        running.files = {f"/{side}": TEXTS[f"train.{side}.txt"].encode() for side in ("source", "target")}
+        running.files = {f"/{side}": TEXTS[f"train/train/00000.{side}.txt"].encode() for side in ("source", "target")}
         yield running
 
 
@@ -42,7 +42,7 @@ def written(project, server, monkeypatch):
     }
     project.edit("corpora/toy.yaml:parts", parts)
     out = project.root / "data/download/toy"
-    return lambda: {path.name: path.read_text() for path in out.glob("*.txt")}
+    return lambda: {path.relative_to(out).as_posix(): path.read_text() for path in out.rglob("*.txt")}
 
 
 def test_every_part_is_written_and_nothing_asked_for_again(written, server, project):
@@ -56,7 +56,7 @@ def test_every_part_is_written_and_nothing_asked_for_again(written, server, proj
 
 def test_an_address_without_a_checksum_is_named_and_what_changed_there(written, server, project, capsys):
     download.main("toy")
-    old = files.sha256(project.root / "data/download/toy/train.source.txt")
+    old = files.sha256(project.root / "data/download/toy/train/train/00000.source.txt")
     assert f"toy  {server.address}/source: may change; `sha256: {old}` in the corpus's file pins it\n" in (
         capsys.readouterr().err
     )
@@ -72,3 +72,25 @@ def test_an_address_without_a_checksum_is_named_and_what_changed_there(written, 
 
 def test_every_key_of_a_download_is_declared():
     assert {read.rpartition(":")[2] for read in download.READS} == set(Download.model_fields)
+
+
+def test_bitexts_are_written_in_order_of_trust_and_recorded(written, server, project):
+    """Of the web's text the pairs with the smallest hashes, the same ones whatever else is there."""
+    pairs = [(f"Zeile {number}.", f"Line {number}.") for number in range(20)]
+    web = {"name": "web", "kind": "local", "table": "my/web.tsv", "source_column": 1, "target_column": 2}
+    memory = web | {"name": "memory", "table": "my/news.tsv", "licence": "of the agency"}
+    drawn = []
+    for doubled in (pairs, [pair for pair in pairs[::-1] for _ in "ab"]):
+        (project.root / "my/web.tsv").write_text("".join(f"{source}\t{target}\n" for source, target in doubled))
+        project.edit("corpora/toy.yaml:parts.train", [memory, web | {"at_most": 5 + len(drawn)}])
+        download.main("toy")
+        drawn.append(written()["train/web/00000.source.txt"].splitlines())
+        assert [line for line in drawn[-1] if line in drawn[0]] == drawn[-1]
+    assert [len(lines) for lines in drawn] == [5, 6]
+    about = files.read_json(project.root / "data/download/toy/download.json")["parts"]["train"]
+    records = {
+        name: [record[key] for key in ("pairs", "before_at_most", "licence")]
+        for name, record in about["bitexts"].items()
+    }
+    assert records == {"memory": [1, 1, "of the agency"], "web": [6, 40, None]}
+    assert about["pairs"] == 7

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from pipeline.common import files, parts
+from pipeline.common import cores, files, parts
 from pipeline.preparation.comparison import folded
 from stages import split
 
@@ -22,20 +22,24 @@ NONE_CARVED = {"validation_share": 0.0, "test_share": 0.0}
 
 
 @pytest.fixture
-def run(project):
+def run(project, monkeypatch):
     """Splits a corpus of the parts given by a section; the pairs of each part, and their counts."""
     folder = project.root / "data/clean/toy"
+    monkeypatch.setattr(parts, "SHARD_PAIRS", 10)
 
-    def run_stage(pairs, **section):
-        counts = {part: parts.write(folder, part, pairs) for part, pairs in pairs.items()}
-        files.write_json(folder / "clean.json", files.read_json(folder / "clean.json") | {"pairs": counts})
+    def run_stage(train, held_out, **section):
+        counts = {part: parts.write(folder, part, pairs) for part, pairs in held_out.items()}
+        shards = [s for name, pairs in train.items() for s in parts.write_shards(folder, name, parts.encoded(pairs))]
+        parts.write_bitexts(folder, shards)
+        about = {"pairs": counts | {"train": sum(map(len, train.values()))}}
+        about["bitexts"] = {name: {"licence": None} for name in train}
+        files.write_json(folder / "clean.json", files.read_json(folder / "clean.json") | about)
         usual = {"validation_share": 0.2, "test_share": 0.2, "leakage": "drop", "near_leakage": "drop", "seed": 3}
         project.edit("corpora/toy.yaml:split", usual | section)
         split.main("toy")
         out = project.root / "data/split/toy"
-        return {part: list(parts.read(out, part)) for part in parts.names(out)}, files.read_json(
-            out.with_suffix(".json")
-        )
+        read = {part: list(parts.read(out, part)) for part in ["train", *parts.names(out)]}
+        return read, files.read_json(out.with_suffix(".json"))
 
     return run_stage
 
@@ -46,7 +50,7 @@ def overlap(**counts):
 
 
 def test_carved_parts_are_apart_and_counted(run):
-    written, counts = run({"train": PAIRS})
+    written, counts = run({"train": PAIRS}, {})
     assert counts["pairs"] == {part: len(pairs) for part, pairs in written.items()}
     assert set(counts["pairs"]) == {"train", "validation", "test"}
     dropped = sum(sum(levels.values()) for levels in counts["dropped"].values())
@@ -56,9 +60,23 @@ def test_carved_parts_are_apart_and_counted(run):
             assert not {folded(pair[side]) for pair in written[one]} & {folded(pair[side]) for pair in written[other]}
 
 
+@pytest.mark.parametrize("carve_by", ["source", "line"])
+def test_two_bitexts_are_split_as_the_text_of_both(run, monkeypatch, carve_by):
+    """In any number of processes."""
+    whole, _ = run({"train": PAIRS}, {}, carve_by=carve_by)
+    monkeypatch.setattr(cores, "count", lambda: 3)
+    assert run({"memory": PAIRS[:15], "web": PAIRS[15:]}, {}, carve_by=carve_by, validation_share=0.2000001)[0] == whole
+
+
 def test_brought_parts_by_hand(run, project):
-    written, counts = run({"train": PAIRS, **BROUGHT}, **NONE_CARVED)
+    written, counts = run({"memory": PAIRS[:15], "web": PAIRS[15:]}, BROUGHT, **NONE_CARVED)
     lost = [pair for pair in PAIRS if pair[0] == "Le chat dort."] + [("La fille rit.", "The girl laughs.")]
+    by_bitext = counts.pop("bitexts")
+    assert {name: (bitext["pairs"], bitext["dropped"]["exact"]) for name, bitext in by_bitext.items()} == {
+        "memory": (13, 2),
+        "web": (len(PAIRS) - 16, 1),
+    }
+    assert by_bitext["web"]["leakage"]["validation"] == overlap(exact_source=1, dropped=1)
     assert counts == {
         "files": {part: [] for part in ("train", "validation", "test", "compositional")},  # of the phrasebook
         "pairs": {"test": 2, "news": 2, "validation": 1, "train": len(PAIRS) - 3},
@@ -93,4 +111,4 @@ def test_brought_parts_by_hand(run, project):
 )
 def test_bad_input_is_named(brought, section, message, run):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}"):
-        run({"train": PAIRS, **brought}, **section)
+        run({"train": PAIRS}, brought, **section)

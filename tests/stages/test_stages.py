@@ -12,8 +12,8 @@ from tests.toys.project import SYSTEMS
 
 SYSTEM = SYSTEMS[1]
 STAGES = {  # an input of each stage, and the stage that makes it
-    "clean": ("data/download/toy/train.source.txt", "download"),
-    "split": ("data/clean/toy/train.source.txt", "clean"),
+    "clean": ("data/download/toy/train/train/00000.source.txt", "download"),
+    "split": ("data/clean/toy/train/train/00000.source.txt", "clean"),
     "vocabulary": ("data/split/toy/train.source.txt", "split"),
     "encode": ("data/vocabulary/toy-bpe/joint.model", "vocabulary"),
     "train": ("data/encode/toy-bpe/train/source.ids.npy", "encode"),

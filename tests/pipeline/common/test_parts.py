@@ -9,15 +9,30 @@ PAIRS = [("Le chat dort.", "The cat is sleeping."), ("Où ?", "Where?"), ("", ""
 
 
 def test_written_pairs_are_read_again(tmp_path):
-    assert parts.write(tmp_path, "train", iter(PAIRS)) == 3
-    assert list(parts.read(tmp_path, "train")) == PAIRS
-    assert (tmp_path / "train.source.txt").read_bytes() == "Le chat dort.\nOù ?\n\n".encode()
+    assert parts.write(tmp_path, "test", iter(PAIRS)) == 3
+    assert list(parts.read(tmp_path, "test")) == PAIRS
+    assert (tmp_path / "test.source.txt").read_bytes() == "Le chat dort.\nOù ?\n\n".encode()
+
+
+def test_a_bitext_is_cut_into_shards_and_read_in_order_of_trust(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "SHARD_PAIRS", 2)
+    raw = [(source.encode(), target.encode()) for source, target in PAIRS]
+    shards = [
+        shard
+        for name, pairs in (("web", raw), ("memory", raw[:2]))
+        for shard in parts.write_shards(tmp_path, name, pairs)
+    ]
+    assert shards == [("web", 0, 2), ("web", 1, 1), ("memory", 0, 2)]
+    parts.write_bitexts(tmp_path, shards)
+    assert parts.read_bitexts(tmp_path) == shards
+    assert list(parts.read(tmp_path, "train")) == PAIRS + PAIRS[:2]
+    assert (tmp_path / "train/web/00000.source.txt").read_bytes() == "Le chat dort.\nOù ?\n".encode()
 
 
 def test_every_part_but_train_and_validation_is_a_test_part(tmp_path):
-    for part in ("train", "validation", "test", "hard"):
+    for part in ("validation", "test", "hard"):
         parts.write(tmp_path, part, [(f"{part} a", f"{part} b"), ("", "c")])
-    assert parts.names(tmp_path) == ["hard", "test", "train", "validation"]
+    assert parts.names(tmp_path) == ["hard", "test", "validation"]
     expected = [(part, [f"{part} a", ""], [f"{part} b", "c"]) for part in ("hard", "test")]
     assert list(parts.read_tests(tmp_path)) == expected
 

@@ -30,9 +30,11 @@ def project(tmp_path, monkeypatch):
 def write(source, name="train", mirror=None):
     """Write one part of a corpus; its record, and the bytes of both sides."""
     about = {"source_language": "fr", "target_language": "en", "parts": {"train": source, "test": source, name: source}}
-    downloads = Downloads(Path("downloads"), mirror)
-    record = downloading.write_part(name, Download.model_validate(about), downloads, Path("out"))
-    return record, *(Path(f"out/{name}.{side}.txt").read_bytes() for side in ("source", "target"))
+    given = Download.model_validate(about), Downloads(Path("downloads"), mirror), Path("out")
+    record = downloading.write_train(*given) if name == "train" else downloading.write_part(name, *given)
+    record.pop("bitexts", None)
+    base = "train/train/00000" if name == "train" else name
+    return record, *(Path(f"out/{base}.{side}.txt").read_bytes() for side in ("source", "target"))
 
 
 def local(source=FRENCH, target=ENGLISH):
@@ -83,7 +85,9 @@ def test_a_data_set_of_the_hub(project):
 
 @pytest.mark.parametrize("name", ["train", "test"])
 def test_an_empty_part_is_named(project, name):
-    with pytest.raises(DataError, match=rf"^my/x.fr and my/x.en: part {name} is empty, got 0 pairs; expected some$"):
+    with pytest.raises(
+        DataError, match=rf"^my/x.fr and my/x.en: (part|bitext) {name} is empty, got 0 pairs; expected some$"
+    ):
         write(local(b"", b""), name)
 
 

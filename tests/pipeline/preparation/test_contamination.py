@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from pipeline.preparation.comparison import folded, sentences
-from pipeline.preparation.contamination import COUNTS, Leakage
+from pipeline.preparation.contamination import COUNTS, HeldOut, Leaks
 from pipeline.preparation.splits import Splitting
 
 TEST = [("Le chat dort.", "The cat sleeps."), ("Oui.", "Yes.")]
@@ -21,9 +21,12 @@ TRAIN = [
 ]
 
 
-def leakage(policy="drop", near="drop"):
+def decontaminated(pairs, held_out, policy="drop", near="drop"):
+    """The pairs that are left, and the counts."""
     shares = {"validation_share": 0.0, "test_share": 0.0}
-    return Leakage(Splitting(carve_by="source", **shares, leakage=policy, near_leakage=near, seed=1))
+    splitting = Splitting(carve_by="source", **shares, leakage=policy, near_leakage=near, seed=1)
+    leaks = Leaks(splitting, held_out)
+    return list(leaks.decontaminate(pairs, HeldOut(held_out))), leaks
 
 
 def overlap(exact_source, exact_target, near_source, near_target, dropped):
@@ -32,18 +35,18 @@ def overlap(exact_source, exact_target, near_source, near_target, dropped):
 
 
 def test_pairs_that_share_a_side_are_dropped_and_counted():
-    leaks = leakage()
-    assert list(leaks.decontaminate("train", TRAIN, {"test": TEST, "news": NEWS})) == TRAIN[4:]
-    assert leaks.overlaps == {"train/test": overlap(2, 1, 0, 0, 3), "train/news": overlap(2, 2, 0, 0, 3)}
-    assert leaks.dropped == {"train": {"exact": 4, "near": 0}}
+    left, leaks = decontaminated(TRAIN, {"test": TEST, "news": NEWS})
+    assert left == TRAIN[4:]
+    assert leaks.overlaps == {"test": overlap(2, 1, 0, 0, 3), "news": overlap(2, 2, 0, 0, 3)}
+    assert leaks.dropped == {"exact": 4, "near": 0}
 
 
 @pytest.mark.parametrize("policy", ["report", "fail"])
 def test_reporting_counts_and_drops_nothing(policy):
-    leaks = leakage(policy)
-    assert list(leaks.decontaminate("train", TRAIN, {"test": TEST})) == TRAIN
-    assert leaks.overlaps == {"train/test": overlap(2, 1, 0, 0, 0)}
-    assert leaks.dropped == {"train": {"exact": 0, "near": 0}}
+    left, leaks = decontaminated(TRAIN, {"test": TEST}, policy)
+    assert left == TRAIN
+    assert leaks.overlaps == {"test": overlap(2, 1, 0, 0, 0)}
+    assert leaks.dropped == {"exact": 0, "near": 0}
 
 
 HELD_OUT = [("Où est la gare ?", "Where is the station?"), ("Oui. Merci !", "Yes. Thanks!"), ("...", "!!")]
@@ -63,10 +66,10 @@ HELD_OUT += [("你好。", "Hello there."), ("สวัสดี ครับ", 
     ],
 )
 def test_near_leaks(source):
-    leaks = leakage("fail", "drop")
-    assert list(leaks.decontaminate("train", [(source, "Something else.")], {"test": HELD_OUT})) == []
-    assert leaks.overlaps == {"train/test": overlap(0, 0, 1, 0, 1)}
-    assert leaks.dropped == {"train": {"exact": 0, "near": 1}}
+    left, leaks = decontaminated([(source, "Something else.")], {"test": HELD_OUT}, "fail", "drop")
+    assert left == []
+    assert leaks.overlaps == {"test": overlap(0, 0, 1, 0, 1)}
+    assert leaks.dropped == {"exact": 0, "near": 1}
 
 
 @pytest.mark.parametrize(
@@ -81,9 +84,8 @@ def test_near_leaks(source):
     ],
 )
 def test_what_does_not_leak(source):
-    leaks = leakage()
     pair = (source, "Something else.")
-    assert list(leaks.decontaminate("train", [pair], {"test": HELD_OUT})) == [pair]
+    assert decontaminated([pair], {"test": HELD_OUT})[0] == [pair]
 
 
 def leaks_into(text, known):
@@ -102,5 +104,5 @@ def test_agrees_with_a_plain_double_loop():
     held_out, pairs = ([(text(), text()) for _ in range(number)] for number in (15, 400))
     known = list(zip(*held_out, strict=True))
     expected = [pair for pair in pairs if not any(map(leaks_into, pair, known))]
-    assert list(leakage().decontaminate("train", pairs, {"test": held_out})) == expected
+    assert decontaminated(pairs, {"test": held_out})[0] == expected
     assert 0 < len(expected) < 400

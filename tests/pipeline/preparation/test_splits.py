@@ -7,7 +7,7 @@ import pytest
 
 from pipeline.common.params import ParamsError
 from pipeline.preparation import splits
-from pipeline.preparation.splits import Splitting, carve, hold_out
+from pipeline.preparation.splits import Splitting, carve
 
 PAIRS = [(f"Phrase numéro {number}.", f"Sentence number {number}.") for number in range(4000)]
 WHERE = "corpora/toy.yaml: split"
@@ -48,22 +48,22 @@ def test_by_line_another_seed_moves_pairs():
     assert before != after
 
 
+def test_by_line_a_later_shard_goes_on_counting():
+    whole = [part for part, _ in carve(PAIRS, section(carve_by="line"))]
+    assert [part for part, _ in carve(PAIRS[1000:], section(carve_by="line"), first=1000)] == whole[1000:]
+
+
 def test_the_share_of_validation_moves_no_pair_of_test_and_only_adds():
-    few = hold_out(PAIRS, section(validation_share=0.05), WHERE)
-    many = hold_out(PAIRS, section(validation_share=0.3), WHERE)
+    few, many, other = (
+        {
+            part: {pair for name, pair in carve(PAIRS, section(**changes)) if name == part}
+            for part in ("test", "validation")
+        }
+        for changes in ({"validation_share": 0.05}, {"validation_share": 0.3}, {"validation_share": 0.05, "seed": 2})
+    )
     assert few["test"] == many["test"]
-    assert set(few["validation"]) < set(many["validation"])
-    assert hold_out(PAIRS, section(validation_share=0.05, seed=2), WHERE) != few
-
-
-def test_held_out_and_remaining_are_all():
-    held_out = hold_out(PAIRS, section(), WHERE)
-    remaining = splits.remaining_pairs(PAIRS, section())
-    assert sorted([*held_out["validation"], *held_out["test"], *remaining]) == sorted(PAIRS)
-    assert list(hold_out(PAIRS, section(test_share=0.0), WHERE)) == ["validation"]
-    brings = section(validation_share=0.0, test_share=0.0)
-    assert hold_out(PAIRS, brings, WHERE) == {}
-    assert list(splits.remaining_pairs(PAIRS, brings)) == PAIRS
+    assert few["validation"] < many["validation"]
+    assert few != other
 
 
 @pytest.mark.parametrize(

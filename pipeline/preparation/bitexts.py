@@ -1,0 +1,86 @@
+"""The bitexts of a corpus, cleaned: rules shard by shard, then duplicates across all of them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import compress, islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..common import files, parts, work
+from ..common.parts import Pair, RawPair, Shard
+from ..console import progress
+from . import cleaning, duplicates
+from .cleaning import DUPLICATES, Cleaning, Tally
+
+ROUGH = "rough"  # of a work folder: shards in which duplicates still are
+Sections = Mapping[str, Cleaning]  # by bitext
+
+
+def clean(raw: Path, folder: Path, sections: Sections, languages: tuple[str, str], corpus: str) -> dict[str, Tally]:
+    """Write the clean training part of the corpus at `raw` into the work folder; returns the counts of each bitext."""
+    shards = parts.read_bitexts(raw)
+    kinds = sorted({section.duplicates for section in sections.values()} - {"off"})
+    tallies = {name: Tally(section.examples) for name, section in sections.items()}
+
+    def mapped(function: Any, items: Sequence[Any], step: str) -> Any:
+        counts = work.map_shards(function, items, folder, step)
+        return progress.track(counts, f"clean {corpus}: {step}", total=len(items), unit="shards")
+
+    rules = partial(apply_rules, raw=raw, folder=folder, sections=sections, kinds=kinds, languages=languages)
+    for index, counts in enumerate(mapped(rules, shards, "rules")):
+        tallies[shards[index].bitext].add(counts)
+        shards[index] = shards[index]._replace(pairs=counts["kept"])
+    for kind in kinds:
+        duplicates.find(shards, kind, folder)
+    unique = partial(drop_duplicates, shards=shards, folder=folder, sections=sections)
+    for index, counts in enumerate(mapped(unique, range(len(shards)), DUPLICATES)):
+        tallies[shards[index].bitext].add(counts)
+        shards[index] = shards[index]._replace(pairs=shards[index].pairs - counts["dropped"][DUPLICATES])
+    parts.write_bitexts(folder / work.DATA, shards)
+    return tallies
+
+
+def apply_rules(
+    shard: Shard, raw: Path, folder: Path, sections: Sections, kinds: Sequence[str], languages: tuple[str, str]
+) -> dict[str, Any]:
+    """Write the pairs of a shard that no rule drops, and their keys; returns counts."""
+    section = sections[shard.bitext]
+    tally = Tally(section.examples)
+    lines = files.parallel(*shard.paths(raw), files.raw_lines)
+    pairs = cleaning.clean(lines, section, languages, tally)
+    shard.write(folder / ROUGH, pairs)
+    for kind in kinds:
+        duplicates.write_keys(shard, pairs, kind, folder)
+    return tally.counts()
+
+
+def drop_duplicates(index: int, shards: Sequence[Shard], folder: Path, sections: Sections) -> dict[str, Any]:
+    """Write the pairs of a shard that are no duplicates; returns counts."""
+    shard = shards[index]
+    section = sections[shard.bitext]
+    tally, kept = Tally(section.examples), np.ones(shard.pairs, dtype=bool)
+    if section.duplicates != "off":
+        kept[duplicates.lines(index, section.duplicates, folder)] = False
+    texts = [path.read_bytes().split(b"\n")[:-1] for path in shard.paths(folder / ROUGH)]
+    parts.write_lines(shard.paths(folder / work.DATA), zip(*(compress(lines, kept) for lines in texts), strict=True))
+    dropped = zip(*(map(bytes.decode, compress(lines, ~kept)) for lines in texts), strict=True)
+    tally.note(DUPLICATES, dropped, tally.dropped)
+    return tally.counts()
+
+
+def kept_pairs(
+    raw: Iterable[RawPair], section: Cleaning, languages: tuple[str, str], tally: Tally, seen: set[tuple[str, int]]
+) -> Iterator[Pair]:
+    """The pairs that `clean` keeps of those given, which are few: their keys, which `seen` gets, are in memory."""
+    lines = iter(raw)
+    while batch := list(islice(lines, parts.SHARD_PAIRS)):
+        pairs = cleaning.clean(batch, section, languages, tally)
+        keys = duplicates.keys(pairs, section.duplicates).tolist()
+        for pair, key in zip(pairs, keys, strict=True):
+            if section.duplicates != "off" and (section.duplicates, key) in seen:
+                tally.note(DUPLICATES, [pair], tally.dropped)
+            else:
+                seen.add((section.duplicates, key))
+                yield pair

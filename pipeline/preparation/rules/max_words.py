@@ -1,0 +1,17 @@
+"""Drops a pair with a side of more words."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field
+
+from ...common.normalisation import num_words
+from ...common.parts import Pair
+
+Value = Annotated[int, Field(ge=0)]
+MICROSECONDS = 0.5
+
+
+def broken(pairs: Sequence[Pair], value: int, languages: tuple[str, str]) -> list[bool]:
+    """Whether the longer side of each pair has more words."""
+    return [num_words(source) > value or num_words(target) > value for source, target in pairs]
