@@ -5,22 +5,24 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
 from ..common import files, work
 from ..common.files import DataError
+from ..compute import ids
 from ..console import progress
 from ..console.printing import printable
 from ..corpora import encodings
+from ..decoding.markup import MARK
 from ..decoding.settings import MOST_BEAM, Decoding
 from ..decoding.translator import Translator
 from ..packaging import loading
-from .line_by_line import Lines, Notes, in_shards, translations
+from ..vocabularies.equals import listed
 
 Beam = Annotated[int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of decode.beam_size.")]
 Systems = Annotated[
@@ -31,6 +33,28 @@ Models = Annotated[
     list[Path] | None,
     typer.Option(help="Folder of a packaged system, such as models/<system>, here or anywhere. Several: an ensemble."),
 ]
+CAPITALS = 1.5  # times as many pieces as lower case takes: next to no such word was in the training text
+TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
+MANY, SHARD = 1_000_000, 1000 * TOGETHER  # lines: a file of more is translated in shards, in the same batches
+
+
+class Lines(NamedTuple):
+    """Lines to translate."""
+
+    lines: Iterator[str]
+    total: int | None = None  # how many there are, if known
+    at_once: bool = False  # each is answered before the next is read
+    first: int = 1  # the number of the first
+
+
+Search = tuple[list[str], list[Path], Decoding, int | None]  # systems, packages, settings and --n-best
+
+
+class Notes(NamedTuple):
+    """What to warn of once all lines are translated."""
+
+    missing: Counter[str]  # characters that no piece spells, and on how many lines
+    capitals: list[int]  # numbers of lines in strange capitals
 
 
 def translate(
@@ -68,8 +92,7 @@ def translate(
 
     A score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
-    systems, folders = tuple(system or ()), tuple(model or ())
-    translator = load(systems, folders)
+    translator = load(system or [], model or [])
     decoding = overridden(translator.decoding, beam, length_penalty, no_repeat_ngram_size)
     if n_best and n_best > decoding.beam_size:
         raise DataError(
@@ -77,20 +100,16 @@ def translate(
             f"expected fewer or --beam {n_best}"
         )
     given, notes = lines(sentence, file), Notes(Counter(), [])
-    if file and given.total and given.are_many:
-        by_line = partial(translations, partial(load, systems, folders), decoding, n_best)
-        with kept_shards(file, systems, folders, decoding, n_best) as folder:
-            write(in_shards(by_line, partial(text_of, file.resolve()), given.total, folder, notes))
+    if file and given.total and given.total > MANY:
+        write(in_shards((system or [], model or [], decoding, n_best), file, given.total, notes))
     else:
-        outputs = translations(lambda: translator, decoding, n_best, given, notes)
-        shown = (
-            outputs if sys.stdout.isatty() else progress.track(outputs, "translate", total=given.total, unit="lines")
-        )
-        write(shown)
-    notes.warn()
+        outputs = translations(translator, given, decoding, n_best, notes)
+        tracked = progress.track(outputs, "translate", total=given.total, unit="lines")
+        write(outputs if sys.stdout.isatty() else tracked)
+    warn(notes)
 
 
-def load(systems: tuple[str, ...], folders: tuple[Path, ...]) -> Translator:
+def load(systems: list[str], folders: list[Path]) -> Translator:
     """What --system or --model names; several are an ensemble.
 
     Raises: DataError if not one of the two options is given, or if one is not there.
@@ -107,20 +126,6 @@ def load(systems: tuple[str, ...], folders: tuple[Path, ...]) -> Translator:
 
         members = [project.load(project.parse(system)) for system in systems]
     return Translator.ensemble(members) if members[1:] else members[0]
-
-
-def kept_shards(
-    file: Path, systems: tuple[str, ...], folders: tuple[Path, ...], decoding: Decoding, n_best: int | None
-) -> AbstractContextManager[Path]:
-    """A folder for the shards of a file, which a killed translation of it leaves to the next one."""
-    inputs = [file, *folders]
-    if systems:
-        from . import project
-
-        for system in map(project.parse, systems):
-            inputs += [system.packaged, system.averaged, system.training_summary, system.vocabulary_folder]
-    name = hashlib.sha256(repr([path.resolve() for path in inputs]).encode()).hexdigest()[:16]
-    return work.unfinished(f"translate-{name}", decoding.model_dump(), n_best, inputs=inputs)
 
 
 def overridden(
@@ -146,7 +151,7 @@ def lines(sentence: str | None, file: Path | None) -> Lines:
             what = "not a file" if file.exists() else "no such file"
             raise DataError(f"--file: {what}, got {str(file)!r}; expected one sentence a line")
         total = sum(1 for _ in read(file)) if file.is_file() else None
-        return Lines(text_of(file), total=total)
+        return Lines(decoded(read(file), str(file)), total=total)
     if sys.stdin is None:
         raise DataError("standard input: is closed; expected a sentence, --file, or lines on standard input")
     if sys.stdin.isatty():
@@ -161,14 +166,75 @@ def read(path: Path) -> Iterator[bytes]:
         yield from encodings.lines(file, str(path))
 
 
-def text_of(path: Path) -> Iterator[str]:
-    """The lines of a file."""
-    return decoded(read(path), str(path))
-
-
 def decoded(raw: Iterable[bytes], origin: str) -> Iterator[str]:
     """Lines in UTF-8 as text."""
     return (files.decoded(line, origin, number) for number, line in enumerate(raw, 1))
+
+
+def translations(
+    translator: Translator, given: Lines, decoding: Decoding, n_best: int | None, notes: Notes
+) -> Iterator[str]:
+    """The output of each input line: its best translation, or numbered ones with scores; tabs in them become spaces."""
+    numbered = enumerate(given.lines, given.first)
+    while block := list(islice(numbered, 1 if given.at_once else TOGETHER)):
+        ranked = translator.ranked([line for _, line in block], decoding, n_best or 1)
+        for (number, line), ranks in zip(block, ranked, strict=True):
+            notes.missing.update(translator.vocabulary.unwritable(MARK.sub(" ", line)))
+            notes.capitals.extend([number] if are_strange_capitals(line, translator) else [])
+            if n_best is None:
+                yield f"{ranks[0][0]}\n"
+            else:
+                yield "".join(f"{number}\t{score:.4f}\t{text.replace(chr(9), ' ')}\n" for text, score, _ in ranks)
+
+
+def in_shards(search: Search, file: Path, total: int, notes: Notes) -> Iterator[str]:
+    """The output of each line of a file, by this process or a Dask cluster; what a killed one has done stays."""
+    progress.say("translate", f"{total:,} lines in shards of {SHARD:,}; the same command goes on where it was killed")
+    systems, models, decoding, n_best = search
+    inputs, shards = [file, *models], range(-(-total // SHARD))
+    if systems:
+        from . import project  # as above
+
+        inputs += [Path(top, project.parse(name).id) for name in systems for top in ("runs", "models")]
+    name = hashlib.sha256(repr([path.resolve() for path in inputs]).encode()).hexdigest()[:16]
+    with work.unfinished(f"translate-{name}", decoding.model_dump(), n_best, inputs=inputs) as folder:
+        function = partial(translate_shard, search, file, total, folder)
+        for shard, done in zip(shards, work.map_shards(function, shards, folder, "notes", processes=1), strict=True):
+            notes.missing.update(done[0])
+            notes.capitals.extend(done[1])
+            with (folder / work.DATA / f"{shard}.txt").open(encoding="utf-8", newline="\n") as translated:
+                yield from translated
+
+
+def translate_shard(search: Search, file: Path, total: int, folder: Path, shard: int) -> Notes:
+    """Translate a shard of a file into a file of its own; returns what to warn of."""
+    systems, models, decoding, n_best = search
+    begin, notes, text = shard * SHARD, Notes(Counter(), []), decoded(read(file), str(file))
+    own = Lines(islice(text, begin, begin + SHARD), total=min(SHARD, total - begin), first=begin + 1)
+    outputs = translations(load(systems, models), own, decoding, n_best, notes)
+    with files.new_file(folder / work.DATA / f"{shard}.txt") as out:
+        out.writelines(progress.track(outputs, f"translate from line {own.first:,}", total=own.total, unit="lines"))
+    return notes
+
+
+def warn(notes: Notes) -> None:
+    """Print a line on standard error for each kind."""
+    if notes.missing:
+        what = f"no piece of the vocabulary spells {listed(notes.missing)}; such characters come back as they are"
+        print(printable(f"warning: {what}"), file=sys.stderr)
+    if capitals := notes.capitals:
+        what = f"{len(capitals):,} lines in capitals (first: {capitals[0]:,}), of which training saw next to none"
+        print(f"warning: {what}; expected them in lower case", file=sys.stderr)
+
+
+def are_strange_capitals(line: str, translator: Translator) -> bool:
+    """Whether a line is all in capitals that take many more pieces, or unknown ones, than the same in lower case."""
+    if not line.isupper() or len(line.split()) < 3:
+        return False
+    upper, lower = (
+        len(pieces) + pieces.count(ids.UNK) for pieces in translator.vocabulary.encode_source([line, line.lower()])
+    )
+    return upper >= CAPITALS * lower
 
 
 def write(outputs: Iterator[str]) -> None:

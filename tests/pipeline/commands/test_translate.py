@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pipeline.commands import line_by_line, translate
+from pipeline.commands import translate
 from pipeline.common.files import DataError
 from pipeline.common.system import System
 from pipeline.decoding.settings import Decoding
@@ -102,11 +102,11 @@ def test_capitals_are_strange_where_they_take_many_more_pieces(line, strange):
     known = {"le", "chat", "dort.", "1", "2", "3", *["der", "ist", "neu"], *["DER", "IST", "NEU"]}
     lines = lambda texts: [[4] * sum(1 if word in known else len(word) for word in text.split()) for text in texts]  # noqa: E731
     translator = SimpleNamespace(vocabulary=SimpleNamespace(encode_source=lines))
-    assert line_by_line.are_strange_capitals(line, translator) is strange
+    assert translate.are_strange_capitals(line, translator) is strange
 
 
 def test_lines_before_a_bad_one_are_translated(run, project, monkeypatch):
-    monkeypatch.setattr("pipeline.commands.line_by_line.TOGETHER", 1)
+    monkeypatch.setattr("pipeline.commands.translate.TOGETHER", 1)
     said = run("translate", "--system", SYSTEM, given=b"le chat\nle \xff chat\n")
     assert (said.status, said.out.count("\n")) == (1, 1)
     assert said.err == (
@@ -164,10 +164,10 @@ def test_a_long_file_is_translated_in_shards_and_goes_on_after_a_kill(run, proje
     (project / "test.txt").write_text("le chat\nLE CHAT ☃ DORT\n" * 4)
     command = ("translate", "--system", SYSTEM, "--n-best", "2", "--file", "test.txt")
     for name, value in {"TOGETHER": 3, "MANY": 99, "SHARD": 3}.items():
-        monkeypatch.setattr(line_by_line, name, value)
+        monkeypatch.setattr(translate, name, value)
     expected = run(*command)
     assert expected.err.count("☃ on 4 lines") == 1
-    monkeypatch.setattr(line_by_line, "MANY", 7)
+    monkeypatch.setattr(translate, "MANY", 7)
     ranked, blocks = Translator.ranked, []
 
     def killed(self, lines, *rest, **options):
