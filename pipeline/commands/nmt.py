@@ -24,6 +24,7 @@ class Command(NamedTuple):
 BUILD, TRANSLATE, INSPECT = "Build", "Translate", "Look inside"
 COMMANDS = {
     "new-corpus": Command("new_corpus", "new_corpus", BUILD, "Add a corpus of your own."),
+    "find-corpus": Command("find_corpus", "find_corpus", BUILD, "List the corpora of OPUS in two languages."),
     "fine-tune": Command("fine_tune", "fine_tune", BUILD, "Train a packaged system further, on text of your own."),
     "check": Command("show", "check", BUILD, "Name every fault of params.yaml, configs/ and corpora/."),
     "params": Command("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),

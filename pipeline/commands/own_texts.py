@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain, count, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,11 +85,8 @@ def unique(stems: Sequence[str]) -> Iterator[str]:
     """A name of letters, digits and underscores for each file or data set; of equal ones the others get a number."""
     names = set[str]()
     for stem in stems:
-        name = base = (
-            re.sub(r"\W+", "_", stem.split("/")[-1].split(".")[0], flags=re.ASCII).strip("_").lower() or "text"
-        )
-        while name in names:
-            name = f"{base}_{len(names) + 1}"
+        base = re.sub(r"\W+", "_", stem.split("/")[-1].split(".")[0], flags=re.ASCII).strip("_").lower() or "text"
+        name = next(each for each in chain([base], (f"{base}_{number}" for number in count(2))) if each not in names)
         names.add(name)
         yield name
 

@@ -54,9 +54,13 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
 
 def read(part: str, download: Download) -> Iterator[readers.RawPair]:
     """The pairs of a part."""
-    downloads = Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     for source in download.sources(part):
-        yield from downloading.read(part, source, download.languages, downloads, {}, is_text=part != TRAIN)
+        yield from downloading.read(part, source, download.languages, downloads(), {}, is_text=part != TRAIN)
+
+
+def downloads() -> Downloads:
+    """The project's folder of fetched files, and its mirror."""
+    return Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
 
 
 def training_size(download: Download, corpus: Path, page: Path) -> Size:

@@ -19,6 +19,7 @@ from ..console import progress
 BLOCK_BYTES = 1 << 20
 TIMEOUT_SECONDS = 30  # without a byte
 ATTEMPTS = 5  # in a row that bring nothing new
+QUESTIONS = 2  # attempts, at a question that a user waits for
 
 
 class PatientRetry(Retry):
@@ -82,6 +83,27 @@ class Downloads:
                 partial.replace(path)
         return path
 
+    def ask(self, address: str, query: dict[str, str], name: str) -> bytes:
+        """What a service answers, which is not kept: the file `name` at its address in a mirror's folder, or over HTTP.
+
+        Raises: DataError if nobody answers, or there is no answer.
+        """
+        mirrored = self.mirrored(address) or ""
+        if mirrored and not is_address(mirrored) and (path := Path(mirrored, name)).is_file():
+            return path.read_bytes()
+        with session(QUESTIONS) as asking:
+            for place in filter(is_address, (mirrored, address)):
+                try:
+                    with asking.get(place, params=query, timeout=TIMEOUT_SECONDS) as response:
+                        check_answer(address, response)
+                        return response.content
+                except NotThere:
+                    if place == address:
+                        raise
+                except requests.RequestException as error:
+                    raise files.DataError(f"{place}: cannot be asked, got {error}; expected an answer") from None
+        raise AssertionError("the address is one of the places")
+
     def mirrored(self, address: str) -> str | None:
         """The mirror's path or address of a file; None without a mirror, or if a query or `..` is in its name."""
         parts = urlsplit(address)
@@ -104,18 +126,25 @@ def check_sha256(path: Path, name: str, sha256: str | None) -> None:
         raise files.DataError(f"{name}: the checksum differs, got sha256 {got}; expected {sha256}")
 
 
+def session(attempts: int | None = None) -> requests.Session:
+    """Connections that try again, as often as `RETRY` says or fewer times."""
+    retry = RETRY if attempts is None else RETRY.new(total=attempts)
+    new = requests.Session()
+    for scheme in ("http://", "https://"):
+        new.mount(scheme, HTTPAdapter(max_retries=retry))
+    return new
+
+
 def download(address: str, partial: Path) -> None:
     """Fill `partial` over HTTP, continuing after an earlier download and after each lost connection.
 
     Raises: NotThere, or DataError if no server answers, it has no such file, or the file stays incomplete.
     """
     failures, best = 0, 0
-    with requests.Session() as session:
-        for scheme in ("http://", "https://"):
-            session.mount(scheme, HTTPAdapter(max_retries=RETRY))
+    with session() as fetching:
         while failures < ATTEMPTS:
             try:
-                return receive(session, address, partial)
+                return receive(fetching, address, partial)
             except HTTPError:  # the connection broke
                 size = partial.stat().st_size if partial.exists() else 0
                 failures, best = (0, size) if size > best else (failures + 1, best)

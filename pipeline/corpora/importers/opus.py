@@ -1,8 +1,9 @@
 """Corpora of OPUS by name: a zip of two parallel texts for each pair of languages, whose address follows a rule."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import StringConstraints
 
@@ -15,6 +16,7 @@ from .files import Sha256
 from .interface import BaseSource, Bitext, Languages
 
 ADDRESS = "https://object.pouta.csc.fi/OPUS-{corpus}/moses/{pair}.txt.zip"
+API = "https://opus.nlpl.eu/opusapi/"
 
 
 class Source(BaseSource):
@@ -53,6 +55,42 @@ def sides(source: Source, languages: Languages) -> Languages:
 def usual(language: str) -> str:
     """OPUS's code of a language: `zh-CN` is `zh_CN`."""
     return (codes.tag(language) or language).replace("-", "_")
+
+
+class Entry(NamedTuple):
+    """A corpus of OPUS in a pair of languages; a number that OPUS does not say is 0."""
+
+    corpus: str  # with its version
+    codes: tuple[str, str]  # of both languages, sorted
+    pairs: int
+    words: tuple[int, int]  # of both languages
+    kilobytes: int
+
+
+def entries(pair: Languages, downloads: Downloads) -> list[Entry]:
+    """The newest corpora of OPUS in a pair of languages, by its codes, the smallest first.
+
+    Raises: DataError if OPUS does not answer, or not with a list.
+    """
+    first, second = sorted(pair)
+    query = {"source": first, "target": second, "preprocessing": "moses", "version": "latest"}
+    answer = downloads.ask(API, query, f"{first}-{second}.json")
+    try:
+        found = [
+            Entry(
+                f"{one['corpus']}/{one['version']}",
+                (one["source"], one["target"]),
+                int(one["alignment_pairs"] or 0),
+                (int(one["source_tokens"] or 0), int(one["target_tokens"] or 0)),
+                int(one["size"] or 0),
+            )
+            for one in json.loads(answer)["corpora"]
+            if one["preprocessing"] == "moses" and one["latest"] != "False"
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        got = f"{type(error).__name__} {error} in {answer[:60]!r}"
+        raise files.DataError(f"{API}: no list of corpora, got {got}; expected the fields of OPUS's API") from None
+    return sorted(found, key=lambda entry: (entry.pairs, entry.corpus))
 
 
 def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
