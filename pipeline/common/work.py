@@ -99,7 +99,7 @@ def executor(num_tasks: int, processes: int | None) -> Iterator[Executor | None]
     They are those of the cluster where `DASK_SCHEDULER_ADDRESS` says one; all see this folder under the same path.
     """
     if num_tasks and os.environ.get("DASK_SCHEDULER_ADDRESS"):
-        import distributed  # type: ignore[import-not-found,unused-ignore]  # an extra, `nmt-pipeline[cluster]`
+        import distributed  # an extra, `nmt-pipeline[cluster]`
 
         with distributed.Client() as client, client.get_executor(pure=False) as pool:
             yield pool

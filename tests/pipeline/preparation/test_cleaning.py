@@ -10,7 +10,7 @@ from pipeline.preparation import bitexts, cleaning
 from pipeline.preparation.cleaning import Cleaning, Tally
 
 KEYS = {"max_characters": 40, "max_words": 6, "max_length_ratio": 2.0, "source_equals_target": True, "numbers": "off"}
-KEYS |= {"external": {}, "duplicates": "pair", "examples": 2}
+KEYS |= {"language": False, "external": {}, "duplicates": "pair", "examples": 2}
 FINE = ("le chat dort", "the cat sleeps")
 
 
@@ -113,6 +113,29 @@ def test_numbers_are_counted_or_dropped(source, target, differ):
     kept, dropped, tally = run((source, target), numbers="count")
     assert (kept, dropped, tally.counted) == ([(source, target)], {}, {"numbers": 1} if differ else {})
     assert run((source, target), numbers="drop")[1] == ({"numbers": 1} if differ else {})
+
+
+LONG = ("Le chat dort sur le lit.", "The cat sleeps on the bed.")
+
+
+@pytest.mark.parametrize(
+    ("pair", "is_kept"),
+    [
+        (LONG, True),
+        (LONG[::-1], False),
+        ((LONG[0], LONG[0]), False),
+        ((LONG[0], "Die Katze schläft auf dem Bett."), False),
+        (("Oui, Anna Schmidt.", "Yes, Anna Schmidt."), True),  # three words are in any language
+        (("Tom a embrassé Mary.", "Tom kissed Mary once again."), True),  # to CLD2 alone the first is English
+    ],
+)
+def test_a_side_in_another_language_is_dropped(pair, is_kept):
+    assert run(pair, language=True, max_words=0, source_equals_target=False)[0] == [pair] * is_kept
+
+
+def test_a_language_that_nobody_knows_is_named():
+    with pytest.raises(ValueError, match=r"^clean.language: must be false, got text in 'tlh', which py3langid "):
+        list(bitexts.kept_pairs([(b"a", b"b")], Cleaning(**KEYS | {"language": True}), ("tlh", "en"), Tally(2), set()))
 
 
 def test_a_program_scores_what_other_rules_leave():
