@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from pipeline.common import files
+from pipeline.common import files, parts
 from pipeline.packaging import loading
 from pipeline.vocabularies.vocabulary import Vocabulary
 from recipes.fine_tune import start
@@ -36,22 +36,22 @@ def test_a_student_learns_from_the_translations_of_its_teacher(built, tmp_path):
     assert stages_run(project.dvc("--cd", "recipes/student", "repro")) == project.repro() == []
 
     split, taught = project.root / "data/split/toy", recipe / "data/split/taught"
-    sources, references = (lines(split / f"train.{side}.txt") for side in ("source", "target"))
+    sources, references = map(list, zip(*parts.read(split, parts.TRAIN), strict=True))
     teacher = loading.load(project.root / "models" / SYSTEMS[0])
-    assert lines(taught / "train.source.txt") == sources * 2
-    assert lines(taught / "train.target.txt") == teacher.translate(sources) + references
+    taught_pairs = [*zip(sources, teacher.translate(sources), strict=True), *zip(sources, references, strict=True)]
+    assert list(parts.read(taught, parts.TRAIN)) == taught_pairs
     assert (taught / "test.target.txt").read_bytes() == (split / "test.target.txt").read_bytes()
     student = loading.load(recipe / "models" / STUDENT)
     assert student.vocabulary.digest == teacher.vocabulary.digest
-    assert not (recipe / "work/distill").exists()
+    assert not any((recipe / "work/shards").iterdir())
 
 
 @pytest.mark.slow
 def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
     project, recipe = built.copy(tmp_path / "copy"), tmp_path / "copy/recipes/mine"
-    sides = (lines(project.root / f"data/split/toy/train.{side}.txt")[:80] for side in ("source", "target"))
+    pairs = list(parts.read(project.root / "data/split/toy", parts.TRAIN))[:80]
     with (project.root / "mine.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("fr", "en"), *zip(*sides, strict=True)])
+        csv.writer(file).writerows([("fr", "en"), *pairs])
     given = ("--table", "mine.csv", "--source-column", "fr", "--target-column", "en", "--name", "mine")
     done = project.nmt("fine-tune", "transformer_prenorm", *given)
     assert (done.returncode, done.stderr) == (0, "")
@@ -109,14 +109,13 @@ def test_text_that_a_package_cannot_spell_is_refused_with_its_characters(tmp_pat
     systems.lay_out(tmp_path)
     vocabulary = Vocabulary.load(tmp_path / "data/vocabulary/toy-bpe_toy")
     folder = tmp_path / "data/split/text"
-    files.write_lines(folder / "train.source.txt", ["le chat dort dans la maison"] * 99 + ["ＬＥ ćhat ☃"])
-    files.write_lines(folder / "train.target.txt", ["une pomme"] * 100)
+    shard = parts.Shard(parts.TRAIN, 0, 2)
+    parts.write_bitexts(folder, [shard])
+    shard.write(folder, [("le chat dort dans la maison", "une pomme")] * 99 + [("ＬＥ ćhat ☃", "une pomme")])
     start.check_spelling(vocabulary, Path("models/toy"))
     assert "no piece of models/toy spells ☃ on 1 line\n" in capsys.readouterr().err
-    files.write_lines(folder / "train.target.txt", ["une pomme Я"] * 100)
-    with pytest.raises(files.DataError, match=r"target.txt: must be text .* unknown pieces \(Я on 100 lines\); ex"):
+    shard.write(folder, [("le chat", "une pomme Я")] * 100)
+    with pytest.raises(
+        files.DataError, match=r"target sentences must be .* unknown pieces \(Я on 100 lines\); ex"
+    ):
         start.check_spelling(vocabulary, Path("models/toy"))
-
-
-def lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n")

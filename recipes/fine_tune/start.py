@@ -8,7 +8,7 @@ compares with it.
 import shutil
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -67,22 +67,24 @@ def check_languages(config: package.Config, folder: Path) -> None:
 def check_spelling(vocabulary: Vocabulary, folder: Path) -> None:
     """Check that the package's vocabulary has pieces for nearly all of the new training text; say which it lacks."""
     sides = (vocabulary.encode_source, vocabulary.source_equals), (vocabulary.encode_target, vocabulary.target_equals)
-    for path, (encode, equals) in zip(parts.paths(Path("data/split", TEXT), parts.TRAIN), sides, strict=True):
+    texts = zip(*parts.read(Path("data/split", TEXT), parts.TRAIN), strict=True)
+    for side, lines, (encode, equals) in zip(("source", "target"), texts, sides, strict=True):
         total, unknown, lacking = 0, 0, Counter[str]()
-        for line in files.read_lines(path):
+        for line in lines:
             [pieces] = encode([line])
             if ids.UNK in pieces:
                 unknown += pieces.count(ids.UNK)
                 lacking.update(equals.missing(line))
             total += len(pieces)
+        where = f"data/split/{TEXT}: {side} sentences"
         if unknown > MOST_UNKNOWN * total:
             raise files.DataError(
-                f"{path}: must be text that the vocabulary of {folder} can spell, got {unknown / total:.0%} unknown "
+                f"{where} must be text that the vocabulary of {folder} can spell, got {unknown / total:.0%} unknown "
                 f"pieces ({listed(lacking)}); expected at most {MOST_UNKNOWN:.0%}: train a system of its own on it "
                 "(nmt new-corpus)"
             )
         if lacking:
-            say(str(path), f"no piece of {folder} spells {listed(lacking)}")
+            say(where, f"no piece of {folder} spells {listed(lacking)}")
 
 
 def write_corpus(before: System, share: float) -> None:
@@ -90,12 +92,13 @@ def write_corpus(before: System, share: float) -> None:
     old, counts = Path("data/split", TEXT), {}
     with files.new_folder(before.split) as folder:
         for part in parts.names(old):
-            if part == parts.TRAIN:
-                num_new = sum(1 for _ in parts.read(old, part))
-                wanted = round(num_new * share / (1 - share))
-                counts[part] = parts.write(folder, part, chain(parts.read(old, part), general_pairs(wanted)))
-            else:
-                counts[part] = parts.copy(part, old, folder)
+            counts[part] = parts.copy(part, old, folder)
+        shards = parts.read_bitexts(old)
+        shutil.copytree(old / parts.TRAIN, folder / parts.TRAIN)
+        wanted = round(sum(shard.pairs for shard in shards) * share / (1 - share))
+        shards += parts.write_shards(folder, f"{GENERAL}_text", parts.encoded(general_pairs(wanted)))
+        parts.write_bitexts(folder, shards)
+        counts[parts.TRAIN] = sum(shard.pairs for shard in shards)
         if parts.paths(MY, GENERAL_TEST)[0].exists():
             counts[GENERAL] = parts.write(folder, GENERAL, parts.read(MY, GENERAL_TEST))
         shutil.copyfile(old / "languages.json", folder / "languages.json")
