@@ -27,6 +27,7 @@ COMMANDS = {
     "find-corpus": Command("find_corpus", "find_corpus", BUILD, "List the corpora of OPUS in two languages."),
     "fine-tune": Command("fine_tune", "fine_tune", BUILD, "Train a packaged system further, on text of your own."),
     "check": Command("show", "check", BUILD, "Name every fault of params.yaml, configs/ and corpora/."),
+    "clean": Command("clean", "clean", BUILD, "Show what each rule of cleaning drops from a corpus."),
     "params": Command("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),
     "repro": Command("repro", "repro", BUILD, "Build every system that params.yaml chooses."),
     "experiments": Command("experiments", "experiments", BUILD, "Show DVC's experiments: what was varied, and scores."),

@@ -45,7 +45,10 @@ def sections(page: Node, own: Node, bitexts: Collection[str]) -> dict[str, Clean
     """
     of = own.value.get(OF, {})
     above = [page, own.only(own.value.keys() - {OF})]
-    nodes = {name: [*above, Node(of.get(name, {}), f"{own.name}.{OF}.{name}", own.path)] for name in bitexts}
+    nodes = {
+        name: [*above, *(Node(of[key], f"{own.name}.{OF}.{key}", own.path) for key in of if key == name)]
+        for name in bitexts
+    }
     faults = [
         own.fault([OF, name], f"no such bitext{nearest(name, bitexts)}") for name in of if name not in bitexts
     ] + [fault for each in nodes.values() for fault in Cleaning.merged_faults(each)]

@@ -33,10 +33,10 @@ def broken(pairs: Sequence[Pair], value: bool, languages: tuple[str, str]) -> li
 
 def is_other(text: str, own: str) -> bool:
     """Whether a text is in another language."""
-    if num_words(text) < WORDS:
-        return False
     try:
         best = pycld2.detect(text, bestEffort=True)[2][0][1]
     except pycld2.error:  # a character that it does not know
         best = ""
-    return best != own and dict(identifier().rank(text))[own] < UNLIKELY
+    if best == own or dict(identifier().rank(text))[own] >= UNLIKELY:
+        return False
+    return num_words(" ".join(word for word in text.split() if any(map(str.isalpha, word)))) >= WORDS

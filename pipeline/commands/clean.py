@@ -1,0 +1,75 @@
+"""`nmt clean --preview`: what each rule of cleaning drops from the first pairs of each bitext; nothing is written."""
+
+import os
+import sys
+from collections.abc import Iterator
+from itertools import compress, islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Column, Table
+
+from ..common.files import DataError
+from ..common.params import Node, nearest
+from ..common.parts import RawPair
+from ..common.system import corpus_file
+from ..console.printing import printable
+from ..corpora import downloading
+from ..corpora.fetching import Downloads
+from ..corpora.sources import Download
+from ..preparation import bitexts, cleaning
+from ..preparation.cleaning import Cleaning, Tally
+from ..preparation.rules import interface
+from . import catalogue, project
+
+PAIRS, EXAMPLES = 10_000, 3  # of each bitext that are read; of each rule that are shown
+WIDTH = 160  # of the table, at most
+
+
+def clean(
+    corpus: Annotated[str, typer.Argument(help="Its name in corpora/.")],
+    preview: Annotated[bool, typer.Option("--preview", help="Of the first 10,000 pairs of each bitext.")] = False,
+) -> None:
+    """Show what each rule drops from a corpus, with examples, also rules that are off; nothing is written."""
+    project.check_here()
+    if not preview:
+        raise DataError("nmt clean: shows a preview only, got no --preview; `nmt repro` cleans what `build` names")
+    if not corpus_file(corpus).exists():
+        raise DataError(f"CORPUS: no such corpus, got {corpus!r}{nearest(corpus, catalogue.corpus_names())}")
+    download = Download.load_own(f"{corpus_file(corpus)}:")
+    sections = cleaning.sections(Node.read("clean"), Node.read(f"{corpus_file(corpus)}:clean"), download.bitexts)
+    downloads = Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
+    titles = ("bitext", "rule", "pairs", "share", "examples")
+    table, seen = Table(*(Column(title, overflow="fold") for title in titles), box=SIMPLE_HEAD), set[tuple[str, int]]()
+    for name, source in download.bitexts.items():
+        raw = islice(downloading.read(name, source, download.languages, downloads, {}), PAIRS)
+        for row in rows(raw, sections[name], download.languages, seen):
+            table.add_row(name, *row)
+        table.add_section()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False)
+    console.print(table, width=WIDTH)
+
+
+def rows(
+    raw: Iterator[RawPair], section: Cleaning, languages: tuple[str, str], seen: set[tuple[str, int]]
+) -> Iterator[tuple[str, str, str, str]]:
+    """A rule, how many pairs it drops, their share, and examples; `kept` comes before what drops none."""
+    tally, off = Tally(EXAMPLES), Tally(EXAMPLES)
+    kept = list(bitexts.kept_pairs(raw, section, languages, tally, seen))
+    for rule in interface.names():
+        if getattr(section, rule) in (False, "off"):
+            off.note(rule, compress(kept, interface.find(rule).broken(kept, True, languages)), off.counted)
+    counts = [
+        ("read", tally.read, []),
+        *((rule, number, tally.examples.get(rule, [])) for rule, number in tally.dropped.items()),
+    ]
+    counts.append(("kept", tally.kept, []))
+    for each, what in ((tally, "count"), (off, "off")):
+        counts += [(f"{rule}: {what}", number, each.examples[rule]) for rule, number in each.counted.items()]
+    for rule, number, examples in counts:
+        if number:
+            shown = "\n".join(printable(" | ".join(pair)) for pair in examples)
+            yield rule, f"{number:,}", f"{number / tally.read:.1%}", shown
