@@ -17,6 +17,7 @@ READS = (
     "corpora/{corpus}.yaml:training",
     "configs/{model}.yaml:shared",
     "configs/{model}.yaml:{size}",
+    "corpora/{corpus}.yaml:mixture",
 )
 
 

@@ -14,11 +14,12 @@ from pipeline.common.seeding import generator, seed_for
 from pipeline.decoding import greedy
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
-from pipeline.training.batching import START, BatchSampler, collate, load_batches
+from pipeline.training.batching import START, collate, load_batches
 from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
+from pipeline.training.sampler import BatchSampler
 from tests.toys import samples
 
 MODELS = interface.names()
@@ -73,7 +74,7 @@ def shares_learnt(
     arch = arch.changed(**{key: 0.0 for key in type(arch).model_fields if key.endswith("dropout")})
     network = module.Model(arch, source_size=VOCABULARY, target_size=VOCABULARY)
     how, part = learning(batch_size), sentences(TRAINED, length, seed, 0, reverse=reverse)
-    sampler = BatchSampler(part, training(updates, batch_size, length), how.batches, seed=seed)
+    sampler = BatchSampler(part, training(updates, batch_size, length), how.batches, {}, seed=seed)
     batches, optimizer = load_batches(sampler, part, START, updates), how.optimizer.build(network)
     steps = train(network, optimizer, batches, how, width=arch.width, updates=updates, seed=seed, ranks=Ranks())
     for step in steps:

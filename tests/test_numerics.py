@@ -17,9 +17,10 @@ from pipeline.compute import ids
 from pipeline.decoding import beam
 from pipeline.encoding.shards import Encoded, Ragged
 from pipeline.models import interface
-from pipeline.training.batching import START, BatchSampler, load_batches
+from pipeline.training.batching import START, load_batches
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
+from pipeline.training.sampler import BatchSampler
 from tests.toys import networks, samples
 
 LOCKED = Path(__file__).parent / "numerics.json"
@@ -45,7 +46,7 @@ def measure(model: str) -> dict[str, Any]:
     torch.manual_seed(SEED)
     network = module.Model(module.Arch.model_validate(arch), source_size=SIZE, target_size=SIZE)
     part = sentences()
-    batches = load_batches(BatchSampler(part, TRAINING, LEARNING.batches, seed=SEED), part, START, UPDATES)
+    batches = load_batches(BatchSampler(part, TRAINING, LEARNING.batches, {}, seed=SEED), part, START, UPDATES)
     optimizer = LEARNING.optimizer.build(network)
     steps = train(network, optimizer, batches, LEARNING, width=arch["width"], updates=UPDATES, seed=SEED, ranks=Ranks())
     losses = [step.loss for step in steps]

@@ -9,11 +9,12 @@ from benchmarks.contestants.job import LEARNING_RATE, MAX_LENGTH, POOL_PAIRS, Jo
 from benchmarks.contestants.network import network
 from pipeline.compute import device
 from pipeline.encoding.shards import Encoded
-from pipeline.training.batching import START, BatchSampler, load_batches, prefetch
+from pipeline.training.batching import START, load_batches, prefetch
 from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
 from pipeline.training.loop import train
 from pipeline.training.ranks import process_group
+from pipeline.training.sampler import BatchSampler
 
 job = Job.read()
 updates = job.warm_up + job.updates
@@ -50,8 +51,8 @@ device.bound_memory()
 device.be_deterministic(job.seed)
 where = device.prepared()
 model = network(job, job.dropout).to(where)
-encoded = Encoded.open(Path(job.data))
-sampler = BatchSampler(encoded, training, learning.batches, seed=job.seed)
+encoded = Encoded.open_bitexts(Path(job.data).parent, [])
+sampler = BatchSampler(encoded, training, learning.batches, {}, seed=job.seed)
 with process_group() as ranks:
     ranks.be_exact(job.exact)
     batches = load_batches(sampler, encoded, START, updates, ranks.shard)

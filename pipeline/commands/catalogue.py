@@ -11,7 +11,7 @@ from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
 from ..averaging.checkpoints import Averaging
-from ..common.params import NAME, PATH, Node, ParamsError, Section, joined, nearest, read_yaml
+from ..common.params import NAME, PATH, Node, ParamsError, Section, joined, name_faults, nearest, read_yaml
 from ..common.system import Build, Name, System, config_file, corpus_file
 from ..corpora.importers.interface import NonEmpty
 from ..corpora.sources import Download
@@ -25,7 +25,9 @@ from ..preparation.splits import Splitting, check_shares
 from ..report.sentences import Report
 from ..training.budget import Training
 from ..training.learning import Learning
+from ..training.mixture import Mixing
 from ..vocabularies.subwords import Subwords
+from ..vocabularies.samples import Tagging
 from ..vocabularies.words import Words
 
 CORPORA = Path("corpora")
@@ -47,7 +49,7 @@ class Params(Section):
     report: Report
 
 
-class CorpusFile(Download):
+class CorpusFile(Download, Tagging, Mixing):
     """`corpora/<corpus>.yaml`: what a corpus is, and the keys of params.yaml that it overrides; {} for none."""
 
     licence: NonEmpty
@@ -147,6 +149,8 @@ def corpus_faults(project: Project) -> Iterator[str]:
             cleaning.sections(page, own, download.bitexts)
         except ParamsError as error:
             yield from str(error).splitlines()
+        yield from name_faults(content["tags"], download.bitexts, f"{path}: tags")
+        yield from Mixing(mixture=content["mixture"]).bitext_faults(download.bitexts, f"{path}: mixture")
         try:
             check_shares(Splitting.merged(overridden(project, "split", name)), content["parts"], f"{path}: split")
         except ParamsError as error:

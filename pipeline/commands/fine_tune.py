@@ -163,7 +163,7 @@ def write(
     split = {"validation_share": held_out, "test_share": 0.0 if parts.TEST in corpus["parts"] else held_out}
     keys = learning(config, training["updates"])
     rate = keys["schedule"]["peak_rate"]
-    none: dict[str, Any] = {"average": {}, "decode": {}, "score": {}}
+    none: dict[str, Any] = {"tags": {}, "mixture": {}, "average": {}, "decode": {}, "score": {}}
     texts = {
         "params.yaml": dumped(page),
         "corpora/text.yaml": dumped(corpus) + OVERRIDES + dumped({"clean": {}, "split": split}),

@@ -137,7 +137,7 @@ def write(name: str, corpus: dict[str, Any], size: Size | None, chosen: dict[str
         "score": {},
     }
     with files.new_file(corpus_file(name)) as file:
-        file.write(dumped(corpus) + OVERRIDES + dumped(sections))
+        file.write(dumped(corpus | {"tags": {}, "mixture": {}}) + OVERRIDES + dumped(sections))
     params = YAML().load(PATH.read_text(encoding="utf-8"))
     build = params["build"]
     for axis, names in {"corpora": [name] if chosen else [*build["corpora"], name], **chosen}.items():

@@ -132,6 +132,15 @@ def read_lines(path: Path) -> Iterator[str]:
         yield decoded(line, str(path), number)
 
 
+def all_lines(path: Path) -> list[str]:
+    """The lines of a text that an earlier stage wrote, all in memory.
+
+    Raises: DataError if the file is missing.
+    """
+    with opened(path) as file:
+        return file.read().decode("utf-8").split("\n")[:-1]
+
+
 def raw_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file without their ends, not decoded.
 

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 # Format characters (category Cf) that nobody sees, and noncharacters. Written out, since a newer Python knows more of
 # them than an older one, and the same text must give the same pieces in both. Not among them, and so kept:
@@ -34,6 +35,15 @@ def normalised(text: str) -> str:
             text = INVISIBLE.sub(r"\1", text)  # first: one between a letter and its accent keeps NFC from joining them
         text = unicodedata.normalize("NFC", text)
     return " ".join(text.split())
+
+
+def all_normalised(lines: Sequence[str]) -> Sequence[str]:
+    """The lines, each as `normalised` gives it: a quarter of the time where they are already."""
+    text = " ".join(lines)
+    has_spaces = "  " in text or text[:1] == " " or text[-1:] == " "  # so too where a line is empty
+    if text.isprintable() and not has_spaces and unicodedata.is_normalized("NFC", text):
+        return lines
+    return [normalised(line) for line in lines]
 
 
 def is_accent(character: str) -> bool:

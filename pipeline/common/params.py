@@ -180,6 +180,11 @@ def nearest(name: str, choices: Iterable[str]) -> str:
     return f"; expected one of {', '.join(choices[:MOST_CHOICES])}{more}" if choices else ""
 
 
+def name_faults(names: Iterable[str], bitexts: Collection[str], where: str) -> list[str]:
+    """A line for each key at `where` that is no bitext."""
+    return [f"{where}.{name}: no such bitext{nearest(name, bitexts)}" for name in names if name not in bitexts]
+
+
 def fault(value: Any, known: Mapping[int, Collection[str]], detail: ErrorDetails) -> tuple[list[str], str]:
     """One of pydantic's errors about a value: the keys that lead to the fault, and the sentence about it."""
     keys, holder, node = follow(value, detail["loc"])

@@ -44,6 +44,17 @@ class Shard(NamedTuple):
         """Write its pairs; returns how many."""
         return write_lines(self.paths(folder), encoded(pairs))
 
+    def lines(self, folder: Path) -> tuple[list[str], list[str]]:
+        """Its source and its target lines, all at once: an eighth of the time of `read`.
+
+        Raises: DataError if a file is missing; NotParallel.
+        """
+        source, target = (files.all_lines(path) for path in self.paths(folder))
+        if not len(source) == len(target) == self.pairs:
+            got = f"{len(source)} and {len(target)} lines"
+            raise files.NotParallel(f"{' and '.join(map(str, self.paths(folder)))}: must have {self.pairs}, got {got}")
+        return source, target
+
 
 def write_shards(folder: Path, bitext: str, pairs: Iterable[RawPair]) -> Iterator[Shard]:
     """Write the pairs of a bitext into the folder of a corpus, cut at `SHARD_PAIRS`; yields each shard."""

@@ -1,19 +1,21 @@
-"""Sentences as ids on disk: each side of a part is an array of ids and one of offsets, memory-mapped."""
+"""Sentences as ids on disk: each side of a part or shard is an array of ids and one of offsets, memory-mapped."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
+from ..common import parts
 from ..common.files import DataError
+from ..common.parts import Shard
 
 Ids: TypeAlias = np.dtype[Any]
 SIDES, KINDS = ("source", "target"), ("ids", "offsets")
+CHECKSUMS = "checksums.json"  # of the training part's shards, so that a training need not read gigabytes to know them
 
 
 class Ragged:
@@ -29,23 +31,57 @@ class Ragged:
         assert index >= 0, f"rows count from 0, got {index}"
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
 
-    @cached_property
+    @property
     def lengths(self) -> np.ndarray:
-        """The length of every row, int32."""
-        return np.diff(self.offsets).astype(np.int32)
+        """The length of every row, in the smallest type that has room for one more piece."""
+        lengths = np.diff(self.offsets)
+        return lengths.astype(np.min_scalar_type(int(lengths.max(initial=0)) + 1))
+
+
+class Joined:
+    """The rows of several shards, one after the other."""
+
+    def __init__(self, shards: Sequence[Ragged]) -> None:
+        self.shards, self.ends = shards, np.cumsum([len(shard) for shard in shards]).tolist()
+
+    def __len__(self) -> int:
+        return int(self.ends[-1])
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        number = bisect_right(self.ends, index)
+        return self.shards[number][index - (self.ends[number - 1] if number else 0)]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """As those of `Ragged`."""
+        return np.concatenate([shard.lengths for shard in self.shards])
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Both sides of one part, or of a block of its pairs."""
+    """Both sides of one part."""
 
-    source: Ragged
-    target: Ragged
+    source: Ragged | Joined
+    target: Ragged | Joined
+    shards: tuple[Shard, ...] = ()  # of the training part
 
     @classmethod
     def open(cls, folder: Path) -> Self:
         """The part that `write` wrote into `folder`, mapped."""
-        return cls(*(Ragged(*(map_array(folder / f"{side}.{kind}.npy") for kind in KINDS)) for side in SIDES))
+        source, target = open_sides(folder, "")
+        return cls(source, target)
+
+    @classmethod
+    def open_bitexts(cls, folder: Path, left_out: Collection[str]) -> Self:
+        """The training part below `folder` without some bitexts, mapped."""
+        shards = tuple(shard for shard in parts.read_bitexts(folder) if shard.bitext not in left_out)
+        source, target = zip(*(open_sides(folder / parts.TRAIN, f"{shard.name}.") for shard in shards), strict=True)
+        return cls(Joined(source), Joined(target), shards)
+
+
+def open_sides(folder: Path, name: str) -> list[Ragged]:
+    """Source and target of the arrays in a folder whose files begin with `name`."""
+    return [Ragged(*(map_array(folder / f"{name}{side}.{kind}.npy") for kind in KINDS)) for side in SIDES]
 
 
 def map_array(path: Path) -> np.ndarray:
@@ -60,42 +96,23 @@ def map_array(path: Path) -> np.ndarray:
     return array.view(np.ndarray)  # still mapped; a slice of np.memmap costs several times as much
 
 
-def id_type(vocabulary_size: int) -> Ids:
-    """The smallest type for ids below `vocabulary_size`: uint16, past 65,536 uint32."""
-    return np.dtype(np.uint32 if vocabulary_size > 1 << 16 else np.uint16)
-
-
 def pack(sentences: Sequence[Sequence[int]], vocabulary_size: int) -> Ragged:
-    """Sentences as rows, in memory."""
-    dtype = id_type(vocabulary_size)
+    """Sentences as rows, in memory; ids of the smallest of uint16 and uint32."""
+    dtype: Ids = np.dtype(np.uint32 if vocabulary_size > 1 << 16 else np.uint16)
     offsets = np.cumsum([0, *map(len, sentences)], dtype=np.int64)
     return Ragged(np.fromiter(chain.from_iterable(sentences), dtype, count=int(offsets[-1])), offsets)
 
 
-def write(folder: Path, blocks: Iterable[Encoded], vocabulary_sizes: Iterable[int]) -> None:
-    """Write a part into `folder`, block after block; the files do not depend on the size of the blocks.
+def write(folder: Path, name: str, sides: Mapping[str, Sequence[Ragged]]) -> list[Path]:
+    """Write sides, each in blocks, as arrays in files whose names begin with `name`; returns their paths.
 
-    The ids pass through memory, 4 bytes a sentence and side stay in it. Plain writes, not `open_memmap`: on a full disk
-    a mapped page kills the process, but a write fails with ENOSPC.
+    Plain writes: on a full disk a mapped page kills the process, but a write fails with ENOSPC.
     """
-    lengths: tuple[list[np.ndarray], ...] = ([], [])
-    types = [id_type(size) for size in vocabulary_sizes]
-    with ExitStack() as stack:
-        columns = [stack.enter_context((folder / f"{side}.ids.npy").open("wb")) for side in SIDES]
-        for file, dtype in zip(columns, types, strict=True):
-            write_header(file, dtype, 0)
-        for block in blocks:
-            for file, rows, above in zip(columns, (block.source, block.target), lengths, strict=True):
-                file.write(rows.ids.tobytes())
-                above.append(rows.lengths)
-        for side, file, dtype, above in zip(SIDES, columns, types, lengths, strict=True):
-            offsets = np.cumsum(np.concatenate([[0], *above]), dtype=np.int64)
-            np.save(folder / f"{side}.offsets.npy", offsets)
-            file.seek(0)
-            write_header(file, dtype, int(offsets[-1]))
-
-
-def write_header(file: IO[bytes], dtype: Ids, length: int) -> None:
-    """The header of a .npy file, of the same size for every `length`: numpy leaves room for the dimension to grow."""
-    description = np.lib.format.dtype_to_descr(dtype)
-    np.lib.format.write_array_header_1_0(file, {"descr": description, "fortran_order": False, "shape": (length,)})
+    paths = []
+    for side, blocks in sides.items():
+        offsets = np.cumsum(np.concatenate([[0], *(np.diff(block.offsets) for block in blocks)]), dtype=np.int64)
+        arrays = np.concatenate([block.ids for block in blocks]), offsets.astype(np.min_scalar_type(int(offsets[-1])))
+        for kind, array in zip(KINDS, arrays, strict=True):
+            paths.append(folder / f"{name}{side}.{kind}.npy")
+            np.save(paths[-1], array)
+    return paths

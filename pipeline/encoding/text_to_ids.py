@@ -1,85 +1,94 @@
-"""Parallel text to ids on disk, in several processes and constant memory."""
+"""Parallel text to ids on disk, shard by shard."""
 
-import multiprocessing
-from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ..common import cores, files
+from ..common import files, parts, work
+from ..common.parts import Pair, Shard
 from ..compute import ids
-from ..console import cli
 from ..console.progress import track
 from ..vocabularies.vocabulary import Vocabulary
 from . import shards
-from .shards import Encoded
 
-Pairs: TypeAlias = list[tuple[str, str]]
+BLOCK_PAIRS = 5_000  # whose ids are lists of Python at a time
 
-BLOCK_PAIRS = 5_000
-CHUNK = 1 << 20  # ids compared at once
-POOL_PAIRS = 200_000  # with fewer, starting processes costs more time than it saves
+Counts = dict[str, Any]
 
 
-def encode_part(vocabulary: Path, source: Path, target: Path, folder: Path) -> dict[str, int]:
-    """Write the ids of two parallel files into the new `folder`, and count pairs, tokens and unknown pieces.
+def encode_bitexts(vocabulary: Path, split: Path, folder: Path, tags: Mapping[str, str]) -> Counts:
+    """Write the ids of the training part's shards into a folder of work; counts in all and, as `bitexts`, of each.
 
-    Raises: DataError if the files are not parallel or not UTF-8.
+    A bitext's piece of `tags` stands in front of each of its sources.
+
+    Raises: DataError if the vocabulary lacks a tag.
     """
-    num_pairs = files.count_lines(source)
-    pairs = track(files.read_pairs(source, target), f"encode {folder.name}", total=num_pairs, unit="pairs")
-    blocks = iter(lambda: list(islice(pairs, BLOCK_PAIRS)), [])
-    folder.mkdir(parents=True)
-    encoded = encode_blocks(vocabulary, blocks, cores.count() if num_pairs >= POOL_PAIRS else 1)
-    loaded = Vocabulary.load(vocabulary)
-    shards.write(folder, encoded, (loaded.source_size, loaded.target_size))
-    part = Encoded.open(folder)
-    columns = {"source": part.source.ids, "target": part.target.ids}
-    tokens = {f"{side}_tokens": len(column) for side, column in columns.items()}
-    unknown = {f"{side}_unknown": count(column, ids.UNK) for side, column in columns.items()}
-    return {"pairs": num_pairs, **tokens, **unknown}
+    listed, data = parts.read_bitexts(split), folder / work.DATA
+    pieces, tag_ids = Vocabulary.load(vocabulary).source, {}
+    for bitext, tag in tags.items():
+        if (number := pieces.tag_id(tag)) is None:
+            raise files.DataError(f"tags.{bitext}: {vocabulary} has no such piece, got {tag!r}; expected its tags")
+        tag_ids[bitext] = number
+    encode = partial(encode_shard, vocabulary, split, data, tag_ids)
+    bitexts: dict[str, Counts] = {}
+    checksums = {}
+    results = track(work.map_shards(encode, listed, folder, "encode"), "encode", total=len(listed), unit="shards")
+    for shard, (counts, checksum) in zip(listed, results, strict=True):
+        bitexts[shard.bitext] = added(bitexts.get(shard.bitext, {}), counts)
+        checksums[shard.name] = checksum
+    parts.write_bitexts(data, listed)
+    files.write_json(data / parts.TRAIN / shards.CHECKSUMS, checksums)
+    total: Counts = {}
+    for counts in bitexts.values():
+        total = added(total, counts)
+    return {**total, "bitexts": bitexts}
 
 
-def count(column: np.ndarray, piece: int) -> int:
-    """How often a piece occurs in a mapped column, in bounded memory."""
-    chunks = np.array_split(column, len(column) // CHUNK + 1)
-    return sum(int(np.count_nonzero(chunk == piece)) for chunk in chunks)
+def added(counts: Counts, more: Counts) -> Counts:
+    """The sum of two counts of the same keys."""
+    return {key: counts.get(key, 0) + number for key, number in more.items()}
 
 
-def encode_blocks(folder: Path, read: Iterable[Pairs], num_processes: int) -> Iterator[Encoded]:
-    """The encoded blocks, in order; only a few are read ahead, while `Pool.imap` would read all of them."""
-    if num_processes == 1:
-        vocabulary = Vocabulary.load(folder)
-        yield from (encode_block(vocabulary, block) for block in read)
-        return
-    waiting: deque[Future[Encoded]] = deque()
-    spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks that the caller's threads hold
-    with ProcessPoolExecutor(num_processes, spawn, initializer=cli.end_with_parent) as pool:
-        for block in read:
-            waiting.append(pool.submit(encode_in_worker, folder, block))
-            if len(waiting) > 2 * num_processes:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+def encode_shard(
+    vocabulary: Path, split: Path, folder: Path, tag_ids: Mapping[str, int], shard: Shard
+) -> tuple[Counts, str]:
+    """Write the ids of a shard; its counts, and the SHA-256 of its files."""
+    tag = [tag_ids[shard.bitext]] if shard.bitext in tag_ids else []
+    (folder / parts.TRAIN / shard.bitext).mkdir(parents=True, exist_ok=True)
+    pairs = zip(*shard.lines(split), strict=True)
+    counts, paths = encode(vocabulary, pairs, folder / parts.TRAIN, f"{shard.name}.", tag)
+    return counts, files.sha256(*paths)
 
 
-def encode_in_worker(folder: Path, block: Pairs) -> Encoded:
-    """`encode_block` in a process of its own, which loads its vocabulary once."""
-    return encode_block(load_once(folder), block)
+def encode_part(vocabulary: Path, split: Path, part: str, folder: Path) -> Counts:
+    """Write the ids of a part but the training part into `folder`; its counts.
+
+    Raises: DataError if its files are not parallel or not UTF-8.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    return encode(vocabulary, parts.read(split, part), folder, "")[0]
 
 
-load_once = cache(Vocabulary.load)
-
-
-def encode_block(vocabulary: Vocabulary, block: Pairs) -> Encoded:
-    """The ids of some pairs."""
-    source, target = zip(*block, strict=True)
-    return Encoded(
-        shards.pack(vocabulary.encode_source(source), vocabulary.source_size),
-        shards.pack(vocabulary.encode_target(target), vocabulary.target_size),
-    )
+def encode(
+    vocabulary: Path, pairs: Iterable[Pair], folder: Path, name: str, tag: Sequence[int] = ()
+) -> tuple[Counts, list[Path]]:
+    """Write the ids of pairs into files whose names begin with `name`: counts of pairs, tokens and unknown pieces."""
+    loaded, remaining = Vocabulary.load(vocabulary), iter(pairs)
+    sources, targets = [shards.pack([], loaded.source_size)], [shards.pack([], loaded.target_size)]
+    while block := list(islice(remaining, BLOCK_PAIRS)):
+        source, target = zip(*block, strict=True)
+        encoded = loaded.encode_source(source)
+        sources.append(shards.pack([[*tag, *row] for row in encoded] if tag else encoded, loaded.source_size))
+        targets.append(shards.pack(loaded.encode_target(target), loaded.target_size))
+    sides = {"source": sources, "target": targets}
+    paths = shards.write(folder, name, sides)
+    tokens = {f"{side}_tokens": sum(len(rows.ids) for rows in blocks) for side, blocks in sides.items()}
+    unknown = {
+        f"{side}_unknown": sum(int(np.count_nonzero(rows.ids == ids.UNK)) for rows in blocks)
+        for side, blocks in sides.items()
+    }
+    return {"pairs": sum(map(len, sources)), **tokens, **unknown}, paths

@@ -41,7 +41,8 @@ def occurrences(encoded: Encoded, rows: np.ndarray, first: int, num_pieces: int)
     """
     sides = ((encoded.source, 0), (encoded.target, first))
     pieces = np.concatenate([side[row].astype(np.int64) + begin for side, begin in sides for row in rows.tolist()])
-    pairs = np.concatenate([np.repeat(np.arange(len(rows)), side.lengths[rows]) for side, _ in sides])
+    lengths = [[len(side[row]) for row in rows.tolist()] for side, _ in sides]
+    pairs = np.concatenate([np.repeat(np.arange(len(rows)), each) for each in lengths])
     pairs, pieces = np.divmod(np.unique(pairs * num_pieces + pieces), num_pieces)
     rarity = np.log(len(rows) / np.bincount(pieces, minlength=num_pieces).clip(1)).astype(np.float32)
     places = torch.from_numpy(np.stack((pieces, pairs)))

@@ -7,24 +7,27 @@ from typing import Any, NamedTuple
 import torch
 
 from ..common import files
+from ..common.parts import TRAIN, VALIDATION
 from ..common.seeding import seed_for
-from ..common.system import System
+from ..common.system import System, corpus_file
 from ..compute import weights
 from ..compute.device import be_deterministic, bound_memory, prepared
 from ..console.progress import TrainingDisplay, say
-from ..encoding.shards import Encoded
+from ..encoding.shards import CHECKSUMS, Encoded
 from ..evaluation.bleu import tokenizer
 from ..models import interface
 from ..tracking import runs
 from ..tracking.store import store
 from ..vocabularies.vocabulary import Vocabulary
 from . import graphs, lsi, resuming
-from .batching import BatchSampler, GlobalBatch, load_batches, prefetch
+from .batching import GlobalBatch, load_batches, prefetch
 from .budget import Training
 from .checkpoints import Checkpoints
 from .learning import Learning
 from .loop import resolve_precision
+from .mixture import Mixing
 from .ranks import Ranks
+from .sampler import BatchSampler
 from .state import TrainState
 from .validation import Validator
 
@@ -36,6 +39,7 @@ class TrainingConfig(NamedTuple):
     training: Training
     arch: Any  # a section of the kind that the model's module defines
     learning: Learning
+    mixing: Mixing
     model: Any  # the class of the network
     start: System | None = None  # whose averaged weights it starts with; None: random ones
 
@@ -43,15 +47,15 @@ class TrainingConfig(NamedTuple):
     def inputs(self) -> list[Path]:
         """The files and folders that the training reads."""
         system, start = self.system, [self.start.weights] if self.start else []
-        encoded = [system.encoded / "train", system.encoded / "validation"]
+        encoded = [system.encoded / TRAIN / CHECKSUMS, system.encoded / VALIDATION]
         text = [system.split / "validation.target.txt", system.languages]
         return [*encoded, system.vocabulary_folder, *text, *start]
 
     @property
     def params(self) -> dict[str, Any]:
-        """Every value of the three sections, by the names of its keys."""
+        """Every value of the sections, by the names of its keys."""
         sections = {"training": self.training, "arch": self.arch, "learning": self.learning}
-        return {name: section.model_dump() for name, section in sections.items()}
+        return {name: section.model_dump() for name, section in sections.items()} | self.mixing.model_dump()
 
     def has_graphs(self, device: torch.device) -> bool:
         """Whether a GPU replays what it computes for a shape of batches; see `pipeline/training/graphs.py`."""
@@ -97,13 +101,14 @@ class Session(NamedTuple):
 
 
 def read_config(reads: tuple[str, ...], system: System, start: System | None = None) -> TrainingConfig:
-    """The training of a system, from the sections `reads`: two of `training`, then two of the model's file."""
-    module = interface.find(system.model)
+    """The training of a system, from `reads`: two sections of `training`, two of the model's file, and `mixture`."""
+    module, place = interface.find(system.model), f"{corpus_file(system.corpus)}:"
     return TrainingConfig(
         system,
         training=Training.load(*reads[:2], **system.axes),
-        arch=module.Arch.load_own(*reads[2:], **system.axes),
-        learning=Learning.load_own(*reads[2:], **system.axes),
+        arch=module.Arch.load_own(*reads[2:4], **system.axes),
+        learning=Learning.load_own(*reads[2:4], **system.axes),
+        mixing=Mixing.load_own(place),
         model=module.Model,
         start=start,
     )
@@ -122,9 +127,9 @@ def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
     be_deterministic(seed_for(system.seed, "weights"))
     device = prepared()
     checkpoints = open_checkpoints(config, device, ranks)
-    vocabulary, encoded = Vocabulary.load(system.vocabulary_folder), Encoded.open(system.encoded / "train")
+    vocabulary, encoded = Vocabulary.load(system.vocabulary_folder), config.mixing.open(system)
     validator = Validator(
-        Encoded.open(system.encoded / "validation"),
+        Encoded.open(system.encoded / VALIDATION),
         system.split / "validation.target.txt",
         vocabulary,
         training,
@@ -132,7 +137,8 @@ def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
         tokenize=tokenizer(files.read_json(system.languages)["target_language"]),
     )
     has_graphs = config.has_graphs(device)
-    sampler = BatchSampler(encoded, training, learning.batches, seed=system.seed, bucketed=has_graphs)
+    mixture = config.mixing.mixture
+    sampler = BatchSampler(encoded, training, learning.batches, mixture, seed=system.seed, bucketed=has_graphs)
     net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
     if has_graphs:
         net.hidden = graphs.ReplayedHidden(net, graphs.CudaGraphs())
@@ -206,6 +212,5 @@ def open_run(
     for row in (*state.curve, *state.history) if run.is_new else ():  # of a shorter training, whose run has ended
         run.log(int(row["update"]), **{name: value for name, value in row.items() if name != "update"})
     folder = config.system.encoded
-    data = folder / "train/source.ids.npy", folder / "train/target.ids.npy"
-    run.dataset(folder.name, folder, data, sampler.pair_counts())
+    run.dataset(folder.name, folder, [folder / TRAIN / CHECKSUMS], sampler.pair_counts())
     return run

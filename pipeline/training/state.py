@@ -35,9 +35,10 @@ class TrainState(NamedTuple):
 
     def after(self, step: Step) -> "TrainState":
         """The state once `step` is done."""
-        update, epoch, offset = step.position
+        position = step.position
+        update = position.update
         state = self._replace(
-            next=Position(update + 1, epoch, offset + 1),
+            next=position._replace(update=update + 1, offset=position.offset + 1),
             num_real_positions=self.num_real_positions + step.num_real_positions,
             num_positions=self.num_positions + step.num_positions,
             loss_sum=self.loss_sum + step.loss,

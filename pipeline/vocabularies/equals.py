@@ -1,10 +1,11 @@
 """Equals of characters: how a vocabulary writes those that it lacks with those that it has."""
 
+import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
-from ..common.normalisation import is_accent, normalised
+from ..common.normalisation import all_normalised, is_accent
 
 # Characters that are typed for each other, the most usual first; opening and closing quotation marks apart.
 ALIKE = (
@@ -22,12 +23,19 @@ class Equals(dict[int, str]):
 
     def __init__(self, characters: Collection[str], *, may_lose: bool = True) -> None:
         self.characters = frozenset(characters) | {" "}
+        self.others = re.compile(f"[^{re.escape(''.join(sorted(self.characters)))}]")
         self.attempts = ATTEMPTS if may_lose else ATTEMPTS[:2]
 
     def written(self, text: str) -> str:
         """A text normalised, and with equals in place of the characters that have one."""
-        text = normalised(text)
-        return text if self.characters.issuperset(text) else " ".join(text.translate(self).split())
+        return self.all_written([text])[0]
+
+    def all_written(self, lines: Sequence[str]) -> list[str]:
+        """The lines as `written` gives them."""
+        return [
+            " ".join(line.translate(self).split()) if self.others.search(line) else line
+            for line in all_normalised(lines)
+        ]
 
     def missing(self, text: str) -> str:
         """The different characters of a text that have no equal, in their order."""

@@ -2,21 +2,20 @@
 
 import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, compress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-import numpy as np
 import sentencepiece
 from pydantic import Field
 
-from ..common import files
+from ..common import files, parts
 from ..common.params import Section
-from ..common.seeding import sample
 from ..compute import ids
 from ..console.progress import say, track
+from . import samples
+from .samples import Sample
 
 # Unigram sums its estimates over threads, so their rounding, and with it the pieces, depends on the number of threads:
 # it is fixed here, whatever the machine.
@@ -70,12 +69,15 @@ class Pieces:
     @cached_property
     def characters(self) -> frozenset[str]:
         """The characters that have a piece; if `spells_all`, bytes spell the others."""
-        pieces = map(self.piece, range(ids.EOS + 1, self.size))
+        pieces = (self.piece(number) for number in range(ids.EOS + 1, self.size) if not self.model.is_control(number))
         return frozenset(" " if piece == RESERVED[0] else piece.translate(SHOWN) for piece in pieces if len(piece) == 1)
 
     def encode(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each line, in one thread: the stage encode has its processes."""
-        return self.model.encode([hidden(line) for line in lines], out_type=int, num_threads=1)
+        text = "".join(lines)
+        if any(character in text for character in RESERVED):
+            lines = [hidden(line) for line in lines]
+        return self.model.encode(list(lines), out_type=int, num_threads=1)
 
     def decode(self, sentence: Sequence[int]) -> str:
         """The text of one sentence, on one line: byte pieces may spell the end of one, which becomes a space."""
@@ -88,6 +90,11 @@ class Pieces:
         name: str = self.model.id_to_piece(piece)
         return name
 
+    def tag_id(self, tag: str) -> int | None:
+        """The id of a tag's piece; None if there is none."""
+        number = int(self.model.piece_to_id(tag))
+        return number if number > ids.EOS and self.model.is_control(number) else None
+
 
 def hidden(line: str) -> str:
     """`line` with the stand-ins of the reserved characters."""
@@ -96,43 +103,39 @@ def hidden(line: str) -> str:
     return line
 
 
-def train(subwords: Subwords, source: Path, target: Path, folder: Path, where: str) -> None:
-    """Train on the parallel lines of `source` and `target`, and write models and vocabulary.json into `folder`.
+def train(subwords: Subwords, split: Path, tags: Mapping[str, str], folder: Path, where: str) -> None:
+    """Train on the training part in `split`, and write models and vocabulary.json into `folder`.
 
-    `where` is the section that errors name.
+    Each tag of a bitext is a piece. `where` is the section that errors name.
 
-    Raises: DataError if the files are not parallel or hold no text, or the size is too small for them.
+    Raises: DataError if the text is empty or holds a tag, or the size is too small for it.
     """
-    num_pairs = sum(1 for _ in files.read_pairs(source, target))
-    chosen = sample(num_pairs, subwords.sentences, subwords.seed)
-    sides = {"joint": (source, target)} if subwords.joint else {"source": (source,), "target": (target,)}
-    for side, paths in sides.items():
-        lines, total = read(paths, chosen), int(chosen.sum()) * len(paths)
-        if subwords.character_coverage == 1:
-            lines = chain(lines, missing(paths, chosen))
-        model = train_model(track(lines, f"{side} vocabulary", total=total, unit="lines"), subwords, where, paths)
-        with files.new_file(folder / f"{side}.model", "wb") as file:
+    covers_all = subwords.character_coverage == 1
+    drawn = samples.read(split, subwords.sentences, subwords.seed, tags, has_others=covers_all)
+    models = {"joint": samples.SIDES} if subwords.joint else {side: (side,) for side in samples.SIDES}
+    for name, sides in models.items():
+        text = f"{split / parts.TRAIN}{'' if subwords.joint else f', {name}'}"
+        tags_of = drawn.tags if "source" in sides else []
+        model = train_model(lines_of(drawn, sides, f"{name} vocabulary"), tags_of, subwords, where, text)
+        with files.new_file(folder / f"{name}.model", "wb") as file:
             file.write(model)
-    models = dict.fromkeys(("source", "target"), "joint") if subwords.joint else {side: side for side in sides}
-    sizes = {f"{side}_size": Pieces.load(folder / f"{model}.model").size for side, model in models.items()}
+    sizes = {f"{side}_size": Pieces.load(folder / f"{name}.model").size for name in models for side in models[name]}
     if min(sizes.values()) < subwords.size:
         say(where, f"the text has no more than {min(sizes.values()):,} pieces, fewer than {subwords.size:,}")
-    record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": int(chosen.sum())}
+    record = {"kind": subwords.kind, "joint": subwords.joint, **sizes, "pairs": drawn.pairs}
     files.write_json(folder / "vocabulary.json", record)
 
 
-def read(paths: Iterable[Path], chosen: np.ndarray) -> Iterator[str]:
-    """The chosen lines of each file."""
-    return chain.from_iterable(compress(files.read_lines(path), chosen) for path in paths)
+def lines_of(drawn: Sample, sides: Sequence[str], what: str) -> Iterator[str]:
+    """The lines of some sides, with progress called `what`, then the characters that stand only in other pairs."""
+    lines = [line for side in sides for line in drawn.lines[side]]
+    yield from track(lines, what, total=len(lines), unit="lines")
+    others = set().union(*(drawn.others[side] for side in sides))
+    if others:
+        yield from sorted(others.difference(*lines))
 
 
-def missing(paths: Iterable[Path], chosen: np.ndarray) -> list[str]:
-    """The characters that stand only in lines that are not chosen."""
-    others = set(chain.from_iterable(read(paths, ~chosen)))
-    return sorted(others.difference(*read(paths, chosen))) if others else []
-
-
-def train_model(lines: Iterable[str], subwords: Subwords, where: str, paths: tuple[Path, ...]) -> bytes:
+def train_model(lines: Iterable[str], tags: list[str], subwords: Subwords, where: str, text: str) -> bytes:
     """The bytes of a SentencePiece model; lines and model pass through memory, so that it contains no path.
 
     Text is not rewritten (`identity`): `nmt_nfkc` would replace characters such as … and ½, which references keep.
@@ -157,21 +160,22 @@ def train_model(lines: Iterable[str], subwords: Subwords, where: str, paths: tup
             unk_id=ids.UNK,
             bos_id=ids.BOS,
             eos_id=ids.EOS,
+            control_symbols=tags,
             minloglevel=2,
         )
     except RuntimeError as error:
-        raise refusal(error, subwords, where, paths) or error from None
+        raise refusal(error, subwords, where, text) or error from None
     return model.getvalue()
 
 
-def refusal(error: RuntimeError, subwords: Subwords, where: str, paths: tuple[Path, ...]) -> files.DataError | None:
+def refusal(error: RuntimeError, subwords: Subwords, where: str, text: str) -> files.DataError | None:
     """The error for a refusal of SentencePiece, with the cure; None if its cause is not known."""
-    text, names = str(error), " and ".join(map(str, paths))
-    if "sentences_.empty()" in text or "(all_chars_count) > (0)" in text:
-        return files.DataError(f"{names}: no text to train a vocabulary on; expected at least one line with words")
-    if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", text):
+    said = str(error)
+    if "sentences_.empty()" in said or "(all_chars_count) > (0)" in said:
+        return files.DataError(f"{text}: no text to train a vocabulary on; expected at least one line with words")
+    if least := re.search(r"smaller than required_chars\. \d+ vs (\d+)", said):
         return files.DataError(
-            f"{where}.size: {subwords.size} is less than the characters need (at least {least[1]} for {names}); "
+            f"{where}.size: {subwords.size} is less than the characters need (at least {least[1]} for {text}); "
             "expected a larger size, or a smaller character_coverage (0.98 at least)"
         )
     return None

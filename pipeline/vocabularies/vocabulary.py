@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
 from ..common import files
-from ..common.normalisation import normalised
+from ..common.normalisation import all_normalised
 from ..common.params import Section
 from ..compute import ids
 from .equals import Equals
@@ -61,12 +61,12 @@ class Vocabulary:
 
     def encode_source(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each source line."""
-        return self.source.encode([self.source_equals.written(line) for line in lines])
+        return self.source.encode(self.source_equals.all_written(lines))
 
     def encode_target(self, lines: Sequence[str]) -> list[list[int]]:
         """The ids of each target line; where bytes or an unknown word stand for a character, it needs no equal."""
-        written = normalised if self.target.spells_all else self.target_equals.written
-        return self.target.encode([written(line) for line in lines])
+        written = all_normalised if self.target.spells_all else self.target_equals.all_written
+        return self.target.encode(written(lines))
 
     def decode_target(self, sentences: Iterable[Sequence[int]]) -> list[str]:
         """One line of text for each sentence of target ids; special pieces give no text."""

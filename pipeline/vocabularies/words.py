@@ -2,19 +2,18 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import compress
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field
 
-from ..common import files
+from ..common import files, parts
 from ..common.params import Section
-from ..common.seeding import sample
 from ..compute import ids
 from ..console.progress import say, track
+from . import samples
 
 SPECIAL = ("<pad>", "<unk>", "<s>", "</s>")  # by their ids, as SentencePiece calls them
 UNKNOWN = "UNK"  # an unknown word of a translation
@@ -51,10 +50,10 @@ class WordList:
     whole_words = True
     spells_all = True  # an unknown word reads UNK, whatever its characters
 
-    def __init__(self, language: str, words: Sequence[str]) -> None:
-        self.moses = Moses(language)
-        self.pieces = [*SPECIAL, *words]
-        self.ids = {word: number for number, word in enumerate(words, start=len(SPECIAL))}
+    def __init__(self, language: str, words: Sequence[str], tags: Sequence[str] = ()) -> None:
+        self.moses, self.tags = Moses(language), tags
+        self.pieces = [*SPECIAL, *tags, *words]
+        self.ids = {word: number for number, word in enumerate(words, start=len(SPECIAL) + len(tags))}
         self.size = len(self.pieces)
         self.characters = frozenset("".join(words))
 
@@ -66,7 +65,7 @@ class WordList:
         """
         listed = files.read_json(path)
         try:
-            return cls(listed["language"], listed["words"])
+            return cls(listed["language"], listed["words"], listed.get("tags", ()))
         except (KeyError, TypeError, AttributeError):
             raise files.DataError(f"{path}: not a word list; expected one of the stage vocabulary") from None
 
@@ -87,28 +86,34 @@ class WordList:
         """The word with this id."""
         return self.pieces[piece]
 
+    def tag_id(self, tag: str) -> int | None:
+        """The id of a tag; None if there is none."""
+        return len(SPECIAL) + self.tags.index(tag) if tag in self.tags else None
 
-def train(words: Words, source: Path, target: Path, languages: tuple[str, str], folder: Path, where: str) -> None:
-    """List the words of the parallel lines of `source` and `target`, and write lists and vocabulary.json into `folder`.
 
-    `where` is the section that errors name.
+def train(
+    words: Words, split: Path, languages: tuple[str, str], tags: Mapping[str, str], folder: Path, where: str
+) -> None:
+    """List the words of the training part in `split`, and write lists and vocabulary.json into `folder`.
 
-    Raises: DataError if the files are not parallel or hold no text.
+    Each tag of a bitext is an entry of the source's. `where` is the section that errors name.
+
+    Raises: DataError if the text is empty or holds a tag.
     """
-    num_pairs = sum(1 for _ in files.read_pairs(source, target))
-    chosen = sample(num_pairs, words.sentences, words.seed)
-    record: dict[str, object] = {"kind": words.kind, "joint": False, "pairs": int(chosen.sum())}
-    for side, path, language in zip(("source", "target"), (source, target), languages, strict=True):
-        lines = compress(files.read_lines(path), chosen)
-        split, counts = Moses(language).split, Counter[str]()
-        for line in track(lines, f"{side} vocabulary", total=int(chosen.sum()), unit="lines"):
-            counts.update(split(line))
+    drawn = samples.read(split, words.sentences, words.seed, tags, has_others=False)
+    record: dict[str, object] = {"kind": words.kind, "joint": False, "pairs": drawn.pairs}
+    for side, language in zip(samples.SIDES, languages, strict=True):
+        text, split_words, counts = f"{split / parts.TRAIN}, {side}", Moses(language).split, Counter[str]()
+        for line in track(drawn.lines[side], f"{side} vocabulary", total=drawn.pairs, unit="lines"):
+            counts.update(split_words(line))
         if not counts:
-            raise files.DataError(f"{path}: no text to train a vocabulary on; expected at least one line with words")
+            raise files.DataError(f"{text}: no text to train a vocabulary on; expected at least one line with words")
         if len(counts) < words.words:
-            say(where, f"{path} has no more than {len(counts):,} words, fewer than {words.words:,}")
+            say(where, f"{text} has no more than {len(counts):,} words, fewer than {words.words:,}")
         # of equally frequent words the first by code points
         listed = sorted(counts, key=lambda word: (-counts[word], word))[: words.words]
-        record[f"{side}_language"], record[f"{side}_size"] = language, len(SPECIAL) + len(listed)
-        files.write_json(folder / f"{side}.words.json", {"language": language, "words": listed})
+        about = {"tags": drawn.tags} if drawn.tags and side == "source" else {}
+        record[f"{side}_language"] = language
+        record[f"{side}_size"] = len(SPECIAL) + len(about.get("tags", ())) + len(listed)
+        files.write_json(folder / f"{side}.words.json", {"language": language, **about, "words": listed})
     files.write_json(folder / "vocabulary.json", record)

@@ -1,10 +1,13 @@
 """Small data and settings that the tests of several modules share."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from pipeline.common import files, parts
+from pipeline.common.parts import Shard
 from pipeline.encoding.shards import Encoded, pack
 from pipeline.training.budget import Training
 from pipeline.training.learning import Learning
@@ -48,6 +51,14 @@ def training(**changed: Any) -> Training:
 def learning(**changed: Any) -> Learning:
     """Section `learning` of a toy, some keys changed."""
     return Learning.model_validate(LEARNING | changed)
+
+
+def write_bitexts(split: Path, **bitexts: Sequence[tuple[str, str]]) -> None:
+    """Write the training part of a corpus into the folder of the stage split, each bitext as one shard."""
+    for name, pairs in bitexts.items():
+        for side, path in enumerate(Shard(name, 0, 0).paths(split)):
+            files.write_lines(path, [pair[side] for pair in pairs])
+    parts.write_bitexts(split, [Shard(name, 0, len(pairs)) for name, pairs in bitexts.items()])
 
 
 def encoded(source: Sequence[Sequence[int]], target: Sequence[Sequence[int]]) -> Encoded:

@@ -1,25 +1,26 @@
 """A system as `dvc repro` leaves it, small and with random weights, for what translates with one."""
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from pipeline.common import files
+from pipeline.common import files, parts
 from pipeline.compute import weights
-from pipeline.encoding.text_to_ids import encode_part
 from pipeline.models import interface
 from pipeline.vocabularies import subwords
 from pipeline.vocabularies.vocabulary import digest
-from tests.toys import networks
+from stages import encode
+from tests.toys import networks, samples
 from tests.toys.samples import TRAINING
 
 SYSTEM = "toy-bpe_toy-transformer_prenorm-tiny-1"
 MAX_LENGTH = 16  # of a source in training, EOS counted
 WORDS = "le chat noir dort dans la maison blanche et mange une pomme rouge avec un ami"
+TRAIN = [WORDS[4 * i :] for i in range(12)]
 PARTS = {
-    "train": [WORDS[4 * i :] for i in range(12)],
     "validation": ["le chat dort"],
     "test": ["le chat noir", "", "une pomme rouge avec un ami", "   ", "dort", "le chat noir dort", "ξένος", WORDS],
     "other": ["la maison blanche", "dort"],
@@ -48,16 +49,16 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     """Write params.yaml, the parts, a vocabulary and a random model of a name below `root`; the system's id."""
     (root / "params.yaml").write_text(PARAMS)
     for corpus in ("toy", "novel"):
-        files.write_lines(root / f"corpora/{corpus}.yaml", ["decode: {}"])
+        files.write_lines(root / f"corpora/{corpus}.yaml", ["{decode: {}, tags: {}}"])
     split, pieces, system = root / "data/split/toy", root / "data/vocabulary/toy-bpe_toy", f"toy-bpe_toy-{model}-tiny-1"
     if not split.exists():
+        samples.write_bitexts(split, train=[(line, line) for line in TRAIN])
         for part, lines in PARTS.items():
-            for side in ("source", "target"):
-                files.write_lines(split / f"{part}.{side}.txt", lines)
-        source = split / "train.source.txt"
+            parts.write(split, part, zip(lines, lines, strict=True))
         pieces.mkdir(parents=True)
-        subwords.train(subwords.Subwords.model_validate(SUBWORDS), source, source, pieces, "vocabularies.bpe_toy")
-        encode_part(pieces, source, split / "train.target.txt", root / "data/encode/toy-bpe_toy/train")
+        subwords.train(subwords.Subwords.model_validate(SUBWORDS), split, {}, pieces, "vocabularies.bpe_toy")
+        with contextlib.chdir(root):
+            encode.main("toy-bpe_toy")
     module = interface.find(model)
     arch = module.Arch.model_validate(networks.arch(model))
     torch.manual_seed(1)

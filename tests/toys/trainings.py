@@ -9,10 +9,11 @@ import sys
 import time
 from pathlib import Path
 
-from pipeline.common import files
-from pipeline.encoding.text_to_ids import encode_part
+from pipeline.common import files, parts
 from pipeline.vocabularies import subwords as subword_training
 from pipeline.vocabularies.subwords import Subwords
+from stages import encode
+from tests.toys import samples
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = "toy-joint-transformer_prenorm-tiny-1"
@@ -25,7 +26,6 @@ PAIRS = [
         tuple(zip(*words, strict=True)) for words in itertools.product(SUBJECTS.items(), VERBS.items(), OBJECTS.items())
     )
 ]
-PARTS = {"train": PAIRS[:40], "validation": PAIRS[40:]}
 SUBWORDS = {
     "kind": "bpe",
     "size": 60,
@@ -60,20 +60,18 @@ tiny: {embedding: 8, width: 16, alignment: 8, maxout: 8, reset_gate: after, drop
 def write_inputs(root: Path) -> None:
     """Write parameters and what the stages before leave."""
     (root / "params.yaml").write_text(PARAMS, encoding="utf-8")
-    files.write_lines(root / "corpora/toy.yaml", ["training: {}"])
+    files.write_lines(root / "corpora/toy.yaml", ["{training: {}, mixture: {}, tags: {}}"])
     for model, sizes in SIZES.items():
         files.write_lines(root / f"configs/{model}.yaml", [LEARNING + sizes])
     split, pieces = root / "data/split/toy", root / "data/vocabulary/toy-joint"
-    for part, pairs in PARTS.items():
-        files.write_lines(split / f"{part}.source.txt", [source for source, _ in pairs])
-        files.write_lines(split / f"{part}.target.txt", [target for _, target in pairs])
+    samples.write_bitexts(split, train=PAIRS[:40])
+    parts.write(split, "validation", PAIRS[40:])
     files.write_json(split / "languages.json", {"source_language": "fr", "target_language": "en"})
     pieces.mkdir(parents=True)
     subwords = Subwords.model_validate(SUBWORDS | {"sentences": 99, "seed": 1})
-    subword_training.train(subwords, split / "train.source.txt", split / "train.target.txt", pieces, where="toy")
-    for part in PARTS:
-        paths = [split / f"{part}.{side}.txt" for side in ("source", "target")]
-        encode_part(pieces, *paths, root / "data/encode/toy-joint" / part)
+    subword_training.train(subwords, split, {}, pieces, where="toy")
+    with contextlib.chdir(root):
+        encode.main("toy-joint")
 
 
 def edit(root: Path, old: str, new: str, file: str = "params.yaml") -> None:

@@ -1,4 +1,4 @@
-"""What is written row by row comes back row by row, mapped."""
+"""What is written in blocks comes back row by row, mapped, and several shards by one index."""
 
 import errno
 import io
@@ -6,7 +6,9 @@ import io
 import numpy as np
 import pytest
 
+from pipeline.common import parts
 from pipeline.common.files import DataError
+from pipeline.common.parts import Shard
 from pipeline.encoding import shards
 from pipeline.encoding.shards import Encoded, pack
 
@@ -15,11 +17,12 @@ SOURCE = [[5, 6, 7], [], [65535], [8, 9]]
 TARGET = [[10], [70000, 12], [], [13, 14, 15]]
 
 
-def write(folder, source, target, *cuts):
-    """A part written in blocks that end at `cuts`."""
-    folder.mkdir()
-    rows = (slice(*ends) for ends in zip((0, *cuts), (*cuts, len(source)), strict=True))
-    shards.write(folder, (Encoded(pack(source[row], SHORT), pack(target[row], WIDE)) for row in rows), (SHORT, WIDE))
+def write(folder, source, target, name=""):
+    """A part written in two blocks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    sides = {"source": (source, SHORT), "target": (target, WIDE)}
+    blocks = {side: [pack(rows[:1], size), pack(rows[1:], size)] for side, (rows, size) in sides.items()}
+    shards.write(folder, name, blocks)
     return folder
 
 
@@ -31,7 +34,7 @@ def saved(values, dtype):
 
 
 def test_rows_come_back_mapped_and_cannot_be_changed(tmp_path):
-    part = Encoded.open(write(tmp_path / "part", SOURCE, TARGET, 1, 3))
+    part = Encoded.open(write(tmp_path / "part", SOURCE, TARGET))
     assert [row.tolist() for row in part.source] == SOURCE
     assert [row.tolist() for row in part.target] == TARGET
     assert part.source.lengths.tolist() == [3, 0, 1, 2]
@@ -39,15 +42,30 @@ def test_rows_come_back_mapped_and_cannot_be_changed(tmp_path):
     assert not part.source.ids.flags.writeable
 
 
-@pytest.mark.parametrize("cuts", [(), (2,), (1, 1, 2)])
-def test_the_files_are_what_numpy_saves_whatever_the_blocks(tmp_path, cuts):
-    folder = write(tmp_path / "part", SOURCE, TARGET, *cuts)
+def test_the_files_are_what_numpy_saves(tmp_path):
+    folder = write(tmp_path / "part", SOURCE, TARGET)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == {
         "source.ids.npy": saved([5, 6, 7, 65535, 8, 9], "<u2"),
-        "source.offsets.npy": saved([0, 3, 3, 4, 6], "<i8"),
+        "source.offsets.npy": saved([0, 3, 3, 4, 6], "u1"),
         "target.ids.npy": saved([10, 70000, 12, 13, 14, 15], "<u4"),
-        "target.offsets.npy": saved([0, 1, 3, 3, 6], "<i8"),
+        "target.offsets.npy": saved([0, 1, 3, 3, 6], "u1"),
     }
+
+
+def test_shards_have_one_index_and_a_bitext_may_be_left_out(tmp_path):
+    """The lengths of all have room for one more piece; a shard may be empty."""
+    listed = [Shard("own", 0, 4), Shard("web", 0, 0), Shard("web", 1, 1), Shard("back", 0, 4)]
+    texts = (SOURCE, TARGET), ([], []), ([[9] * 255], [[4] * 300]), (TARGET[:1] * 4, SOURCE)
+    for shard, (source, target) in zip(listed, texts, strict=True):
+        write(tmp_path / "train" / shard.bitext, source, target, f"{shard.number:05}.")
+    parts.write_bitexts(tmp_path, listed)
+    part = Encoded.open_bitexts(tmp_path, [])
+    assert [row.tolist() for row in part.source] == [*SOURCE, [9] * 255, *TARGET[:1] * 4]
+    assert [row.tolist() for row in part.target] == [*TARGET, [4] * 300, *SOURCE]
+    assert (part.source.lengths + 1).tolist() == [4, 1, 2, 3, 256, 2, 2, 2, 2]
+    assert len(part.source) == 9
+    without = Encoded.open_bitexts(tmp_path, ["own", "web"])
+    assert ([row.tolist() for row in without.target], without.shards) == (SOURCE, (listed[-1],))
 
 
 @pytest.mark.parametrize("rows", [[], [[]], [[], []]])
@@ -66,7 +84,6 @@ def test_a_missing_or_broken_file_is_named(tmp_path, data):
 
 def test_a_full_disk_answers_enospc(tmp_path):
     (tmp_path / "target.ids.npy").symlink_to("/dev/full")
-    block = pack(SOURCE, SHORT)
-    with pytest.raises(OSError, match="No space left") as caught:
-        shards.write(tmp_path, [Encoded(block, block)], (SHORT, SHORT))
+    with pytest.raises(OSError, match=r"No space left|requested and 0 written") as caught:
+        write(tmp_path, SOURCE, TARGET)
     assert caught.value.errno == errno.ENOSPC

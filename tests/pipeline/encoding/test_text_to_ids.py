@@ -1,114 +1,96 @@
-"""Every pair is encoded and counted, in the same bytes whatever the processes, which end with their parent."""
+"""Every pair is encoded and counted, by bitext, in the same bytes whatever the processes."""
 
-import os
-import signal
-import subprocess
-import sys
-import time
-from itertools import count
-from pathlib import Path
-
-import psutil
 import pytest
 
-from pipeline.common import files
+from pipeline.common import files, parts, work
 from pipeline.encoding import text_to_ids
 from pipeline.encoding.shards import Encoded
 from pipeline.vocabularies import subwords
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.vocabulary import Vocabulary
+from tests.toys import samples
 
 SOURCE = ["le chat voit", "", "la maison", "le 猫 voit la maison", "le chien"] * 8
 TARGET = ["the cat sees", "a tree", "", "the cat sees the house", "a 木 and a 木"] * 8
+PAIRS = list(zip(SOURCE, TARGET, strict=True))
 TOY = Subwords(
     kind="bpe", size=40, joint=True, byte_fallback=False, split_digits=True, character_coverage=1.0, sentences=9, seed=1
 )
-
-# Encodes without end; says the ids of its workers once they work.
-ENDLESS = """
-import itertools, pathlib, sys, psutil
-from pipeline.encoding import text_to_ids
-if __name__ == "__main__":
-    pairs = itertools.repeat([("a", "b")] * 10)
-    for number, _ in enumerate(text_to_ids.encode_blocks(pathlib.Path(sys.argv[1]), pairs, 2)):
-        if number == 10:
-            print(*(child.pid for child in psutil.Process().children()), flush=True)
-"""
+TAGS = {"back": "<bt>"}
 
 
 @pytest.fixture
-def split(tmp_path) -> Path:
-    """A folder of the stage split with a train part."""
-    files.write_lines(tmp_path / "train.source.txt", SOURCE)
-    files.write_lines(tmp_path / "train.target.txt", TARGET)
-    return tmp_path
+def split(tmp_path):
+    """A folder of the stage split with two bitexts and a test part."""
+    samples.write_bitexts(tmp_path / "split", own=PAIRS[:15], back=PAIRS[15:])
+    parts.write(tmp_path / "split", "test", [(" le\u200b  chat", "the cat")])
+    return tmp_path / "split"
 
 
 @pytest.fixture
-def trained(tmp_path) -> Path:
+def trained(tmp_path):
     """The folder of a vocabulary that knows neither of two characters."""
-    folder = tmp_path / "vocabulary"
-    folder.mkdir()
-    for side, lines in (("source", SOURCE), ("target", TARGET)):
-        known = [line.replace("猫", "chat").replace("木", "tree") for line in lines]
-        files.write_lines(folder / f"{side}.txt", known)
-    subwords.train(TOY, folder / "source.txt", folder / "target.txt", folder, where="vocabularies.toy")
+    known = [[line.replace("猫", "chat").replace("木", "tree") for line in pair] for pair in PAIRS]
+    samples.write_bitexts(tmp_path, back=known)
+    (folder := tmp_path / "vocabulary").mkdir()
+    subwords.train(TOY, tmp_path, TAGS, folder, where="vocabularies.toy")
     return folder
 
 
-def encode(trained: Path, split: Path, folder: Path) -> dict[str, int]:
-    """The counts of the train part, encoded into `folder`."""
-    return text_to_ids.encode_part(trained, split / "train.source.txt", split / "train.target.txt", folder)
+def encode(trained, split, out, tags=TAGS):
+    """The counts of the training part, encoded into `out`."""
+    with work.resumable(out) as folder:
+        return text_to_ids.encode_bitexts(trained, split, folder, tags)
 
 
-def test_rows_are_the_vocabularys_ids_and_are_counted(trained, split, tmp_path):
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_rows_are_the_vocabularys_ids_after_the_tag_and_are_counted_by_bitext(trained, split, tmp_path):
     counts, loaded = encode(trained, split, tmp_path / "out"), Vocabulary.load(trained)
-    part = Encoded.open(tmp_path / "out")
-    assert [row.tolist() for row in part.source] == loaded.encode_source(SOURCE)
+    part = Encoded.open_bitexts(tmp_path / "out", [])
+    expected = loaded.encode_source(SOURCE)
+    expected[15:] = [[loaded.source.tag_id("<bt>"), *row] for row in expected[15:]]
+    assert [row.tolist() for row in part.source] == expected
     assert [row.tolist() for row in part.target] == loaded.encode_target(TARGET)
-    assert counts == {
+    assert {key: counts[key] for key in ("pairs", "source_tokens", "target_tokens")} == {
         "pairs": 40,
-        "source_tokens": sum(map(len, loaded.encode_source(SOURCE))),
+        "source_tokens": sum(map(len, expected)),
         "target_tokens": sum(map(len, loaded.encode_target(TARGET))),
-        "source_unknown": 8,
-        "target_unknown": 16,
     }
+    assert (counts["source_unknown"], counts["target_unknown"]) == (8, 16)
+    assert counts["bitexts"]["own"]["pairs"] == 15
+    assert [sum(one[key] for one in counts["bitexts"].values()) for key in counts if key != "bitexts"] == [
+        counts[key] for key in counts if key != "bitexts"
+    ]
+
+
+def test_a_held_out_part_is_normalised(trained, split, tmp_path):
+    text_to_ids.encode_part(trained, split, "test", tmp_path / "out/test")
+    part, loaded = Encoded.open(tmp_path / "out/test"), Vocabulary.load(trained)
+    assert [row.tolist() for row in part.source] == loaded.encode_source(["le chat"])
 
 
 def test_blocks_and_processes_leave_no_trace(trained, split, tmp_path, monkeypatch):
     counts = encode(trained, split, tmp_path / "one")
     monkeypatch.setattr(text_to_ids, "BLOCK_PAIRS", 3)
-    monkeypatch.setattr(text_to_ids, "POOL_PAIRS", 1)
-    monkeypatch.setattr(text_to_ids.cores, "count", lambda: 2)
+    monkeypatch.setattr(work.cores, "count", lambda: 2)
     assert encode(trained, split, tmp_path / "two") == counts
-    for path in (tmp_path / "one").iterdir():
-        assert (tmp_path / "two" / path.name).read_bytes() == path.read_bytes()
+    for path in filter(lambda path: path.is_file(), (tmp_path / "one").rglob("*")):
+        assert (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes() == path.read_bytes()
 
 
-def test_little_is_read_ahead(trained):
-    numbers = count()
-    read = ([("le chat", "the cat")] for _ in numbers)
-    encoded = text_to_ids.encode_blocks(trained, read, 2)
-    next(encoded)
-    encoded.close()
-    assert next(numbers) <= 6
-
-
-def test_workers_end_with_a_killed_parent(trained, project_root):
-    command = [sys.executable, "-c", ENDLESS, str(trained)]
-    environment = os.environ | {"PYTHONPATH": str(project_root), "DVC_STAGE": "encode"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        workers = [int(pid) for pid in process.stdout.readline().split()]
-        process.send_signal(signal.SIGKILL)
-    assert len(workers) >= 2
-    deadline = time.monotonic() + 10
-    while any(map(psutil.pid_exists, workers)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    alive = [pid for pid in workers if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
-    assert not alive
-
-
-def test_files_that_are_not_parallel_are_refused(trained, split, tmp_path):
-    files.write_lines(split / "train.target.txt", TARGET[1:])
-    with pytest.raises(files.DataError, match=r"has 40 lines, .*train\.target\.txt 39: the two files must be parallel"):
-        encode(trained, split, tmp_path / "out")
+@pytest.mark.parametrize(
+    ("fault", "expected"),
+    [
+        ("00000.target.txt", "must have 15, got 15 and 39"),
+        ("", "tags.own: .*vocabulary has no such piece, got '<ft>'; expected its tags"),
+    ],
+)
+def test_faults_are_named(trained, split, tmp_path, fault, expected):
+    if fault:
+        files.write_lines(split / "train/own" / fault, TARGET[1:])
+    with pytest.raises(files.DataError, match=expected):
+        encode(trained, split, tmp_path / "out", TAGS if fault else {"own": "<ft>"})

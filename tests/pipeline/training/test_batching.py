@@ -11,8 +11,9 @@ from pipeline.common.files import DataError
 from pipeline.compute import ids
 from pipeline.compute.padding import Shape, bucket, cuts, pad, round_up
 from pipeline.encoding.shards import Encoded, Ragged
-from pipeline.training.batching import START, BatchSampler, Position, collate, load_batches, sorted_batches
+from pipeline.training.batching import START, collate, load_batches, sorted_batches
 from pipeline.training.budget import SentenceBatches, TokenBatches
+from pipeline.training.sampler import BatchSampler
 from tests.toys import samples
 
 TOKENS = TokenBatches(kind="tokens")
@@ -37,8 +38,8 @@ def part() -> Encoded:
     return samples.encoded(*LINES)
 
 
-def sampler(encoded, batches=TOKENS, *, seed=1, bucketed=False, **training):
-    return BatchSampler(encoded, samples.training(**training), batches, seed=seed, bucketed=bucketed)
+def sampler(encoded, batches=TOKENS, *, seed=1, bucketed=False, mixture={}, **training):  # noqa: B006
+    return BatchSampler(encoded, samples.training(**training), batches, mixture, seed=seed, bucketed=bucketed)
 
 
 def large(encoded, batches=TOKENS, **training):
@@ -60,22 +61,22 @@ def flat(updates):
 
 
 def longest(encoded, pairs):
-    return max(encoded.source.lengths[pairs].max(), encoded.target.lengths[pairs].max()) + 1
+    return int(max(encoded.source.lengths[pairs].max(), encoded.target.lengths[pairs].max())) + 1
 
 
 @pytest.mark.parametrize("batches", [TOKENS, sentences(1, 12), sentences(7, 14), sentences(20, 60), sentences(60, 60)])
 def test_every_usable_pair_once_an_epoch(part, batches):
     for seed, epoch in ((1, 0), (1, 3), (2, 0)):
         all_of_it = sampler(part, batches, seed=seed, max_length=12)
-        assert 8 < len(all_of_it.usable) < 60
-        assert flat(all_of_it.updates(epoch)) == all_of_it.usable.tolist()
+        assert 8 < len(all_of_it.block(epoch, 0)) < 60
+        assert flat(all_of_it.updates(epoch)) == all_of_it.block(epoch, 0).tolist()
 
 
 def test_what_is_usable():
     """9 pieces and EOS fit into 10, 10 do not; nothing empty."""
     source = [[5], [5, 6], [], [5] * 9, [5] * 10, [7]]
     target = [[5], [], [5], [5], [5], [5] * 10]
-    assert sampler(samples.encoded(source, target), max_length=10).usable.tolist() == [0, 3]
+    assert sampler(samples.encoded(source, target), max_length=10).block(0, 0).tolist() == [0, 3]
 
 
 def test_the_budgets_hold(captions):
@@ -149,7 +150,7 @@ def test_updates_from_a_position_are_the_tail_of_all(part, batches):
     for done in (1, 8, 39):
         assert loaded(load_batches(sampler(part, batches), part, whole[done][0], 40)) == whole[done:]
     for (position, _), (after, _) in itertools.pairwise(whole):  # where a state says the next one is
-        following = Position(position.update + 1, position.epoch, position.offset + 1)
+        following = position._replace(update=position.update + 1, offset=position.offset + 1)
         assert next(load_batches(sampler(part, batches), part, following, 40)).position == after
 
 

@@ -6,10 +6,11 @@ import torch
 from pipeline.common import files
 from pipeline.models.transformer_postnorm import Arch, Model
 from pipeline.training import checkpoints as checkpoints_module
-from pipeline.training.batching import BatchSampler, Position, load_batches
+from pipeline.training.batching import Position, load_batches
 from pipeline.training.checkpoints import Checkpoints
 from pipeline.training.loop import Step, train
 from pipeline.training.ranks import Ranks
+from pipeline.training.sampler import BatchSampler
 from pipeline.training.state import TrainState
 from tests.toys import samples
 
@@ -41,7 +42,7 @@ def run(folder, *, kill_after=None, **kinds):
     """What the stage does: resume, train, judge, save; all of it ends once `kill_after` is done."""
     model, learning, optimizer, checkpoints = start(folder, **kinds)
     state = checkpoints.resume(model, optimizer, Ranks())
-    sampler = BatchSampler(PART, TRAINING, learning.batches, seed=1)
+    sampler = BatchSampler(PART, TRAINING, learning.batches, {}, seed=1)
     updates = load_batches(sampler, PART, state.next, TRAINING.updates)
     steps = train(model, optimizer, updates, learning, width=16, updates=13, seed=1, ranks=Ranks())
     for step in steps:
@@ -116,7 +117,7 @@ def test_the_last_and_the_best_are_kept_and_published(tmp_path, uninterrupted):
 
 def test_a_full_disk_leaves_the_state_before_it(tmp_path, monkeypatch):
     model, _, optimizer, checkpoints = start(tmp_path)
-    states = [TrainState(next=Position(update + 1, 0, update)) for update in (1, 2)]
+    states = [TrainState(next=Position(update + 1, 0, 0, update)) for update in (1, 2)]
     checkpoints.save(model, optimizer, states[0], keep=True, write=True)
     checkpoints.wait()
     before = contents(tmp_path)
@@ -137,7 +138,7 @@ def test_a_state_is_overdue_after_ten_minutes(tmp_path, monkeypatch):
 
 
 def step(update, loss=2.0):
-    return Step(Position(update, 0, update - 1), loss, 0.5, 9, 0.1, 15, 20)
+    return Step(Position(update, 0, 0, update - 1), loss, 0.5, 9, 0.1, 15, 20)
 
 
 def test_curve_of_the_training_loss_by_hand(monkeypatch):
@@ -148,7 +149,7 @@ def test_curve_of_the_training_loss_by_hand(monkeypatch):
         state = state.after(step(update, loss))
     assert state.curve == ({"update": 2, "train_loss": 1.5}, {"update": 4, "train_loss": 5.0})
     assert state.whole_curve() == (*state.curve, {"update": 5, "train_loss": 9.0})  # patience ran out here
-    assert (state.next, state.num_real_positions, state.num_positions) == (Position(6, 0, 5), 75, 100)
+    assert (state.next, state.num_real_positions, state.num_positions) == (Position(6, 0, 0, 5), 75, 100)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +166,7 @@ def test_curve_of_the_training_loss_by_hand(monkeypatch):
 def test_patience_by_hand(losses, patience, exhausted):
     state = TrainState()
     for number, loss in enumerate(losses, 1):
-        state = state._replace(next=Position(2 * number + 1, 0, 0), last=(2.0, 0.1, 0.5))
+        state = state._replace(next=Position(2 * number + 1, 0, 0, 0), last=(2.0, 0.1, 0.5))
         state = state.with_validation({"validation_loss": loss})
     assert state.is_out_of_patience(patience) is exhausted
     assert state.best(1) == ([2 * (losses.index(min(losses)) + 1)] if losses else [])

@@ -11,10 +11,11 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from pipeline.compute import device
-from pipeline.training.batching import START, BatchSampler, load_batches, prefetch
+from pipeline.training.batching import START, load_batches, prefetch
 from pipeline.training.graphs import CudaGraphs, ReplayedHidden
 from pipeline.training.loop import forward_backward, train
 from pipeline.training.ranks import Ranks
+from pipeline.training.sampler import BatchSampler
 from tests.toys import networks, samples
 
 LINES = samples.sentences(120, seed=1, longest=30)
@@ -49,7 +50,7 @@ class Repeater(CudaGraphs):
 
 def updates():
     training = samples.training(updates=12, tokens_per_batch=600, tokens_per_update=900, max_length=31)
-    sampler = BatchSampler(PART, training, samples.learning().batches, seed=1, bucketed=True)
+    sampler = BatchSampler(PART, training, samples.learning().batches, {}, seed=1, bucketed=True)
     return list(load_batches(sampler, PART, START, 12))
 
 

@@ -10,14 +10,15 @@ from torch.nn import functional as F
 from pipeline.compute import device, ids
 from pipeline.models.transformer_prenorm import Arch, Model
 from pipeline.training import loop
-from pipeline.training.batching import START, BatchSampler, GlobalBatch, Position, collate, load_batches, prefetch
+from pipeline.training.batching import START, GlobalBatch, Position, collate, load_batches, prefetch
 from pipeline.training.loop import DivergedError, Step, resolve_precision, train
 from pipeline.training.ranks import Ranks
+from pipeline.training.sampler import BatchSampler
 from tests.toys import networks, samples
 
 LINES = samples.sentences(30, seed=1)
 PART = samples.encoded(LINES, [line[::-1] for line in LINES])
-SAMPLER = BatchSampler(PART, samples.training(), samples.learning().batches, seed=1)
+SAMPLER = BatchSampler(PART, samples.training(), samples.learning().batches, {}, seed=1)
 
 
 def build(**changed):
@@ -32,7 +33,7 @@ def batch(*pairs):
 def update(number, *batches):
     """The update with this number, of these micro-batches."""
     counts = SAMPLER.counts([given.pairs for given in batches])
-    return GlobalBatch(Position(number, 0, number - 1), dict(enumerate(batches)), *counts)
+    return GlobalBatch(Position(number, 0, 0, number - 1), dict(enumerate(batches)), *counts)
 
 
 def run(model, updates, learning, *, seed=1):
@@ -136,7 +137,7 @@ def test_rate_and_counts_of_a_step():
 
 
 def test_what_is_logged_of_a_step():
-    step = Step(Position(3, 0, 2), 2.0, 0.5, 9, 0.1, num_real_positions=15, num_positions=20, seconds=3.0)
+    step = Step(Position(3, 0, 0, 2), 2.0, 0.5, 9, 0.1, num_real_positions=15, num_positions=20, seconds=3.0)
     assert step.metrics().items() >= {"padding_share": 0.25, "tokens_per_second": 3.0}.items()
 
 

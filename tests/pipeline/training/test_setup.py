@@ -13,6 +13,7 @@ from pipeline.common import files
 from pipeline.common.system import System
 from pipeline.models import interface
 from pipeline.training import setup
+from pipeline.training.mixture import Mixing
 from pipeline.training.ranks import Ranks
 from pipeline.training.resuming import drop_finished, made_by
 from tests.toys import networks, samples
@@ -20,12 +21,13 @@ from tests.toys import networks, samples
 CPU = torch.device("cpu")
 
 
-def config(model="transformer_modern", **changed):
+def config(model="transformer_modern", mixture={}, **changed):  # noqa: B006
     """A training of a toy model, some keys of `training` changed."""
     module = interface.find(model)
     arch = module.Arch.model_validate(networks.arch(model))
     system = System("toy", "joint", model, "tiny", 1)
-    return setup.TrainingConfig(system, samples.training(**changed), arch, samples.learning(), module.Model)
+    mixing = Mixing(mixture=mixture)
+    return setup.TrainingConfig(system, samples.training(**changed), arch, samples.learning(), mixing, module.Model)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,8 @@ def test_parameters_system_and_inputs_name_the_folder_of_states(monkeypatch, tmp
     monkeypatch.setattr(setup, "resolve_precision", lambda given, device: given)
     first = config()
     system = first.system
-    read = [system.encoded / "train/a.npy", system.encoded / "validation/b.npy", system.vocabulary_folder / "c.model"]
+    encoded = system.encoded / "train/checksums.json", system.encoded / "validation/b.npy"
+    read = [*encoded, system.vocabulary_folder / "c.model"]
     for path in (*read, system.split / "validation.target.txt"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("before", encoding="utf-8")
@@ -62,6 +65,7 @@ def test_parameters_system_and_inputs_name_the_folder_of_states(monkeypatch, tmp
     assert folder(first._replace(arch=first.arch.changed(dropout=0.3))) != before
     assert folder(first._replace(learning=samples.learning(clip=0.5))) != before
     assert folder(first._replace(system=system._replace(seed=2))) != before
+    assert folder(config(mixture={"train": 0.5})) != before
     for path in (*read, system.split / "validation.target.txt"):
         path.write_text("after", encoding="utf-8")
         assert folder() != before, path

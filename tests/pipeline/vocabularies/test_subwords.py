@@ -11,6 +11,7 @@ from pipeline.common.seeding import sample
 from pipeline.compute import ids
 from pipeline.vocabularies import subwords
 from pipeline.vocabularies.subwords import Pieces, Subwords
+from tests.toys import samples
 
 FRENCH = ["le", "la", "chat", "chien", "maison", "arbre", "rouge", "voit", "prend", "jamais", "été", "où", "Anne"]
 ENGLISH = ["the", "a", "cat", "dog", "house", "tree", "red", "small", "sees", "takes", "under", "never", "Anne"]
@@ -28,14 +29,12 @@ def lines(words):
 SOURCE, TARGET = lines(FRENCH), lines(ENGLISH)
 
 
-def train(folder, source=SOURCE, target=TARGET, **changes):
-    """The folder of a vocabulary trained on these lines."""
-    section = Subwords.model_validate(USUAL | changes)
-    paths = folder / "train.source.txt", folder / "train.target.txt"
-    for path, text in zip(paths, (source, target), strict=True):
-        files.write_lines(path, text)
+def train(folder, source=SOURCE, target=TARGET, tags={}, **changes):  # noqa: B006
+    """The folder of a vocabulary trained on these lines, the last ten a bitext of their own."""
+    section, pairs = Subwords.model_validate(USUAL | changes), list(zip(source, target, strict=True))
+    samples.write_bitexts(folder, own=pairs[:-10], web=pairs[-10:])
     (folder / "out").mkdir(exist_ok=True)
-    subwords.train(section, *paths, folder / "out", where="vocabularies.toy")
+    subwords.train(section, folder, tags, folder / "out", where="vocabularies.toy")
     return folder / "out"
 
 
@@ -95,8 +94,29 @@ def test_training_sees_the_sample_and_nothing_else(tmp_path, joint):
     assert files.read_json(sampled / "vocabulary.json") == {"kind": "bpe", "joint": joint, **sizes, "pairs": 40}
 
 
+@KINDS
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_tag_is_a_piece_of_the_source_that_no_text_gives(tmp_path, kind, joint):
+    tags = {"own": "<bt>", "web": "#", "other": "<bt>"}
+    out = train(tmp_path, kind=kind, joint=joint, size=60, tags=tags)
+    pieces = Pieces.load(out / f"{'joint' if joint else 'source'}.model")
+    assert [pieces.tag_id(tag) for tag in ("<bt>", "#", "<ft>", "</s>")] == [4, 5, None, None]
+    [sentence] = pieces.encode(["<bt> chat #"])
+    assert not {4, 5} & {*sentence}
+    assert ids.UNK in sentence
+    assert "#" not in pieces.characters
+    assert pieces.decode([4, 5]) == ""
+    assert joint or Pieces.load(out / "target.model").tag_id("<bt>") is None
+
+
+def test_a_tag_that_the_text_holds_is_refused(tmp_path):
+    expected = f"tags.web: {tmp_path}/train/own/00000.target.txt line 3 holds it, got '>>'; expected a tag that no text"
+    with pytest.raises(files.DataError, match=f"^{re.escape(expected)}"):
+        train(tmp_path, target=[*TARGET[:2], "a >>sign", *TARGET[3:]], tags={"own": "<a>", "web": ">>"})
+
+
 def test_a_long_line_is_learnt_from(tmp_path):
-    trained = Pieces.load(train(tmp_path, ["chat " * 2000 + "猫"], ["cat"], size=16) / "joint.model")
+    trained = Pieces.load(train(tmp_path, ["chat " * 2000 + "猫"] * 11, ["cat"] * 11, size=16) / "joint.model")
     assert ids.UNK not in trained.encode(["猫"])[0]
 
 
@@ -106,8 +126,8 @@ def test_a_size_below_the_characters_names_the_least(tmp_path, kind):
         train(tmp_path, kind=kind, size=16)
     least = int(re.search(r"at least (\d+)", str(caught.value))[1])
     assert str(caught.value) == (
-        f"vocabularies.toy.size: 16 is less than the characters need (at least {least} for {tmp_path}/train.source.txt "
-        f"and {tmp_path}/train.target.txt); expected a larger size, or a smaller character_coverage (0.98 at least)"
+        f"vocabularies.toy.size: 16 is less than the characters need (at least {least} for {tmp_path}/train); "
+        "expected a larger size, or a smaller character_coverage (0.98 at least)"
     )
     assert Pieces.load(train(tmp_path, kind=kind, size=least) / "joint.model").size == least
 

@@ -11,6 +11,7 @@ from pipeline.vocabularies import subwords, words
 from pipeline.vocabularies.subwords import Subwords
 from pipeline.vocabularies.vocabulary import Vocabulary
 from pipeline.vocabularies.words import Words
+from tests.toys import samples
 
 PLAIN = "Où est l'été, Léa ?"
 SOURCE = [PLAIN, "abcdefghijklmnopqrstuvwxyz", "le chat voit la maison", "l'été , est là", "la maison est là"] * 10
@@ -30,18 +31,16 @@ SIZES = {"bpe joint": 70, "bpe": 50, "unigram joint": 50, "unigram": 40, "bpe jo
 
 def train(folder, kind):
     """The folder of a vocabulary of the kind."""
-    texts = folder / "source.txt", folder / "target.txt"
-    for path, lines in zip(texts, (SOURCE, TARGET), strict=True):
-        files.write_lines(path, lines)
+    samples.write_bitexts(folder, train=list(zip(SOURCE, TARGET, strict=True)))
     (out := folder / "out").mkdir()
     name, *rest = kind.split()
     section = {"kind": name, "sentences": 99, "seed": 1}
     if name == "word":
-        words.train(Words(**section, words=SIZES[kind]), *texts, ("fr", "en"), out, where="toy")
+        words.train(Words(**section, words=SIZES[kind]), folder, ("fr", "en"), {}, out, where="toy")
     else:
         section |= {"joint": "joint" in rest, "byte_fallback": "bytes" in rest}
         section |= {"split_digits": True, "character_coverage": 1.0}
-        subwords.train(Subwords(**section, size=SIZES[kind]), *texts, out, where="toy")
+        subwords.train(Subwords(**section, size=SIZES[kind]), folder, {}, out, where="toy")
     return out
 
 

@@ -8,6 +8,7 @@ from pipeline.common.seeding import sample
 from pipeline.compute import ids
 from pipeline.vocabularies import words
 from pipeline.vocabularies.words import WordList, Words
+from tests.toys import samples
 
 # l' 3, "," "." Le chat dort été 2, le un 1
 FRENCH = ["Le chat dort.", "Le chat, l'été, dort.", "le l'été l'un"]
@@ -15,14 +16,12 @@ FRENCH = ["Le chat dort.", "Le chat, l'été, dort.", "le l'été l'un"]
 ENGLISH = ["the cat sleeps.", "the cat sleeps in the summer.", "the cat's a"]
 
 
-def train(folder, source=FRENCH, target=ENGLISH, num_words=5, sentences=1000):
+def train(folder, source=FRENCH, target=ENGLISH, num_words=5, sentences=1000, tags={}):  # noqa: B006
     """The folder of a vocabulary of these lines."""
-    paths = folder / "train.source.txt", folder / "train.target.txt"
-    for path, text in zip(paths, (source, target), strict=True):
-        files.write_lines(path, text)
+    samples.write_bitexts(folder, train=list(zip(source, target, strict=True)))
     (out := folder / "out").mkdir(exist_ok=True)
     section = Words(kind="word", words=num_words, sentences=sentences, seed=1)
-    words.train(section, *paths, ("fr", "en"), out, where="vocabularies.toy")
+    words.train(section, folder, ("fr", "en"), tags, out, where="vocabularies.toy")
     return out
 
 
@@ -42,6 +41,14 @@ def test_ids_begin_after_the_special_pieces(tmp_path):
     assert [source.piece(number) for number in range(6)] == ["<pad>", "<unk>", "<s>", "</s>", "l'", ","]
     assert source.encode(["Le chat dort.", "", "le chat"]) == [[7, 8, ids.UNK, 6], [], [ids.UNK, 8]]
     assert WordList("en", ["a", "<unk>"]).encode(["a </s> <unk>"]) == [[4] + [ids.UNK] * 7]
+
+
+def test_a_tag_is_an_entry_of_the_source_that_no_text_gives(tmp_path):
+    out = train(tmp_path, tags={"train": "<bt>"})
+    source, target = (WordList.load(out / f"{side}.words.json") for side in ("source", "target"))
+    assert (source.tag_id("<bt>"), source.piece(4), source.size, target.size) == (4, "<bt>", 10, 9)
+    assert source.encode(["<bt> Le chat"]) == [[ids.UNK] * 3 + [8, 9]]
+    assert files.read_json(out / "vocabulary.json")["source_size"] == 10
 
 
 def test_decoding_gives_text_with_unknown_words_and_drops_other_special_pieces():
@@ -65,7 +72,7 @@ def test_text_with_fewer_words_has_all_of_them(tmp_path, capsys):
     out = train(tmp_path, ["mot0 mot1"], [" ".join(f"word{n}" for n in range(9))], num_words=5)
     sizes = files.read_json(out / "vocabulary.json")
     assert (sizes["source_size"], sizes["target_size"]) == (4 + 2, 4 + 5)
-    assert "train.source.txt has no more than 2 words, fewer than 5" in capsys.readouterr().err
+    assert "train, source has no more than 2 words, fewer than 5" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ['{"language": "fr"}', '["a", "b"]', '{"language": "fr", "words": 3}'])
