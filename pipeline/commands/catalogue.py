@@ -26,8 +26,8 @@ from ..report.sentences import Report
 from ..training.budget import Training
 from ..training.learning import Learning
 from ..training.mixture import Mixing
-from ..vocabularies.subwords import Subwords
 from ..vocabularies.samples import Tagging
+from ..vocabularies.subwords import Subwords
 from ..vocabularies.words import Words
 
 CORPORA = Path("corpora")
