@@ -19,7 +19,7 @@ from ..corpora.importers import local
 from ..packaging import package
 from ..training.learning import Learning
 from . import catalogue, project, training_length
-from .new_corpus import OVERRIDES, Quoting, Sources, Tables, Targets, dumped
+from .new_corpus import OVERRIDES, Memories, Quoting, Sources, Tables, Targets, dumped
 from .own_texts import Copies, How, Texts, local_part, training_part
 from .survey import survey
 from .training_length import Size
@@ -39,6 +39,7 @@ def fine_tune(
     source: Sources = None,
     target: Targets = None,
     table: Tables = None,
+    tmx: Memories = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table: a number, 1, or a name.")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table: a number, 2, or a name.")] = None,
     quoting: Quoting = None,
@@ -67,15 +68,16 @@ def fine_tune(
         raise DataError(f"--name: must be letters, digits and underscores, got {recipe.name!r}")
     if os.path.lexists(recipe):
         raise DataError(f"{recipe}: there is a recipe of this name; expected a new one, by --name")
-    if not (source or target or table):
-        raise DataError("--source, --target or --table: is missing; expected the text to train on")
+    if not (source or target or table or tmx):
+        raise DataError("--source, --target, --table or --tmx: is missing; expected the text to train on")
+    texts = Texts(absolute(source), absolute(target), absolute(table), absolute(tmx))
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
     tests = {"source": test_source, "target": test_target}
     try:
         for original, copy in COPIED.items():
             (recipe / copy).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(TEMPLATE / original, recipe / copy)
-        corpus, size = copy_text(recipe, config, Texts(absolute(source), absolute(target), absolute(table)), how, tests)
+        corpus, size = copy_text(recipe, config, texts, how, tests)
         num_general = copy_general(general or split_folder(config.corpus), recipe / local.FOLDER, size)
         share = general_share if num_general else 0.0
         summary = write(recipe, packaged, config, {"licence": licence, **corpus}, size, share)

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
@@ -15,9 +15,9 @@ from ..common import files, parts
 from ..common.files import DataError
 from ..common.params import NAME, PATH, read_yaml
 from ..common.system import Build, corpus_file
-from ..languages.codes import name_of, of_file, tag
+from ..languages.codes import name_of
 from . import catalogue, project, training_length
-from .own_texts import Copies, Texts, local_part, training_part
+from .own_texts import Copies, Texts, exchanged, languages, local_part, training_part
 from .survey import survey
 from .training_length import Size
 
@@ -27,6 +27,7 @@ Sources = Annotated[
 ]
 Targets = Annotated[list[Path] | None, typer.Option(help="Their translations, line by line.")]
 Tables = Annotated[list[Path] | None, typer.Option(help="Or a table of both, a pair a line, with tabs between.")]
+Memories = Annotated[list[Path] | None, typer.Option(help="Or a translation memory (TMX).")]
 
 Quoting = Annotated[
     str | None, typer.Option(help="Of a table's quotes: raw (text) or quoted; by default all of them decide.")
@@ -38,7 +39,11 @@ def new_corpus(
     source: Sources = None,
     target: Targets = None,
     table: Tables = None,
+    tmx: Memories = None,
     hub: Annotated[str | None, typer.Option(help="Or the id of a data set of the Hugging Face hub.")] = None,
+    opus: Annotated[
+        list[str] | None, typer.Option(help="Or a corpus of OPUS, such as Europarl/v8; `nmt find-corpus` lists them.")
+    ] = None,
     source_column: Annotated[str | None, typer.Option(help="Of --table or --hub: a name, or a number: 1.")] = None,
     target_column: Annotated[str | None, typer.Option(help="Of --table or --hub: a name, or a number: 2.")] = None,
     quoting: Quoting = None,
@@ -53,6 +58,8 @@ def new_corpus(
     licence: Annotated[str, typer.Option(help="Under which the corpus may be used.")] = "unknown",
     models: Annotated[str, typer.Option(help="To build: names with commas between.")] = training_length.MODEL,
     sizes: Annotated[str | None, typer.Option(help="Of the models; by default what suits the text.")] = None,
+    updates: Annotated[int | None, typer.Option(min=1, help="Of the training; by default what suits the text.")] = None,
+    reverse: Annotated[bool, typer.Option("--reverse", help="Add the other direction too.")] = False,
     add: Annotated[bool, typer.Option("--add", help="Build it beside what `build` has, with its models.")] = False,
 ) -> None:
     """Add a corpus: write corpora/NAME.yaml, with a training that suits its size, and `build` of params.yaml.
@@ -65,24 +72,55 @@ def new_corpus(
         catalogue.check()
     if not re.fullmatch(NAME, name):
         raise DataError(f"NAME: must be letters, digits and underscores, got {name!r}")
-    if os.path.lexists(corpus_file(name)):
-        raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one")
-    codes = (
-        language("--source-language", source_language, source),
-        language("--target-language", target_language, target),
-    )
+    corpus_path = new_corpus_file(name)
+    texts = Texts(source, target, table, tmx, hub, opus)
+    codes = languages((source_language, target_language), texts)
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
-    with undone_on_failure(corpus_file(name)) as made:
+    with undone_on_failure(corpus_path) as made:
         copies = Copies(name, codes, made)
-        about: dict[str, Any] = {parts.TRAIN: training_part(copies, Texts(source, target, table, hub), how)}
+        about: dict[str, Any] = {parts.TRAIN: training_part(copies, texts, how)}
         held_out = {parts.VALIDATION: (validation_source, validation_target), parts.TEST: (test_source, test_target)}
         for part, sides in held_out.items():
             if any(sides):
                 about[part] = local_part(copies.part(part, source=sides[0], target=sides[1]), {})
-        corpus = {"source_language": codes[0], "target_language": codes[1], "parts": about}
-        size = survey(corpus, corpus_file(name))
-        write(name, {"licence": licence, **corpus}, size, {} if add else choices(size, models, sizes))
-    print(summary(name, size))
+        corpora = {name: corpus_of(codes, about)}
+        size = survey(corpora[name], corpus_path)
+        if size is None and updates is None:
+            raise DataError(
+                "--updates: is missing, and nothing says how many pairs the text has; expected the updates of the "
+                "training, such as 100000"
+            )
+        if reverse:
+            other = in_reverse(name, codes)
+            made.append(new_corpus_file(other))
+            corpora[other] = corpus_of(codes[::-1], {part: exchanged(sources) for part, sources in about.items()})
+        sections = overrides(about, size, updates, has_opus=bool(opus))
+        write({name: {"licence": licence} | one for name, one in corpora.items()}, sections)
+        build(list(corpora), {} if add else choices(size, models, sizes))
+    for one in corpora:
+        print(summary(one, size))
+
+
+def new_corpus_file(name: str) -> Path:
+    """The file of a new corpus.
+
+    Raises: DataError if there is one of this name.
+    """
+    if os.path.lexists(corpus_file(name)):
+        raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one")
+    return corpus_file(name)
+
+
+def corpus_of(codes: tuple[str, str], about: dict[str, Any]) -> dict[str, Any]:
+    """What a corpus is, without its licence."""
+    return {"source_language": codes[0], "target_language": codes[1], "parts": about}
+
+
+def in_reverse(name: str, codes: tuple[str, str]) -> str:
+    """The name of a corpus in the other direction: of `shop_de_en` it is `shop_en_de`."""
+    source, target = (code.replace("-", "_") for code in codes)
+    ending = f"_{source}_{target}"
+    return f"{name.removesuffix(ending)}_{target}_{source}" if name.endswith(ending) else f"{name}_reversed"
 
 
 def choices(size: Size | None, models: str, sizes: str | None) -> dict[str, list[str]]:
@@ -109,39 +147,36 @@ def undone_on_failure(corpus: Path) -> Iterator[list[Path]]:
         raise
 
 
-def language(option: str, text: str | None, paths: Sequence[Path] | None) -> str:
-    """The language of one side: the option, or the ending of its first file.
-
-    Raises: DataError if neither gives one.
-    """
-    code = (tag(text) or text) if text else of_file(paths[0].name) if paths else None
-    if not code:
-        raise DataError(f"{option}: is missing, and no name of a file ends in a language; expected one, such as de")
-    return code
-
-
-def write(name: str, corpus: dict[str, Any], size: Size | None, chosen: dict[str, list[str]]) -> None:
-    """Write the corpus's file and, in `build` of params.yaml, what is chosen or, beside the others, the corpus.
-
-    Raises: ParamsError if the project has faults with them.
-    """
+def overrides(about: dict[str, Any], size: Size | None, updates: int | None, *, has_opus: bool) -> dict[str, Any]:
+    """What a corpus changes of params.yaml: its training, what it holds out, and the languages of text of the web."""
+    training = training_length.schedule(size, updates) | {"updates": updates} if updates else {}
     share = training_length.held_out_share(size)
-    sections = {
-        "clean": {},
-        "split": {
-            f"{part}_share": 0.0 if part in corpus["parts"] else share for part in (parts.VALIDATION, parts.TEST)
-        },
-        "training": training_length.suggest(size) if size else {},
+    return {
+        "clean": {"language": True} if has_opus else {},
+        "split": {f"{part}_share": 0.0 if part in about else share for part in (parts.VALIDATION, parts.TEST)},
+        "training": training or (training_length.suggest(size) if size else {}),
         "average": {},
         "decode": {},
         "score": {},
     }
-    with files.new_file(corpus_file(name)) as file:
-        file.write(dumped(corpus | {"tags": {}, "mixture": {}}) + OVERRIDES + dumped(sections))
+
+
+def write(corpora: dict[str, dict[str, Any]], sections: dict[str, Any]) -> None:
+    """Write the file of each corpus."""
+    for name, corpus in corpora.items():
+        with files.new_file(corpus_file(name)) as file:
+            file.write(dumped(corpus | {"tags": {}, "mixture": {}}) + OVERRIDES + dumped(sections))
+
+
+def build(names: list[str], chosen: dict[str, list[str]]) -> None:
+    """Write into `build` of params.yaml what is chosen or, beside the others, the corpora.
+
+    Raises: ParamsError if the project has faults with them.
+    """
     params = YAML().load(PATH.read_text(encoding="utf-8"))
-    build = params["build"]
-    for axis, names in {"corpora": [name] if chosen else [*build["corpora"], name], **chosen}.items():
-        build[axis][:] = names
+    axes = params["build"]
+    for axis, values in {"corpora": names if chosen else [*axes["corpora"], *names], **chosen}.items():
+        axes[axis][:] = values
     with files.new_file(PATH.resolve()) as file:  # a link stays one
         file.write(dumped(params))
     catalogue.check()
@@ -157,12 +192,12 @@ def dumped(content: Any) -> str:
 
 def summary(name: str, size: Size | None) -> str:
     """What was written, how long the build may take, and the command for it."""
-    build = Build.load("build")
+    chosen = Build.load("build")
     corpus = read_yaml(corpus_file(name))
     codes = [corpus["source_language"], corpus["target_language"]]
     sides = " to ".join(f"{name_of(code.split('-')[0])} ({code})" for code in codes)
-    text = f"{sides}, {f'{size.pairs:,} pairs' if size else 'a data set of the hub'}"
-    systems = [system for system in build.systems() if system.corpus == name]
+    text = f"{sides}, {f'{size.pairs:,} pairs' if size else 'of unknown size'}"
+    systems = [system for system in chosen.systems() if system.corpus == name]
     minutes = training_length.minutes([system.size for system in systems], size)
     estimate = f", about {minutes} min of training here" if minutes else ""
     models = ", ".join(f"{system.model} {system.size} with {system.vocabulary}" for system in systems)

@@ -10,20 +10,47 @@ from typing import Any, NamedTuple
 
 from ..common import files, parts
 from ..common.files import DataError
-from ..corpora import archives, readers, tables
+from ..corpora import archives, readers, tables, tmx
 from ..corpora.importers import local
+from ..languages.codes import of_file, tag
 
 How = dict[str, str | None]  # the columns and quotes of a table or data set, as they are given
 Paths = Sequence[Path] | None
 
 
 class Texts(NamedTuple):
-    """Training text: files of two sides, tables, and a data set of the hub."""
+    """Training text: files of two sides, tables, translation memories, a data set of the hub, and corpora of OPUS."""
 
     source: Paths = None
     target: Paths = None
     table: Paths = None
+    tmx: Paths = None
     hub: str | None = None
+    opus: Sequence[str] | None = None
+
+
+def languages(given: tuple[str | None, str | None], texts: Texts) -> tuple[str, str]:
+    """The languages of both sides: those given, else of the ending of the first file, else of a translation memory.
+
+    Raises: DataError if none of them says one.
+    """
+    codes = [
+        (tag(text) or text) if text else of_file(paths[0].name) if paths else None
+        for text, paths in zip(given, (texts.source, texts.target), strict=True)
+    ]
+    if None in codes and texts.tmx and (path := texts.tmx[0]).is_file():
+        found = tmx.languages_of(readers.TextFile(str(path), path))
+        others = [code for code in found if code.split("-")[0] not in {code and code.split("-")[0] for code in codes}]
+        if len(found) != 2:
+            got = ", ".join(found) or "no language"
+            raise DataError(f"{path}: is in {got}; expected two, or --source-language and --target-language")
+        codes = [code or others.pop(0) for code in codes]
+    for side, code in zip(("source", "target"), codes, strict=True):
+        if not code:
+            raise DataError(
+                f"--{side}-language: is missing, and no name of a file ends in a language; expected one, such as de"
+            )
+    return str(codes[0]), str(codes[1])
 
 
 class Copies:
@@ -32,7 +59,7 @@ class Copies:
     def __init__(self, name: str, codes: tuple[str, str], made: list[Path]) -> None:
         self.name, self.made = name, made
         endings = ("source", "target") if codes[0] == codes[1] else codes
-        self.endings = {"source": endings[0], "target": endings[1], "table": "tsv"}
+        self.endings = {"source": endings[0], "target": endings[1], "table": "tsv", "tmx": "tmx"}
 
     def part(self, part: str, **given: Path | None) -> dict[str, Any]:
         """The keys of a part or bitext whose files are copied, or stand in my/ already."""
@@ -64,21 +91,23 @@ class Copies:
 
 
 def training_part(copies: Copies, texts: Texts, how: How) -> dict[str, Any] | list[dict[str, Any]]:
-    """One source, or a list of bitexts: the user's own first, by the names of their files."""
-    sides = zip_longest(texts.source or (), texts.target or ())
-    own = [{"source": source, "target": target} for source, target in sides]
-    own += [{"table": table} for table in texts.table or ()]
-    stems = [next(filter(None, paths.values())).name for paths in own] + ([texts.hub] if texts.hub else [])
+    """One source, or a list of bitexts: the user's own first, by the names of their files, then public ones."""
+    own: list[dict[str, Path]] = []
+    for source, target in zip_longest(texts.source or (), texts.target or ()):
+        own.append({key: path for key, path in (("source", source), ("target", target)) if path})
+    own += [{"table": path} for path in texts.table or ()] + [{"tmx": path} for path in texts.tmx or ()]
+    public = [hub_part(texts.hub, how)] if texts.hub else []
+    public += [{"kind": "opus", "corpus": corpus} for corpus in texts.opus or ()]
+    stems = [next(iter(paths.values())).name for paths in own]
+    stems += [item.get("dataset") or item["corpus"].split("/")[0] for item in public]
     names = [*unique(stems)] if len(stems) > 1 else [parts.TRAIN]
-    usual = how if not texts.table and not texts.hub else {}  # so that a column of no table is a fault
+    usual = {} if texts.table or texts.hub else how  # so that a column of no table is a fault
     items = [
         local_part(copies.part(name, **paths), how if "table" in paths else usual)
         for name, paths in zip(names, own, strict=False)
     ]
-    items += [hub_part(texts.hub, how)] if texts.hub else []
-    if len(items) > 1:
-        return [{"name": name, **item} for name, item in zip(names, items, strict=True)]
-    return items[0] if items else local_part({}, usual)
+    items = [*items, *public] or [local_part({}, usual)]
+    return items[0] if len(items) == 1 else [{"name": name} | item for name, item in zip(names, items, strict=True)]
 
 
 def unique(stems: Sequence[str]) -> Iterator[str]:
@@ -89,6 +118,15 @@ def unique(stems: Sequence[str]) -> Iterator[str]:
         name = next(each for each in chain([base], (f"{base}_{number}" for number in count(2))) if each not in names)
         names.add(name)
         yield name
+
+
+def exchanged(part: Any) -> Any:
+    """A part, or a list of bitexts, in the other direction."""
+    if isinstance(part, list):
+        return [*map(exchanged, part)]
+    swapped = {"source": "target", "target": "source"}
+    swapped |= {f"{side}_column": f"{other}_column" for side, other in swapped.items()}
+    return {swapped.get(key, key): value for key, value in part.items()}
 
 
 def local_part(keys: dict[str, Any], how: How) -> dict[str, Any]:

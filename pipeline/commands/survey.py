@@ -14,48 +14,61 @@ from ..common.params import PATH
 from ..common.parts import TEST, TRAIN, VALIDATION, Pair
 from ..corpora import downloading, readers
 from ..corpora.fetching import Downloads
+from ..corpora.importers import local
+from ..corpora.importers.interface import BaseSource
 from ..corpora.sources import Download
 from ..preparation import bitexts, cleaning, splits
 from . import oddities
 from .training_length import Size, held_out_share
 
-SAMPLE = 10_000  # pairs of a data set of the hub that are read, and of any that are looked at
+SAMPLE = 10_000  # pairs of a public text that are read, and of all that are kept to look at
+MOST = 200_000  # pairs of an own text that are cleaned; those after them are counted
 SHARES = (0.15, 0.2, 0.3, 0.4)  # to hold out, where the usual one takes no pair
 
 
 def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | None:
-    """The size of the training part as cleaning leaves it, None of a large data set; the other files are read too.
+    """The size of the training part as cleaning leaves it, None if that is not known; the other own files are read too.
 
+    It says what cleaning drops, and what is odd.
     Raises: DataError if files are no parallel text or too little of it, or the corpus's file would have faults.
     """
     if faults := list(Download.faults(about, "", corpus)):
         raise DataError("\n".join(faults))
     download = Download.model_validate(about)
-    own = [part for part in download.parts if all(source.kind == "local" for source in download.sources(part))]
-    for part in own:
-        if part != TRAIN:
-            blank = Counter(not all(map(bytes.strip, pair)) for pair in read(part, download))
+    for part, source in download.parts.items():
+        if part != TRAIN and isinstance(source, local.Source):
+            pairs = read(part, source, download, is_text=True)
+            blank = Counter(not all(map(bytes.strip, pair)) for pair in pairs)
             if not blank[False]:
                 raise DataError(
                     f"{corpus}: parts.{part}: holds no text, got {blank.total()} blank pairs; expected others"
                 )
             if blank[True]:
                 warn(f"{corpus}: parts.{part}: {blank[True]} of {blank.total()} pairs are blank on one side or both")
-    if TRAIN not in own:
+    looks = Looks(cleaning.Cleaning.load(f"{page}:clean"), download)
+    sizes = []
+    for name, source in download.bitexts.items():
         try:
-            num_pairs = sum(1 for _ in islice(read(TRAIN, download), SAMPLE))
+            sizes.append(looks.size(name, source))
         except DataError as error:
-            warn(f"{corpus}: parts.{TRAIN}: its size stays unknown, got {error}")
-            return None
-        if num_pairs == SAMPLE:
-            return None
-    return training_size(download, corpus, page)
+            if not source.is_public:
+                raise
+            warn(f"{corpus}: {name}: its size stays unknown, got {error}")
+            sizes.append(None)
+    if looks.tallies:
+        cleaning.check_kept(looks.tallies, corpus)
+    for text in (*looks.odd.lines(), *oddities.languages(looks.sample, download.languages)):
+        warn(f"{corpus}: {text}")
+    known = [size for size in sizes if size]
+    if len(known) < len(sizes):
+        return None
+    size = Size(sum(size.pairs for size in known), sum(size.words for size in known), 0.0, len(looks.characters))
+    return size._replace(share=share(size, looks, download, corpus, page))
 
 
-def read(part: str, download: Download) -> Iterator[readers.RawPair]:
-    """The pairs of a part."""
-    for source in download.sources(part):
-        yield from downloading.read(part, source, download.languages, downloads(), {}, is_text=part != TRAIN)
+def read(name: str, source: BaseSource, download: Download, *, is_text: bool) -> Iterator[readers.RawPair]:
+    """The pairs of a bitext or part."""
+    return downloading.read(name, source, download.languages, downloads(), {}, is_text=is_text)
 
 
 def downloads() -> Downloads:
@@ -63,34 +76,67 @@ def downloads() -> Downloads:
     return Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
 
 
-def training_size(download: Download, corpus: Path, page: Path) -> Size:
-    """The size of the training part, with the share to hold out; says what cleaning drops, and what is odd.
+class Looks:
+    """What the pairs say that were looked at, a bounded number of each bitext."""
 
-    Raises: DataError if nothing is left, or too little to hold some out.
+    def __init__(self, section: cleaning.Cleaning, download: Download) -> None:
+        self.section, self.download = section, download
+        self.odd, self.characters, self.seen = oddities.Oddities(), set[str](), set[tuple[str, int]]()
+        self.tallies = dict[str, cleaning.Tally]()
+        self.sample, self.step = list[Pair](), 1  # every pair, or one of each `step`
+
+    def size(self, name: str, source: BaseSource) -> Size | None:
+        """The size of a bitext; None if it is not known without reading much of a public one.
+
+        Of one that says how many pairs and words it has, nothing is read.
+        """
+        stated = source.stated(self.download.languages, downloads())
+        if stated and stated.words:
+            return Size(stated.pairs, stated.words)
+        tally, words = cleaning.Tally(self.section.examples), 0
+        raw = read(name, source, self.download, is_text=False)
+        most = SAMPLE if source.is_public else MOST
+        for pair in bitexts.kept_pairs(islice(raw, most), self.section, self.download.languages, tally, self.seen):
+            words += num_words(pair[1])
+            self.look_at(pair)
+        if not tally.read:
+            raise DataError(f"{name}: is empty, got 0 pairs; expected some")
+        self.tallies[name] = tally
+        if not source.is_public or tally.read < most:
+            total = tally.read + sum(1 for _ in raw)
+        elif stated:
+            total = stated.pairs
+        else:
+            return None
+        return Size(round(total * tally.kept / tally.read), round(total * words / tally.read))
+
+    def look_at(self, pair: Pair) -> None:
+        """Note what is odd in a pair, its characters, and perhaps the pair itself."""
+        self.characters.update(*pair)
+        self.odd.look_at(pair)
+        if self.odd.total % self.step == 0:
+            self.sample.append(pair)
+        if len(self.sample) > SAMPLE:
+            self.sample, self.step = self.sample[::2], 2 * self.step
+
+
+def share(size: Size, looks: Looks, download: Download, corpus: Path, page: Path) -> float:
+    """The share to hold out of a corpus for each part that it does not bring: the usual one, if that takes a pair.
+
+    Raises: DataError if no share does.
     """
-    section = cleaning.Cleaning.load(f"{page}:clean")
-    tally, odd, words, characters = cleaning.Tally(section.examples), oddities.Oddities(), 0, set[str]()
-    sample, step = list[Pair](), 1  # every pair, or one of each `step`
-    for number, pair in enumerate(bitexts.kept_pairs(read(TRAIN, download), section, download.languages, tally, set())):
-        words += num_words(pair[1])
-        characters.update(*pair)
-        odd.look_at(pair)
-        if number % step == 0:
-            sample.append(pair)
-        if len(sample) > SAMPLE:
-            sample, step = sample[::2], 2 * step
-    cleaning.check_kept({TRAIN: tally}, corpus)
-    for text in (*odd.lines(), *oddities.languages(sample, download.languages)):
-        warn(f"{corpus}: {text}")
     splitting = splits.Splitting.load(f"{page}:split")
     missing = [part for part in (VALIDATION, TEST) if part not in download.parts]
-    for share in (held_out_share(Size(tally.kept, words)), *SHARES):
-        shares = splitting.changed(**{f"{part}_share": share for part in missing})
+    for one in (held_out_share(size), *SHARES):
+        shares = splitting.changed(**{f"{part}_share": one for part in missing})
         # Of more pairs than the sample has, the usual share holds a thousand out.
-        if step > 1 or {part for part, _ in splits.carve(sample, shares)} == {TRAIN, *missing}:
-            return Size(tally.kept, words, share, len(characters))
+        if size.pairs > len(looks.sample) or {part for part, _ in splits.carve(looks.sample, shares)} == {
+            TRAIN,
+            *missing,
+        }:
+            return one
     raise DataError(
-        f"{corpus}: too little text to hold some out, got {tally.kept} pairs after cleaning; expected more, or "
+        f"{corpus}: too little text to hold some out, got {size.pairs} pairs after cleaning; expected more, or "
         "files of their own for validation and test"
     )
 

@@ -55,10 +55,14 @@ def band(size: Size | None) -> Band:
 
 def suggest(size: Size, passes: float | None = None) -> dict[str, int]:
     """Keys of section `training` for a corpus, for a number of passes over its pairs or for a good one."""
-    chosen = band(size)
-    updates_per_pass = size.words * TOKENS_PER_WORD / chosen.tokens_per_update
+    updates_per_pass = size.words * TOKENS_PER_WORD / band(size).tokens_per_update
     passes = passes or min(max(UPDATES / updates_per_pass, FEWEST_PASSES), MOST_PASSES)
-    updates = min(passes * updates_per_pass, LONGEST)
+    return schedule(size, min(passes * updates_per_pass, LONGEST))
+
+
+def schedule(size: Size | None, updates: float) -> dict[str, int]:
+    """Keys of section `training` for about so many updates."""
+    chosen = band(size)
     checkpoint_interval = max(2, round(updates / CHECKPOINTS))
     validation_interval = 5 * checkpoint_interval
     return {

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from xml.parsers import expat
 
 from ..common.files import LINE_BYTES, DataError
@@ -17,6 +18,7 @@ from .readers import RawPair, TextFile
 
 CODE = {"bpt", "ept", "it", "ph", "sub", "ut"}  # formatting of the original in a segment; what `hi` marks is text
 BLOCK_BYTES = 1 << 16
+FIRST_UNITS = 10_000  # whose languages are those of the memory
 
 Unit = dict[str, str]  # the first segment of each language
 
@@ -39,6 +41,16 @@ def pairs(text: TextFile, languages: tuple[str, str]) -> Iterator[RawPair]:
         raise DataError(f"{text}: has no unit in both {languages[0]} and {languages[1]}, got {got}; expected some")
     if total:
         progress.say(str(text), f"{total:,} of {count + total:,} units lack {' or '.join(languages)}: left out")
+
+
+def languages_of(text: TextFile) -> list[str]:
+    """The languages of a memory's first units, in the order in which they come; regions only to tell two apart.
+
+    Raises: DataError as `pairs` does.
+    """
+    found = list(dict.fromkeys(code for unit in islice(units(text), FIRST_UNITS) for code in unit))
+    bases = [code.split("-")[0] for code in found]
+    return bases if len({*bases}) == len(bases) else found
 
 
 @cache

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import StringConstraints, model_validator
 
@@ -12,7 +12,7 @@ from ...common import files, params
 from .. import tables
 from ..fetching import Downloads, is_address
 from ..readers import RawPair, TextFile, flat
-from .interface import BaseSource, Bitext, Languages, NonEmpty, check_either
+from .interface import BaseSource, Bitext, Languages, NonEmpty, Stated, check_either
 
 HOST = "huggingface.co"
 ROWS = 1000  # of a parquet file decoded at a time
@@ -52,6 +52,18 @@ class Source(BaseSource):
         """The data set, as messages and download.json call it."""
         return f"{HOST}/datasets/{self.dataset}@{self.revision}"
 
+    def stated(self, languages: Languages, downloads: Downloads) -> Stated | None:
+        """The number of rows of the split: of the card, of parquet's footers, or of the lines of a mirror's files."""
+        with named(self) as name:
+            split = find_split(self, downloads, name)
+            if split.num_rows:
+                return Stated(split.num_rows, None)
+            if all(suffix(place) == ".parquet" for place in split.places):
+                return Stated(sum(map(num_rows, split.places)), None)
+            if split.folder is None:
+                return None
+            return Stated(sum(1 for place in split.places for _ in TextFile(place, Path(place)).lines()), None)
+
     def unpinned(self, record: dict[str, Any]) -> tuple[str, str] | None:
         """The data set, if its revision is a branch; a mirror's folder says of no commit."""
         is_pinned = record.get("commit") in (None, self.revision)
@@ -83,35 +95,66 @@ def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Itera
         yield (text,), pairs(text.path, source, languages)
 
 
+class Split(NamedTuple):
+    """A split of a data set."""
+
+    folder: Path | None  # of the mirror; None on the hub
+    root: str  # of the places
+    places: list[str]  # its files
+    num_rows: int | None  # as the card says
+
+
+def find_split(source: Source, downloads: Downloads, name: str) -> Split:
+    """The files of a split, in the mirror's folder or on the hub; `name` is the split's in messages.
+
+    Raises: DataError if there is no such split, or it does not consist of tables of its own.
+    """
+    import datasets  # three seconds to import, and only here in need
+
+    folder = mirrored(source, downloads)
+    # `hf://` keeps the library from taking the id for a path in the working directory.
+    root = f"hf://datasets/{source.dataset}" if folder is None else str(folder)
+    revision = source.revision if folder is None else None
+    builder = datasets.load_dataset_builder(root, name=source.config, revision=revision)
+    splits = builder.config.data_files
+    if source.split not in splits:
+        raise files.DataError(f"{name}: no such split{params.nearest(source.split, map(str, splits))}")
+    places = [*map(str, splits[source.split])]
+    for place in places:
+        inside = place.startswith((f"{root}@", f"{root}/")) and ".." not in place.split("/")
+        if not inside or suffix(place) not in FORMATS:
+            expected = f"files of its own, of {', '.join(FORMATS)}"
+            raise files.DataError(f"{name}: has data in {place}; expected {expected}")
+    on_card = (builder.info.splits or {}).get(source.split)
+    return Split(folder, root, places, on_card.num_examples if on_card else None)
+
+
 def texts(source: Source, downloads: Downloads) -> Iterator[TextFile]:
     """The files of a split on disk: those of the mirror's folder, else fetched from the hub once, when they are needed.
 
-    Raises: DataError if there is no such data set or split, or it does not consist of tables of its own.
+    Raises: DataError as `find_split` does, or if there is no such data set.
     """
-    import datasets  # three seconds to import, and only here in need
-    import huggingface_hub
-
     with named(source) as name:
-        folder = mirrored(source, downloads)
-        # `hf://` keeps the library from taking the id for a path in the working directory.
-        root = f"hf://datasets/{source.dataset}" if folder is None else str(folder)
-        revision = source.revision if folder is None else None
-        builder = datasets.load_dataset_builder(root, name=source.config, revision=revision)
-        splits = builder.config.data_files
-        if source.split not in splits:
-            raise files.DataError(f"{name}: no such split{params.nearest(source.split, map(str, splits))}")
-        for place in map(str, splits[source.split]):
-            inside = place.startswith((f"{root}@", f"{root}/")) and ".." not in place.split("/")
-            if not inside or suffix(place) not in FORMATS:
-                expected = f"files of its own, of {', '.join(FORMATS)}"
-                raise files.DataError(f"{name}: has data in {place}; expected {expected}")
-            if folder is not None:
-                yield TextFile(f"{source.address}/{Path(place).relative_to(folder).as_posix()}", Path(place))
+        split = find_split(source, downloads, name)
+        for place in split.places:
+            if split.folder is not None:
+                yield TextFile(f"{source.address}/{Path(place).relative_to(split.folder).as_posix()}", Path(place))
             else:
-                commit, _, inner = place.removeprefix(f"{root}@").partition("/")
+                import huggingface_hub  # which `datasets` has imported
+
+                commit, _, inner = place.removeprefix(f"{split.root}@").partition("/")
                 where: dict[str, Any] = {"repo_type": "dataset", "cache_dir": downloads.folder / HOST}
                 path = huggingface_hub.hf_hub_download(source.dataset, inner, revision=commit, **where)
                 yield TextFile(f"{source.address}/{inner}", Path(path), commit=commit)
+
+
+def num_rows(place: str) -> int:
+    """The number of rows that the end of a parquet file says, here or on the hub."""
+    import fsspec  # type: ignore[import-untyped]  # it brings no types
+    import pyarrow.parquet  # type: ignore[import-untyped]
+
+    with fsspec.open(place) as file:
+        return int(pyarrow.parquet.read_metadata(file).num_rows)
 
 
 def mirrored(source: Source, downloads: Downloads) -> Path | None:
@@ -155,7 +198,7 @@ def rows(path: Path, names: Sequence[str]) -> Iterator[dict[str, Any]]:
     if suffix(path.name) != ".parquet":
         yield from map(json.loads, TextFile(path.name, path).lines())
         return
-    import pyarrow.parquet  # type: ignore[import-untyped]  # it brings no types
+    import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(path) as table:
         for batch in table.iter_batches(ROWS, columns=list(names)):

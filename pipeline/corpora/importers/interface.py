@@ -4,13 +4,14 @@ import pkgutil
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
-from typing import Annotated, Any, ClassVar, Generic, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
 from pydantic import Field, PositiveInt, StringConstraints, model_validator
 
 from ...common import files
 from ...common.params import Section
 from .. import importers, tables, tmx
+from ..fetching import Downloads
 from ..readers import RawPair, TextFile
 
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
@@ -19,6 +20,13 @@ Languages = tuple[str, str]  # codes of source and target
 Bitext = tuple[tuple[TextFile, ...], Iterator[RawPair]]  # the texts that are read together, none if bundled; the pairs
 
 T = TypeVar("T")
+
+
+class Stated(NamedTuple):
+    """How much text a source says that it has."""
+
+    pairs: int
+    words: int | None  # of the target language; None if it does not say
 
 
 class BaseSource(Section):
@@ -31,6 +39,10 @@ class BaseSource(Section):
 
     def check_languages(self, languages: Languages) -> None:
         """Raises: ValueError if the source lacks one of these languages."""
+
+    def stated(self, languages: Languages, downloads: Downloads) -> Stated | None:
+        """How much text it says that it has, without reading all of it; None if it does not say."""
+        return None
 
     def unpinned(self, record: dict[str, Any]) -> tuple[str, str] | None:
         """The address of a file that may change, and the key and value that pin it; None if it is pinned."""

@@ -1,5 +1,6 @@
 """Corpora of OPUS by name: a zip of two parallel texts for each pair of languages, whose address follows a rule."""
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +14,7 @@ from .. import archives
 from ..fetching import Downloads, NotThere
 from ..readers import RawPair, TextFile
 from .files import Sha256
-from .interface import BaseSource, Bitext, Languages
+from .interface import BaseSource, Bitext, Languages, Stated
 
 ADDRESS = "https://object.pouta.csc.fi/OPUS-{corpus}/moses/{pair}.txt.zip"
 API = "https://opus.nlpl.eu/opusapi/"
@@ -31,6 +32,15 @@ class Source(BaseSource):
     def check_languages(self, languages: Languages) -> None:
         """A pair that is given must be that of the languages."""
         sides(self, languages)
+
+    def stated(self, languages: Languages, downloads: Downloads) -> Stated | None:
+        """The numbers in OPUS's list; None if they are not there, or there is no list."""
+        with contextlib.suppress(files.DataError):
+            codes_of_sides = sides(self, languages)
+            for entry in entries(codes_of_sides, downloads):
+                if entry.corpus == self.corpus and entry.pairs:
+                    return Stated(entry.pairs, entry.words[entry.codes.index(codes_of_sides[1])] or None)
+        return None
 
     def unpinned(self, record: dict[str, Any]) -> tuple[str, str] | None:
         """A file whose checksum the corpus does not give."""

@@ -1,13 +1,14 @@
 """`nmt new-corpus`: what it writes, what it refuses, and that it is all or nothing."""
 
 import gzip
+import json
 import shutil
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
-from pipeline.commands import new_corpus, oddities
+from pipeline.commands import new_corpus, oddities, own_texts
 from pipeline.common.params import read_yaml
 from pipeline.preparation import splits
 
@@ -124,7 +125,7 @@ def test_what_is_odd_is_said(folder, run):
     )
     assert said.err.splitlines() == [
         "warning: corpora/mine.yaml: parts.test: 2 of 3 pairs are blank on one side or both",
-        "corpora/mine.yaml  cleaning drops 50 of 500 pairs: empty 50",
+        "corpora/mine.yaml/train  cleaning drops 50 of 500 pairs: empty 50",
         "warning: corpora/mine.yaml: target_language: is 'de', but the text reads like 'en'; "
         "expected the sides in order",
     ]
@@ -185,28 +186,119 @@ def test_a_table(folder, run, name, options, keys):
     assert train == {"kind": "local", "table": f"my/{name.replace('.', '.train.')}", **keys}
 
 
-@pytest.mark.parametrize(
-    ("options", "keys"),
-    [
-        ((), {"translation_field": "translation"}),
-        (("--source-column", "a", "--target-column", "b"), {"source_column": "a", "target_column": "b"}),
-    ],
-)
-def test_a_data_set_of_the_hub(folder, run, options, keys):
-    assert run("new-corpus", "mine", "--hub", "some/set", *CODES, *options).status == 0
-    train = read_yaml(Path("corpora/mine.yaml"))["parts"]["train"]
-    assert train == {"kind": "hub", "dataset": "some/set", "revision": "main", "split": "train", **keys}
+HUB = ("--hub", "some/set", *CODES)
 
 
-def test_a_small_data_set_is_counted(folder, run, monkeypatch):
+@pytest.fixture
+def data_set(folder, monkeypatch) -> Path:
+    """A data set of 500 rows on the hub, in a mirror's folder."""
     monkeypatch.setenv("CORPUS_MIRROR", "mirror")
     (path := folder / "mirror/huggingface.co/datasets/some/set/train.csv").parent.mkdir(parents=True)
     write(str(path), ["de,en", *map(",".join, zip(GERMAN, ENGLISH, strict=True))])
-    said = run("new-corpus", "mine", "--hub", "some/set", *CODES, "--source-column", "de", "--target-column", "en")
+    return path.parent
+
+
+COLUMNS = ("--source-column", "de", "--target-column", "en")
+
+
+def test_a_small_data_set_is_counted(data_set, run):
+    said = run("new-corpus", "mine", *HUB, *COLUMNS)
     assert said.out.startswith(
         "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few"
     )
     assert read_yaml(Path("corpora/mine.yaml"))["split"] == {"validation_share": 0.1, "test_share": 0.1}
+
+
+def test_of_a_large_data_set_some_are_read_and_the_rest_is_planned_by_its_card(data_set, run, monkeypatch):
+    info = {"splits": [{"name": "train", "num_examples": 2_000_000, "num_bytes": 1}]}
+    (data_set / "README.md").write_text(f"---\n{json.dumps({'dataset_info': info})}\n---\n")
+    monkeypatch.setattr("pipeline.commands.survey.SAMPLE", 100)
+    assert (
+        ", 2,000,000 pairs; `nmt repro` builds transformer_modern base" in run("new-corpus", "mine", *HUB, *COLUMNS).out
+    )
+    corpus = read_yaml(Path("corpora/mine.yaml"))
+    assert corpus["split"] == {"validation_share": 0.0005, "test_share": 0.0005}
+    assert corpus["training"]["updates"] == 2500  # in 25,000 tokens each: four passes are fewer
+
+
+def test_where_nothing_says_how_many_pairs_there_are_updates_are_asked_for(folder, run, fails):
+    said = run("new-corpus", "mine", *HUB)
+    assert (said.status, said.err.splitlines()[-1]) == (
+        1,
+        "error: --updates: is missing, and nothing says how many pairs the text has; expected the updates of the "
+        "training, such as 100000",
+    )
+    assert "of unknown size" in run("new-corpus", "mine", *HUB, "--updates", "40000").out
+    corpus = read_yaml(Path("corpora/mine.yaml"))
+    keys = {"kind": "hub", "dataset": "some/set", "revision": "main", "split": "train"}
+    assert corpus["parts"]["train"] == keys | {"translation_field": "translation"}
+    assert (corpus["training"]["updates"], corpus["training"]["validation_interval"]) == (40_000, 4000)
+
+
+MEMORY = "".join(
+    f'<tu><tuv xml:lang="en-US"><seg>{english}</seg></tuv><tuv xml:lang="de-DE"><seg>{german}</seg></tuv></tu>\n'
+    for german, english in zip(GERMAN, ENGLISH, strict=True)
+)
+
+
+def opus_entry(corpus, pairs):
+    numbers = {"alignment_pairs": pairs, "source_tokens": 20 * pairs, "target_tokens": 10 * pairs, "size": 1}
+    names = {"version": "v1", "source": "de", "target": "en", "preprocessing": "moses", "latest": "True"}
+    return {"corpus": corpus, **names, **numbers}
+
+
+def test_own_texts_come_before_the_hub_and_opus_whose_list_says_how_large_they_are(data_set, run):
+    """Of OPUS's corpora nothing is fetched."""
+    (path := Path("mirror/opus.nlpl.eu/opusapi/de-en.json")).parent.mkdir(parents=True)
+    path.write_text(json.dumps({"corpora": [opus_entry("Europarl", 1_900_000), opus_entry("NLLB", 10**8)]}))
+    Path("own.tmx").write_text(f"<tmx><body>{MEMORY.replace('Satz', 'Text')}</body></tmx>", encoding="utf-8")
+    public = ("--opus", "NLLB/v1", "--opus", "Europarl/v1", "--hub", "some/set", "--source-language", "de")
+    said = run(
+        "new-corpus",
+        "shop",
+        "--tmx",
+        "own.tmx",
+        "--table",
+        "mirror/huggingface.co/datasets/some/set/train.csv",
+        *public,
+        *COLUMNS,
+    )
+    assert ", 101,901,000 pairs; " in said.out
+    corpus = read_yaml(Path("corpora/shop.yaml"))
+    assert [item["name"] for item in corpus["parts"]["train"]] == ["train", "own", "set", "nllb", "europarl"]
+    assert corpus["parts"]["train"][-1] == {"name": "europarl", "kind": "opus", "corpus": "Europarl/v1"}
+    assert (corpus["clean"], corpus["split"]["test_share"]) == ({"language": True}, 9.8e-06)
+
+
+@pytest.mark.parametrize(
+    ("memory", "options", "codes"),
+    [
+        (MEMORY, (), ("en", "de")),
+        (MEMORY, ("--source-language", "de"), ("de", "en")),
+        (MEMORY.replace("de-DE", "en-GB"), (), ("en-US", "en-GB")),
+    ],
+)
+def test_a_memory_says_its_languages(folder, run, memory, options, codes):
+    Path("own.tmx").write_text(f"<tmx><body>{memory}</body></tmx>", encoding="utf-8")
+    assert run("new-corpus", "mine", "--tmx", "own.tmx", *options).status == 0
+    corpus = read_yaml(Path("corpora/mine.yaml"))
+    assert (corpus["source_language"], corpus["target_language"]) == codes
+    assert corpus["parts"]["train"] == {"kind": "local", "tmx": "my/mine.train.tmx"}
+
+
+def test_the_other_direction_has_the_same_files(folder, run, fails):
+    write("talks.tsv", ["Hallo.\tHello."])
+    run("new-corpus", "shop_de_en", *SIDES, "--table", "talks.tsv", "--reverse")
+    there, back = (read_yaml(Path(f"corpora/{name}.yaml")) for name in ("shop_de_en", "shop_en_de"))
+    assert build()["corpora"] == ["shop_de_en", "shop_en_de"]
+    assert (back["source_language"], back["target_language"]) == ("en", "de")
+    assert back["parts"]["train"] == [
+        {"name": "mine", "kind": "local", "target": "my/shop_de_en.mine.de", "source": "my/shop_de_en.mine.en"},
+        {"name": "talks", "kind": "local", "table": "my/shop_de_en.talks.tsv", "target_column": 1, "source_column": 2},
+    ]
+    assert {key: back[key] for key in ("split", "training")} == {key: there[key] for key in ("split", "training")}
+    run("new-corpus", "mine", "--source", "my/shop_de_en.mine.de", "--target", "my/shop_de_en.mine.en", "--reverse")
+    assert build()["corpora"] == ["mine", "mine_reversed"]
 
 
 @pytest.mark.parametrize(
@@ -259,7 +351,8 @@ def test_an_interruption_changes_nothing(folder, monkeypatch, run):
     [(None, "train.DE", "de"), (None, "train.de.bak", "de"), ("FR", "train.de", "fr"), ("tlh", "a", "tlh")],
 )
 def test_languages_have_one_form(option, file, code):
-    assert new_corpus.language("--source-language", option, [Path(file)]) == code
+    texts = own_texts.Texts(source=[Path(file)])
+    assert own_texts.languages((option, "en"), texts) == (code, "en")
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,23 @@ def test_a_data_set_of_files_of_another_place_or_kind_is_refused(folder, place):
         pairs(folder)
 
 
+def stated(folder, **keys):
+    mirror = folder.parents[3]
+    return source(**keys).stated(("fr", "en"), Downloads(mirror.parent / "downloads", str(mirror)))
+
+
+def test_the_number_of_rows_is_that_of_the_card_of_parquet_or_of_the_lines(folder):
+    for number in range(2):
+        pq.write_table(pa.Table.from_pylist(ROWS), folder / f"train-{number}.parquet")
+    assert stated(folder) == (6, None)
+    info = {"splits": [{"name": "train", "num_examples": 4_500_000, "num_bytes": 1}]}
+    (folder / "README.md").write_text(f"---\n{json.dumps({'dataset_info': info})}\n---\n")
+    assert stated(folder) == (4_500_000, None)
+    (pinned := folder.with_name("pairs@v1")).mkdir()
+    (pinned / "train.jsonl").write_text(LINES)
+    assert stated(folder, revision="v1") == (3, None)
+
+
 def test_damaged_files_are_named(folder):
     (folder / "train.parquet").write_bytes(b"PAR1 no PAR1")
     with pytest.raises(DataError, match=r"^huggingface\.co/datasets/toy/pairs@main train: cannot be read, got "):
@@ -110,7 +127,7 @@ def test_damaged_files_are_named(folder):
 def test_files_of_the_hub_are_kept_by_their_commit(tmp_path, monkeypatch):
     (tmp_path / "a.jsonl").write_text(LINES)
     urls = {"train": ["hf://datasets/toy/pairs@c0ffee/data/a.jsonl"]}
-    builder = SimpleNamespace(config=SimpleNamespace(data_files=urls))
+    builder = SimpleNamespace(config=SimpleNamespace(data_files=urls), info=SimpleNamespace(splits=None))
     asked = []
 
     def fetch(dataset, path, **where):
