@@ -85,16 +85,11 @@ def new_corpus(
                 about[part] = local_part(copies.part(part, source=sides[0], target=sides[1]), {})
         corpora = {name: corpus_of(codes, about)}
         size = survey(corpora[name], corpus_path)
-        if size is None and updates is None:
-            raise DataError(
-                "--updates: is missing, and nothing says how many pairs the text has; expected the updates of the "
-                "training, such as 100000"
-            )
+        sections = overrides(about, size, updates, has_opus=bool(opus))
         if reverse:
             other = in_reverse(name, codes)
             made.append(new_corpus_file(other))
             corpora[other] = corpus_of(codes[::-1], {part: exchanged(sources) for part, sources in about.items()})
-        sections = overrides(about, size, updates, has_opus=bool(opus))
         write({name: {"licence": licence} | one for name, one in corpora.items()}, sections)
         build(list(corpora), {} if add else choices(size, models, sizes))
     for one in corpora:
@@ -148,13 +143,22 @@ def undone_on_failure(corpus: Path) -> Iterator[list[Path]]:
 
 
 def overrides(about: dict[str, Any], size: Size | None, updates: int | None, *, has_opus: bool) -> dict[str, Any]:
-    """What a corpus changes of params.yaml: its training, what it holds out, and the languages of text of the web."""
-    training = training_length.schedule(size, updates) | {"updates": updates} if updates else {}
+    """What a corpus changes of params.yaml: its training, what it holds out, and the languages of text of the web.
+
+    Raises: DataError if nothing says how long to train.
+    """
+    if updates:
+        training = training_length.schedule(size, updates) | {"updates": updates}
+    elif size:
+        training = training_length.suggest(size)
+    else:
+        what = "is missing, and nothing says how many pairs the text has"
+        raise DataError(f"--updates: {what}; expected the updates of the training, such as 100000")
     share = training_length.held_out_share(size)
     return {
         "clean": {"language": True} if has_opus else {},
         "split": {f"{part}_share": 0.0 if part in about else share for part in (parts.VALIDATION, parts.TEST)},
-        "training": training or (training_length.suggest(size) if size else {}),
+        "training": training,
         "average": {},
         "decode": {},
         "score": {},
