@@ -26,6 +26,7 @@ COMMANDS = {
     "new-corpus": Command("new_corpus", "new_corpus", BUILD, "Add a corpus of your own."),
     "find-corpus": Command("find_corpus", "find_corpus", BUILD, "List the corpora of OPUS in two languages."),
     "fine-tune": Command("fine_tune", "fine_tune", BUILD, "Train a packaged system further, on text of your own."),
+    "import": Command("import_model", "import_model", BUILD, "Make a package of a public model of OPUS-MT."),
     "check": Command("show", "check", BUILD, "Name every fault of params.yaml, configs/ and corpora/."),
     "clean": Command("clean", "clean", BUILD, "Show what each rule of cleaning drops from a corpus."),
     "params": Command("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),

@@ -18,9 +18,9 @@ class PostNorm(nn.Module):
     Source: Vaswani et al. 2017, section 3.1.
     """
 
-    def __init__(self, width: int, dropout: float) -> None:
+    def __init__(self, width: int, dropout: float, epsilon: float = EPSILON) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(width, eps=EPSILON)
+        self.norm = nn.LayerNorm(width, eps=epsilon)
         self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:

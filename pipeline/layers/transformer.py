@@ -1,6 +1,6 @@
 """The Transformer's two stacks; a model chooses how sub-layers are wrapped and what tells it of positions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple, cast
 
@@ -23,11 +23,11 @@ DropoutRate = Annotated[float, Field(ge=0, le=0.99)]
 
 
 class Design(NamedTuple):
-    """Choices that a model's module fixes, and no key of its sections can change."""
+    """Choices that a model's module makes: how sub-layers are wrapped, and what they are."""
 
-    residual: type[PostNorm] | type[PreNorm]
+    residual: Callable[[int, float], PostNorm | PreNorm]
     rotary: bool = False  # self-attention rotates by positions; no sinusoids are added to the embeddings
-    feed_forward: type[FeedForward] | type[GatedFeedForward] = FeedForward
+    feed_forward: Callable[[int, int, float], FeedForward | GatedFeedForward] = FeedForward
 
 
 class TransformerArch(Section):

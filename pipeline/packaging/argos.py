@@ -9,6 +9,7 @@ from torch import nn
 
 from ..common import files
 from ..languages.codes import name_of
+from ..vocabularies import marian
 from ..vocabularies.vocabulary import Vocabulary
 from . import ctranslate2_form
 
@@ -25,11 +26,13 @@ def save(
     Raises: ExportError if the model is no Transformer, or its vocabulary is not one SentencePiece model for both sides:
         Argos Translate reads and writes with the same one.
     """
-    pieces = vocabulary / "joint.model"
+    listed = vocabulary / marian.FILE
+    is_untagged = listed.exists() and not files.read_json(listed)["tag"]
+    pieces = vocabulary / ("source.model" if is_untagged else "joint.model")  # Argos only joins what a network writes
     if not pieces.exists():
         raise ctranslate2_form.ExportError(
-            f"{vocabulary}: Argos Translate takes one vocabulary of subwords for both languages, got none; "
-            "expected a system with `kind: bpe` or `unigram` and `joint: true`"
+            f"{vocabulary}: Argos Translate takes one vocabulary of subwords for both languages, got none; expected a "
+            "system with `kind: bpe` or `unigram` and `joint: true`, or one of OPUS-MT without a tag"
         )
     names = {"from_name": name_of(source), "to_name": name_of(target)}
     metadata = {**VERSIONS, "from_code": source, "to_code": target, **names, "type": "translate"}

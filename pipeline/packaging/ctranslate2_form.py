@@ -67,19 +67,20 @@ def tokens(pieces: Sequence[str]) -> list[str]:
 def specification(model: Transformer, positions: int) -> Any:
     """CTranslate2's TransformerSpec with the weights of a model.
 
-    As here, embeddings are scaled by sqrt(D); activations are ReLU, of gates SiLU. Equal matrices are stored once.
+    As here, embeddings are scaled by sqrt(D). Equal matrices are stored once.
     """
     from ctranslate2 import specs
 
-    first = model.encoder[0]
+    first, known = model.encoder[0], specs.common_spec.Activation
+    activations = {"relu": known.RELU, "gelu": known.GELU, "silu": known.SWISH}
     settings = {
         "num_heads": first.self_attention.heads,
         "pre_norm": isinstance(first.attention_residual, PreNorm),
         "rotary_dim": None if model.positions else model.width // first.self_attention.heads,
         "rotary_interleave": False,
+        "ffn_glu": isinstance(first.feed_forward, GatedFeedForward),
+        "activation": activations[first.feed_forward.activation],
     }
-    if isinstance(first.feed_forward, GatedFeedForward):
-        settings |= {"ffn_glu": True, "activation": specs.common_spec.Activation.SWISH}
     encoder = specs.transformer_spec.TransformerEncoderSpec(len(model.encoder), **settings)
     decoder = specs.transformer_spec.TransformerDecoderSpec(len(model.decoder), **settings)
     spec = specs.TransformerSpec(encoder, decoder)

@@ -8,11 +8,12 @@ from ..common import files
 from ..common.normalisation import all_normalised
 from ..common.params import Section
 from ..compute import ids
+from . import marian
 from .equals import Equals
 from .subwords import Pieces
 from .words import WordList
 
-Side: TypeAlias = Pieces | WordList  # one language of a vocabulary
+Side: TypeAlias = Pieces | WordList | marian.MarianPieces  # one language of a vocabulary
 
 
 class VocabularySection(Section):
@@ -48,6 +49,8 @@ class Vocabulary:
 
         Raises: DataError if a file of it is missing or broken.
         """
+        if (folder / marian.FILE).exists():
+            return cls(*marian.load(folder), digest(folder))
         if (folder / "joint.model").exists():
             joint = Pieces.load(folder / "joint.model")
             return cls(joint, joint, digest(folder))
