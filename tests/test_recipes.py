@@ -115,7 +115,5 @@ def test_text_that_a_package_cannot_spell_is_refused_with_its_characters(tmp_pat
     start.check_spelling(vocabulary, Path("models/toy"))
     assert "no piece of models/toy spells ☃ on 1 line\n" in capsys.readouterr().err
     shard.write(folder, [("le chat", "une pomme Я")] * 100)
-    with pytest.raises(
-        files.DataError, match=r"target sentences must be .* unknown pieces \(Я on 100 lines\); ex"
-    ):
+    with pytest.raises(files.DataError, match=r"target sentences must be .* unknown pieces \(Я on 100 lines\); ex"):
         start.check_spelling(vocabulary, Path("models/toy"))

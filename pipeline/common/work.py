@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -73,12 +73,19 @@ def map_shards(
     open_shards = [shard for shard in shards if not markers[shard].exists()]
     with executor(len(open_shards), processes) as pool:
         waiting = {shard: pool.submit(run, function, shard, markers[shard]) for shard in open_shards} if pool else {}
-        for shard in shards:
-            if shard in waiting:
-                waiting[shard].result()
-            elif not markers[shard].exists():
-                run(function, shard, markers[shard])
-            yield files.read_json(markers[shard])
+        try:
+            for shard in shards:
+                if shard in waiting:
+                    waiting[shard].result()
+                elif not markers[shard].exists():
+                    run(function, shard, markers[shard])
+                yield files.read_json(markers[shard])
+        except BrokenExecutor:
+            what = "a worker was killed, perhaps for memory; repeat the command, which goes on from what is done"
+            raise files.DataError(f"{folder.name}: {step}: {what}") from None
+        finally:
+            for future in waiting.values():
+                future.cancel()
 
 
 def marker(folder: Path, step: str, shard: Shard | int) -> Path:

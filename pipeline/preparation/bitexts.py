@@ -14,6 +14,7 @@ from ..console import progress
 from . import cleaning, duplicates
 from .cleaning import DUPLICATES, Cleaning, Tally
 
+EXTERNAL = "external"  # the rule whose program may need all cores, or the GPU: it runs once at a time
 ROUGH = "rough"  # of a work folder: shards in which duplicates still are
 Sections = Mapping[str, Cleaning]  # by bitext
 
@@ -24,12 +25,13 @@ def clean(raw: Path, folder: Path, sections: Sections, languages: tuple[str, str
     kinds = sorted({section.duplicates for section in sections.values()} - {"off"})
     tallies = {name: Tally(section.examples) for name, section in sections.items()}
 
-    def mapped(function: Any, items: Sequence[Any], step: str) -> Any:
-        counts = work.map_shards(function, items, folder, step)
+    def mapped(function: Any, items: Sequence[Any], step: str, processes: int | None = None) -> Any:
+        counts = work.map_shards(function, items, folder, step, processes=processes)
         return progress.track(counts, f"clean {corpus}: {step}", total=len(items), unit="shards")
 
     rules = partial(apply_rules, raw=raw, folder=folder, sections=sections, kinds=kinds, languages=languages)
-    for index, counts in enumerate(mapped(rules, shards, "rules")):
+    has_program = any(getattr(section, EXTERNAL) for section in sections.values())
+    for index, counts in enumerate(mapped(rules, shards, "rules", 1 if has_program else None)):
         tallies[shards[index].bitext].add(counts)
         shards[index] = shards[index]._replace(pairs=counts["kept"])
     for kind in kinds:
