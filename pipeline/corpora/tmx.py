@@ -13,7 +13,7 @@ from xml.parsers import expat
 from ..common.files import LINE_BYTES, DataError
 from ..console import progress
 from ..languages import codes
-from . import archives
+from . import archives, encodings
 from .readers import RawPair, TextFile
 
 CODE = {"bpt", "ept", "it", "ph", "sub", "ut"}  # formatting of the original in a segment; what `hi` marks is text
@@ -82,30 +82,37 @@ def units(text: TextFile) -> Iterator[Unit]:
 
     Raises: DataError naming the line that is no XML, declares an entity, or is in a file of another kind.
     """
-    found = Units(str(text))
     with archives.opened(text.path, text.address, text.member) as file:
+        block = file.read(BLOCK_BYTES)
+        encoding = next((encoding for mark, encoding in encodings.MARKS.items() if block.startswith(mark)), None)
+        found = Units(str(text), encoding and encoding.removesuffix("-sig"))
         while True:
-            block = file.read(BLOCK_BYTES)
             try:
                 found.parser.Parse(block, not block)
             except expat.ExpatError as error:
-                what = expat.errors.messages[error.code]
-                raise DataError(f"{text} line {error.lineno}: no valid XML, got {what}; expected a whole TMX") from None
+                raise found.fault(
+                    f"no valid XML, got {expat.errors.messages[error.code]}; expected a whole TMX"
+                ) from None
+            except (LookupError, ValueError) as error:
+                if isinstance(error, DataError):
+                    raise
+                raise found.fault(f"unknown encoding, got {error}; expected UTF-8 or UTF-16") from None
             yield from found.units
             found.units.clear()
             if not block:
                 return
+            block = file.read(BLOCK_BYTES)
 
 
 class Units:
     """The units that a parser has met, to be taken from the list."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, encoding: str | None) -> None:
         self.name, self.units = name, list[Unit]()
         self.is_begun, self.unit, self.language = False, Unit(), ""
         self.segment: list[str] | None = None  # its text so far
         self.size = self.code_depth = 0
-        self.parser = parser = expat.ParserCreate()
+        self.parser = parser = expat.ParserCreate(encoding)  # None: as the file says
         parser.buffer_text = True
         parser.StartElementHandler, parser.EndElementHandler = self.start, self.end
         parser.CharacterDataHandler = self.characters
@@ -151,4 +158,4 @@ class Units:
 
     def fault(self, what: str) -> DataError:
         """The error about the current line."""
-        return DataError(f"{self.name} line {self.parser.CurrentLineNumber}: {what}")
+        return DataError(f"{self.name} line {self.parser.ErrorLineNumber}: {what}")

@@ -2,11 +2,12 @@
 
 import contextlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import StringConstraints
+from pydantic import AfterValidator, StringConstraints
 
 from ...common import files
 from ...languages import codes
@@ -20,12 +21,19 @@ ADDRESS = "https://object.pouta.csc.fi/OPUS-{corpus}/moses/{pair}.txt.zip"
 API = "https://opus.nlpl.eu/opusapi/"
 
 
+def check_corpus(name: str) -> str:
+    """A name and a version; they are parts of a path."""
+    if not re.fullmatch(r"\w[\w.+-]*/\w[\w.+-]*", name):
+        raise ValueError(f"must be a corpus and its version, such as Europarl/v8, got {name!r}")
+    return name
+
+
 class Source(BaseSource):
     """A corpus of OPUS in its Moses form: `corpus: Europarl/v8`."""
 
     kind: Literal["opus"]
     is_public = True
-    corpus: Annotated[str, StringConstraints(pattern=r"^\w[\w.+-]*/\w[\w.+-]*$")]
+    corpus: Annotated[str, AfterValidator(check_corpus)]
     pair: Annotated[str, StringConstraints(pattern=r"^\w+-\w+$")] | None = None  # as OPUS has it, such as en-zh_CN
     sha256: Sha256 | None = None
 

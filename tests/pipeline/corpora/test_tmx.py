@@ -55,6 +55,13 @@ def test_formatting_is_taken_out_and_what_is_marked_stays(read):
     assert read(XLIFF_TAGS.format(ENGLISH)) == [("Abc", "Abc")]
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
+def test_a_mark_or_the_memory_says_its_encoding(read, encoding):
+    """What it says is wrong where a program has written it anew, with a mark."""
+    said = {"utf-16-le": "UTF-16", "cp1252": "windows-1252"}.get(encoding, "UTF-8")
+    assert read(OMEGAT.replace("UTF-8", said).encode(encoding)) == [("Sichern & schließen", "Save & close")]
+
+
 def test_a_memory_may_be_packed(read, tmp_path):
     assert len(read(gzip.compress(OMEGAT.encode()), name="x.tmx.gz")) == 1
     with zipfile.ZipFile(tmp_path / "y.zip", "w") as archive:
@@ -102,6 +109,10 @@ SKIPPED = '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx><body>\n<tu><tuv lang="de"><s
         (OMEGAT[:-30], "line 10: no valid XML, got unclosed token; expected a whole TMX"),
         (OMEGAT.replace("&amp;", "&"), "line 7: no valid XML, got not well-formed"),
         (OMEGAT.encode("latin-1"), "line 8: no valid XML, got not well-formed"),
+        (
+            '<?xml version="1.0" encoding="gb18030"?><tmx/>',
+            "line 1: unknown encoding, got multi-byte encodings are not",
+        ),
         ("", "line 1: no valid XML, got no element found"),
         ("<xliff/>", "line 1: is no translation memory, got <xliff>; expected <tmx>"),
         ("<tmx/>", "has no unit in both de and en, got no unit; expected some"),
