@@ -16,6 +16,7 @@ from ..common.files import DataError
 from ..common.params import NAME, PATH, read_yaml
 from ..common.system import Build, corpus_file
 from ..languages.codes import name_of
+from ..languages.identification import knows
 from . import catalogue, project, training_length
 from .own_texts import Copies, Texts, exchanged, languages, local_part, training_part
 from .survey import survey
@@ -85,7 +86,7 @@ def new_corpus(
                 about[part] = local_part(copies.part(part, source=sides[0], target=sides[1]), {})
         corpora = {name: corpus_of(codes, about)}
         size = survey(corpora[name], corpus_path)
-        sections = overrides(about, size, updates, has_opus=bool(opus))
+        sections = overrides(about, size, updates, is_web=bool(opus) and all(map(knows, codes)))
         if reverse:
             other = in_reverse(name, codes)
             made.append(new_corpus_file(other))
@@ -142,7 +143,7 @@ def undone_on_failure(corpus: Path) -> Iterator[list[Path]]:
         raise
 
 
-def overrides(about: dict[str, Any], size: Size | None, updates: int | None, *, has_opus: bool) -> dict[str, Any]:
+def overrides(about: dict[str, Any], size: Size | None, updates: int | None, *, is_web: bool) -> dict[str, Any]:
     """What a corpus changes of params.yaml: its training, what it holds out, and the languages of text of the web.
 
     Raises: DataError if nothing says how long to train.
@@ -156,7 +157,7 @@ def overrides(about: dict[str, Any], size: Size | None, updates: int | None, *, 
         raise DataError(f"--updates: {what}; expected the updates of the training, such as 100000")
     share = training_length.held_out_share(size)
     return {
-        "clean": {"language": True} if has_opus else {},
+        "clean": {"language": True} if is_web else {},
         "split": {f"{part}_share": 0.0 if part in about else share for part in (parts.VALIDATION, parts.TEST)},
         "training": training,
         "average": {},
