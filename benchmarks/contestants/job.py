@@ -55,9 +55,12 @@ def training_job(data: Path, size: str, **more: Any) -> dict[str, Any]:
 
 
 def sentences(folder: str, side: str) -> list[list[int]]:
-    """The ids of every sentence of a side of an encoded part."""
-    ids, offsets = (np.load(Path(folder, f"{side}.{column}.npy")) for column in ("ids", "offsets"))
-    return [ids[begin:end].tolist() for begin, end in pairwise(offsets)]
+    """The ids of every sentence of a side of an encoded training part."""
+    rows: list[list[int]] = []
+    for path in sorted(Path(folder).glob(f"*/*.{side}.ids.npy")):
+        ids, offsets = np.load(path), np.load(path.with_name(path.name.replace("ids", "offsets")))
+        rows += (ids[begin:end].tolist() for begin, end in pairwise(offsets))
+    return rows
 
 
 def batches(lengths: list[tuple[int, int]], positions: int, seed: int) -> Iterator[list[int]]:
