@@ -14,9 +14,9 @@ SYSTEM = SYSTEMS[1]
 STAGES = {  # an input of each stage, and the stage that makes it
     "clean": ("data/download/toy/train/train/00000.source.txt", "download"),
     "split": ("data/clean/toy/train/train/00000.source.txt", "clean"),
-    "vocabulary": ("data/split/toy/train.source.txt", "split"),
+    "vocabulary": ("data/split/toy/train/train/00000.source.txt", "split"),
     "encode": ("data/vocabulary/toy-bpe/joint.model", "vocabulary"),
-    "train": ("data/encode/toy-bpe/train/source.ids.npy", "encode"),
+    "train": ("data/encode/toy-bpe/train/train/00000.source.ids.npy", "encode"),
     "average": (f"runs/{SYSTEM}/train/checkpoints/checkpoints.json", "train"),
     "decode": (f"runs/{SYSTEM}/average/model.safetensors", "average"),
     "score": (f"data/decode/{SYSTEM}/test.txt", "decode"),
