@@ -1,16 +1,21 @@
 """How often a pass over the training part takes each pair, by its bitext."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Annotated, NamedTuple
 
 import numpy as np
 from pydantic import Field
+from rich.box import SIMPLE_HEAD
+from rich.table import Column, Table
 
 from ..common.params import ParamsError, Section, name_faults
 from ..common.parts import Shard, read_bitexts
 from ..common.seeding import generator
 from ..common.system import Name, System, corpus_file
+from ..console.progress import console, say
 from ..encoding.shards import Encoded
+
+TITLES = "pairs used", "times a pass", "target tokens", "passes"
 
 
 class Mixing(Section):
@@ -45,6 +50,19 @@ class Portion(NamedTuple):
     weight: float  # times a pass
     share: float  # of the target tokens of all updates
     passes: float  # over its pairs, in the whole training
+
+
+def show(name: str, portions: Mapping[str, Portion]) -> None:
+    """Show what the training called `name` sees of each bitext: a line of one, a table of several."""
+    if len(portions) == 1:
+        [portion] = portions.values()
+        say(name, f"{portion.pairs:,} pairs, {portion.passes:,.1f} passes")
+        return
+    table = Table("bitext", *(Column(title, justify="right") for title in TITLES), box=SIMPLE_HEAD)
+    for bitext, portion in portions.items():
+        cells = f"{portion.pairs:,}", f"{portion.weight:g}", f"{portion.share:.1%}", f"{portion.passes:,.1f}"
+        table.add_row(bitext, *cells)
+    console.print(table)
 
 
 def times(weight: float, seed: int, shard: Shard, epoch: int) -> np.ndarray:

@@ -48,6 +48,7 @@ def publish(session: Session, state: TrainState) -> None:
         "padding_share": 1 - state.num_real_positions / state.num_positions,
         "num_parameters": sum(weight.numel() for weight in session.net.parameters()),
         **session.sampler.pair_counts(),
+        "mixture": {name: portion._asdict() for name, portion in session.sampler.portions(state.update).items()},
         # The base is called as where it was trained.
         **({"base": files.read_json(start.training_summary).get("base", start.id)} if start else {}),
         "params": config.params,

@@ -19,7 +19,7 @@ from ..models import interface
 from ..tracking import runs
 from ..tracking.store import store
 from ..vocabularies.vocabulary import Vocabulary
-from . import graphs, lsi, resuming
+from . import graphs, lsi, mixture, resuming
 from .batching import GlobalBatch, load_batches, prefetch
 from .budget import Training
 from .checkpoints import Checkpoints
@@ -137,8 +137,8 @@ def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
         tokenize=tokenizer(files.read_json(system.languages)["target_language"]),
     )
     has_graphs = config.has_graphs(device)
-    mixture = config.mixing.mixture
-    sampler = BatchSampler(encoded, training, learning.batches, mixture, seed=system.seed, bucketed=has_graphs)
+    weights_of = config.mixing.mixture
+    sampler = BatchSampler(encoded, training, learning.batches, weights_of, seed=system.seed, bucketed=has_graphs)
     net = config.model(config.arch, source_size=vocabulary.source_size, target_size=vocabulary.target_size).to(device)
     if has_graphs:
         net.hidden = graphs.ReplayedHidden(net, graphs.CudaGraphs())
@@ -148,6 +148,7 @@ def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
         say_where_it_starts(config, checkpoints, state)
         resuming.drop_finished(checkpoints.folder)
     if not state.update:
+        mixture.show(system.id, sampler.portions(training.updates))
         set_first_weights(net, config, encoded, ranks)
     last_update = state.update if state.is_finished(training) else training.updates
     batches = load_batches(sampler, encoded, state.next, last_update, ranks.shard)
@@ -208,7 +209,8 @@ def open_run(
     # MLflow lets no run change its parameters.
     run_file = checkpoints.folder / f"mlflow_run_{resuming.digest(config.params)}.json"
     run.open_training(run_file, state.update)
-    run.params(config.params)
+    bitexts = {name: portion._asdict() for name, portion in sampler.portions(config.training.updates).items()}
+    run.params(config.params | {"bitexts": bitexts})
     for row in (*state.curve, *state.history) if run.is_new else ():  # of a shorter training, whose run has ended
         run.log(int(row["update"]), **{name: value for name, value in row.items() if name != "update"})
     folder = config.system.encoded

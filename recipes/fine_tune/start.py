@@ -124,6 +124,7 @@ def write_system(before: System, config: package.Config, packaged: Path) -> None
         "precision": config.precision,
         "padding_share": 0.0,
         "num_parameters": config.num_parameters,
+        "mixture": {},
         "base": config.system,
         "params": sizes,
     }

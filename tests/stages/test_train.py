@@ -39,7 +39,7 @@ def test_outputs_hold_no_code_no_version_and_no_time():
     assert len(files.read_table(OUT / "train_loss.csv")) == 6  # so short a training has a point for each update
     summary = files.read_json(OUT / "training.json")
     assert set(summary) == {
-        *("updates", "stopped", "precision", "pairs", "pairs_used", "padding_share", "num_parameters"),
+        *("updates", "stopped", "precision", "pairs", "pairs_used", "padding_share", "num_parameters", "mixture"),
         *("params", "best", "vocabulary"),
     }
     losses = {int(row["update"]): float(row["validation_loss"]) for row in rows}

@@ -68,7 +68,9 @@ def write_system(root: Path, system: System, bleu: float) -> None:
     columns = ["update", "validation_loss", "validation_bleu", "learning_rate"]
     write_csv(root / system.trained / "curves.csv", columns, curves)
     write_csv(root / system.trained / "train_loss.csv", ["update", "train_loss"], [(10, 7.5), (20, 6.25)])
-    training = {"updates": 300, "stopped": "patience", "padding_share": 0.05}
+    portion = {"pairs": 45, "weight": 1.0, "share": 0.25, "passes": 2.5}
+    mixture = {"own": portion | {"weight": 3.0, "share": 0.75, "passes": 7.5}, "web": portion}
+    training = {"mixture": mixture, "updates": 300, "stopped": "patience", "padding_share": 0.05}
     training |= {"best": {"update": 200, "validation_loss": 1.25, "validation_bleu": 60.0}, "num_parameters": 12345}
     files.write_json(root / system.training_summary, training)
     files.write_json(root / system.averaged / "average.json", {"checkpoints": ["a", "b"]})

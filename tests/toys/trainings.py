@@ -60,11 +60,11 @@ tiny: {embedding: 8, width: 16, alignment: 8, maxout: 8, reset_gate: after, drop
 def write_inputs(root: Path) -> None:
     """Write parameters and what the stages before leave."""
     (root / "params.yaml").write_text(PARAMS, encoding="utf-8")
-    files.write_lines(root / "corpora/toy.yaml", ["{training: {}, mixture: {}, tags: {}}"])
+    files.write_lines(root / "corpora/toy.yaml", ["{training: {}, mixture: {web: 1.5}, tags: {}}"])
     for model, sizes in SIZES.items():
         files.write_lines(root / f"configs/{model}.yaml", [LEARNING + sizes])
     split, pieces = root / "data/split/toy", root / "data/vocabulary/toy-joint"
-    samples.write_bitexts(split, train=PAIRS[:40])
+    samples.write_bitexts(split, own=PAIRS[:30], web=PAIRS[30:40])
     parts.write(split, "validation", PAIRS[40:])
     files.write_json(split / "languages.json", {"source_language": "fr", "target_language": "en"})
     pieces.mkdir(parents=True)

@@ -34,6 +34,11 @@ def test_several_seeds_are_explained(read):
     assert "paired bootstrap" not in text
 
 
+def test_bitexts_show_their_part_of_the_training(read):
+    cells = "".join(f'<td class="number">{text}</td>' for text in ("45", "3", "75.00 %", "7.5"))
+    assert f'<tr><th scope="row">own</th>{cells}</tr>' in page.report(read(good=[90.0]), SECTION)
+
+
 def test_the_sentences_are_some_by_chance_and_the_extremes():
     chrf = [[50.0, 90.0, 40.0, 60.0, 70.0]]
     for seed in range(1, 9):

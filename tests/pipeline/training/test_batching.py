@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from pipeline.common.files import DataError
+from pipeline.common.parts import Shard
 from pipeline.compute import ids
 from pipeline.compute.padding import Shape, bucket, cuts, pad, round_up
-from pipeline.encoding.shards import Encoded, Ragged
+from pipeline.encoding.shards import Encoded, Ragged, pack
+from pipeline.training import sampler as sampler_module
 from pipeline.training.batching import START, collate, load_batches, sorted_batches
 from pipeline.training.budget import SentenceBatches, TokenBatches
 from pipeline.training.sampler import BatchSampler
@@ -136,14 +138,76 @@ def test_eighty_sentences_an_update_are_of_like_length(captions):
     assert all(longest(captions, batch) * len(batch) <= 700 for update in updates for batch in update)
 
 
+def bitexts(**counts):
+    """Bitexts of sentences that begin with their number, in shards of 30."""
+    rows, shards = [], []
+    for name, count in counts.items():
+        sizes = [min(30, count), count - 30] if count > 30 else [count]
+        shards += [Shard(name, number, size) for number, size in enumerate(sizes)]
+        rows += samples.sentences(count, seed=len(rows), longest=15)
+    rows = [[number, *row] for number, row in enumerate(rows, 20)]
+    return Encoded(pack(rows, 999), pack(rows, 999), tuple(shards))
+
+
+def texts(part, updates):
+    return [[[part.source[int(pair)].tolist()[1:] for pair in batch] for batch in update] for update in updates]
+
+
+@pytest.mark.parametrize("block_pairs", [1000, 7])
+def test_a_pair_is_taken_as_often_as_its_bitext_weighs(monkeypatch, block_pairs):
+    """0.5: another half each pass; 2.5: two or three times; a bitext without a weight once, as all are without any."""
+    monkeypatch.setattr(sampler_module, "BLOCK_PAIRS", block_pairs)
+    chosen = sampler(bitexts(own=40, web=50, back=20), mixture={"own": 2.5, "web": 0.5}, seed=3)
+    assert chosen.num_blocks == (1 if block_pairs == 1000 else 21)
+    counts = np.zeros((8, 110), dtype=int)
+    for epoch in range(8):
+        for block in range(chosen.num_blocks):
+            np.add.at(counts[epoch], flat(chosen.updates(epoch, block)), 1)
+    own, web, back = counts[:, :40], counts[:, 40:90], counts[:, 90:]
+    assert {*own.ravel()} == {2, 3}
+    assert (own[::2] + own[1::2] == 5).all()
+    assert (web[::2] + web[1::2] == 1).all()
+    assert all(15 < count < 35 for count in web.sum(axis=1))
+    assert (back == 1).all()
+    tokens = [2.5 * chosen.target[:40].sum(), 0.5 * chosen.target[40:90].sum(), chosen.target[90:].sum()]
+    passes = 100 * 40 / sum(tokens)  # updates of 40 tokens
+    assert chosen.portions(100)["web"] == pytest.approx((50, 0.5, tokens[1] / sum(tokens), 0.5 * passes))
+
+
+def test_a_weight_of_two_is_the_text_twice():
+    """Batch by batch, where a pass is one block."""
+    twice = sampler(once := bitexts(own=40, web=20), mixture={"own": 2.0})
+    rows = [once.source[pair].tolist() for pair in [*range(40), *range(60)]]
+    shards = (*once.shards[:2], *(shard._replace(bitext="again") for shard in once.shards[:2]), once.shards[2])
+    listed = Encoded(pack(rows, 999), pack(rows, 999), shards)
+    for epoch in (0, 1):
+        assert texts(once, twice.updates(epoch)) == texts(listed, sampler(listed).updates(epoch))
+
+
+def test_blocks_are_samples_of_all_bitexts(monkeypatch):
+    monkeypatch.setattr(sampler_module, "BLOCK_PAIRS", 20)
+    chosen = sampler(bitexts(own=40, web=60), mixture={"own": 2.0})
+    for epoch in (0, 1):
+        blocks = [chosen.block(epoch, block) for block in range(chosen.num_blocks)]
+        assert all(18 <= len(block) <= 22 for block in blocks)
+        assert all(9 <= (block < 40).sum() <= 14 for block in blocks)
+    assert chosen.block(0, 0).tolist() != chosen.block(1, 0).tolist()
+
+
 def loaded(updates):
     return [(update.position, [batch.pairs.tolist() for batch in update.micro_batches.values()]) for update in updates]
 
 
 @pytest.mark.parametrize("batches", [TOKENS, sentences(7, 21)])
-def test_updates_from_a_position_are_the_tail_of_all(part, batches):
+@pytest.mark.parametrize("block_pairs", [1000, 25])
+def test_updates_from_a_position_are_the_tail_of_all(part, batches, block_pairs, monkeypatch):
+    monkeypatch.setattr(sampler_module, "BLOCK_PAIRS", block_pairs)
     whole = loaded(load_batches(sampler(part, batches), part, START, 40))
-    planned = [pairs for epoch in range(9) for pairs in pairs_of(sampler(part, batches).updates(epoch))]
+    planned = [
+        pairs
+        for epoch, block in itertools.product(range(9), range(1 if block_pairs == 1000 else 3))
+        for pairs in pairs_of(sampler(part, batches).updates(epoch, block))
+    ]
     assert [pairs for _, pairs in whole] == planned[:40]
     assert [position.update for position, _ in whole] == list(range(1, 41))
     assert {position.epoch for position, _ in whole} >= {0, 1, 2}
