@@ -12,9 +12,9 @@ from .own_texts import unique
 from .survey import downloads
 
 HEAD = """\
-# OPUS in {}: {}, the smallest first. Choose what you trust, best first, and paste it below
-# `train:` in `parts` of corpora/<corpus>.yaml. Text of the web is in other languages too: have section `clean` say
-# `language: true`. Licences and sources are at https://opus.nlpl.eu/.\
+# OPUS in {}: corpora, the largest last: {}. Paste those that you trust, best first, below `train:` in
+# `parts` of corpora/<corpus>.yaml. Text of the web is in other languages too: say `language: true` in `clean`.
+# Sources and licences are at https://opus.nlpl.eu/.\
 """
 
 
@@ -27,25 +27,17 @@ def find_corpus(
     `nmt new-corpus NAME --opus CORPUS` takes them by name. OPUS's own codes, such as pt_br, are taken as they are.
     """
     languages = source, target
-    for code in languages:
-        if not codes.tag(code):
-            raise DataError(f"{code}: unknown language{nearest(code, codes.CODES)}")
-    entries = opus.entries((opus_code(source), opus_code(target)), downloads())
+    if unknown := [code for code in languages if not codes.tag(code)]:
+        raise DataError(f"{unknown[0]}: unknown language{nearest(unknown[0], codes.CODES)}")
+    own_codes = [code if "_" in code else opus.usual(code) for code in languages]
+    entries = opus.entries((own_codes[0], own_codes[1]), downloads())
     names = " and ".join(f"{codes.name_of((codes.tag(code) or '').split('-')[0])} ({code})" for code in languages)
     if not entries:
-        raise DataError(
-            f"OPUS has no corpus in {names}; expected another pair, or a code with its region, such as zh_CN"
-        )
-    count = f"{len(entries)} corpora" if len(entries) > 1 else "one corpus"
-    print(HEAD.format(names, count))
+        raise DataError(f"OPUS has no corpus in {names}; expected other codes, perhaps with a region, such as zh_CN")
+    print(HEAD.format(names, len(entries)))
     for name, entry in zip(unique([entry.corpus.split("/")[0] for entry in entries]), entries, strict=True):
         pairs = f"{entry.pairs:,} pairs" if entry.pairs else "pairs unknown"
         print(f"  - name: {name}  # {pairs}, {entry.kilobytes / 1000:,.1f} MB")
         print(f"    kind: opus\n    corpus: {entry.corpus}")
         if {*entry.codes} != {*map(opus.usual, languages)}:
             print(f"    pair: {'-'.join(entry.codes)}")
-
-
-def opus_code(text: str) -> str:
-    """OPUS's code of a language: as it is given, where only OPUS writes so."""
-    return text if "_" in text else opus.usual(text)

@@ -125,15 +125,13 @@ def share(size: Size, looks: Looks, download: Download, corpus: Path, page: Path
 
     Raises: DataError if no share does.
     """
+    if size.pairs > len(looks.sample):
+        return held_out_share(size)  # of a thousand pairs
     splitting = splits.Splitting.load(f"{page}:split")
     missing = [part for part in (VALIDATION, TEST) if part not in download.parts]
     for one in (held_out_share(size), *SHARES):
         shares = splitting.changed(**{f"{part}_share": one for part in missing})
-        # Of more pairs than the sample has, the usual share holds a thousand out.
-        if size.pairs > len(looks.sample) or {part for part, _ in splits.carve(looks.sample, shares)} == {
-            TRAIN,
-            *missing,
-        }:
+        if {part for part, _ in splits.carve(looks.sample, shares)} == {TRAIN, *missing}:
             return one
     raise DataError(
         f"{corpus}: too little text to hold some out, got {size.pairs} pairs after cleaning; expected more, or "

@@ -48,7 +48,7 @@ def opened(path: Path, address: str, member: str | None = None) -> Iterator[IO[b
     Raises: DataError if the archive has no such member; Damaged if it is broken, also while the block reads.
     """
     kind = archive_kind(address)
-    with checked(address):
+    try:
         if kind == "zip":
             with zipfile.ZipFile(path) as archive:
                 if member not in archive.namelist():
@@ -59,29 +59,10 @@ def opened(path: Path, address: str, member: str | None = None) -> Iterator[IO[b
         else:
             with unpacked(path, address) as file:
                 yield tar_member(file, address, str(member)) if kind == "tar" else file
-
-
-def members(path: Path, address: str) -> list[str]:
-    """The members of a zip.
-
-    Raises: Damaged if it is none.
-    """
-    with checked(address), zipfile.ZipFile(path) as archive:
-        return archive.namelist()
-
-
-@contextmanager
-def checked(address: str) -> Iterator[None]:
-    """A block that reads an archive, or a file that is packed alone.
-
-    Raises: Damaged if it is broken.
-    """
-    try:
-        yield
     except BROKEN as error:
         if isinstance(error, OSError) and error.errno is not None:  # of the disk
             raise
-        got, kind = str(error) or type(error).__name__, archive_kind(address)
+        got = str(error) or type(error).__name__
         what = kind if kind != "file" else Path(address).suffix.removeprefix(".")
         raise Damaged(f"{address}: damaged or no {what} file, got {got}; expected a whole one") from None
 

@@ -84,25 +84,20 @@ class Downloads:
         return path
 
     def ask(self, address: str, query: dict[str, str], name: str) -> bytes:
-        """What a service answers, which is not kept: the file `name` at its address in a mirror's folder, or over HTTP.
+        """What a service, or a mirror of it, answers, which is not kept; in a mirror's folder it is the file `name`.
 
         Raises: DataError if nobody answers, or there is no answer.
         """
-        mirrored = self.mirrored(address) or ""
+        mirrored = self.mirrored(address)
         if mirrored and not is_address(mirrored) and (path := Path(mirrored, name)).is_file():
             return path.read_bytes()
-        with session(QUESTIONS) as asking:
-            for place in filter(is_address, (mirrored, address)):
-                try:
-                    with asking.get(place, params=query, timeout=TIMEOUT_SECONDS) as response:
-                        check_answer(address, response)
-                        return response.content
-                except NotThere:
-                    if place == address:
-                        raise
-                except requests.RequestException as error:
-                    raise files.DataError(f"{place}: cannot be asked, got {error}; expected an answer") from None
-        raise AssertionError("the address is one of the places")
+        place = mirrored if mirrored and is_address(mirrored) else address
+        try:
+            with session(QUESTIONS).get(place, params=query, timeout=TIMEOUT_SECONDS) as response:
+                check_answer(place, response)
+                return response.content
+        except requests.RequestException as error:
+            raise files.DataError(f"{place}: cannot be asked, got {error}; expected an answer") from None
 
     def mirrored(self, address: str) -> str | None:
         """The mirror's path or address of a file; None without a mirror, or if a query or `..` is in its name."""

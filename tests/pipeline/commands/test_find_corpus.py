@@ -46,7 +46,7 @@ def mirror(tmp_path, monkeypatch):
 def test_items_are_ready_for_a_corpus_file_the_largest_last(mirror, run):
     mirror("de-en.json", ANSWER)
     said = run("find-corpus", "en", "de")
-    assert said.out.startswith("# OPUS in English (en) and German (de): 4 corpora, the smallest first.")
+    assert said.out.startswith("# OPUS in English (en) and German (de): corpora, the largest last: 4.")
     assert "  - name: nllb  # 247,470,736 pairs, 1.2 MB\n    kind: opus\n    corpus: NLLB/v1\n" in said.out
     assert "  - name: qed  # pairs unknown, 1.2 MB\n" in said.out
     about = YAML(typ="safe").load(f"source_language: de\ntarget_language: en\nparts:\n  train:\n{said.out}")
@@ -71,7 +71,7 @@ def test_a_mirror_over_http_gets_the_question(monkeypatch, tmp_path, run):
     ("codes", "answer", "message"),
     [
         (("dex", "en"), None, "dex: unknown language; nearest is 'de'"),
-        (("de", "en"), {"corpora": []}, "OPUS has no corpus in German (de) and English (en); expected another pair"),
+        (("de", "en"), {"corpora": []}, "OPUS has no corpus in German (de) and English (en); expected other codes"),
         (
             ("de", "en"),
             {"languages": []},
