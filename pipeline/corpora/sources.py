@@ -54,15 +54,13 @@ class Download(Section):
         if tests and parts.TEST not in tests:
             raise ValueError(f"parts must call one of the test parts {parts.TEST}, got {', '.join(tests)}")
         for part, source in self.parts.items():
-            if isinstance(source, list):
-                names = [bitext.name for bitext in source]
-                if part != parts.TRAIN:
-                    raise ValueError(f"parts.{part}: must be one source, got a list of {len(names)}; only train is one")
-                if twice := sorted({name for name in names if names.count(name) > 1}):
-                    raise ValueError(f"parts.{part}: must name each once, got {', '.join(twice)} more than once")
-            elif part != parts.TRAIN and (source.at_most or source.licence):
-                key = "at_most" if source.at_most else "licence"
-                raise ValueError(f"parts.{part}.{key}: is for texts of {parts.TRAIN}, got {getattr(source, key)!r}")
+            if part != parts.TRAIN and (isinstance(source, list) or source.at_most or source.licence):
+                raise ValueError(
+                    f"parts.{part}: must be one source; only {parts.TRAIN} has a list, at_most and licence"
+                )
+        if isinstance(train := self.parts[parts.TRAIN], list) and len(self.bitexts) < len(train):
+            names = ", ".join(bitext.name for bitext in train)
+            raise ValueError(f"parts.{parts.TRAIN}: must have different names, got {names}")
         return self
 
     @model_validator(mode="after")

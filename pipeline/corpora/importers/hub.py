@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import StringConstraints, model_validator
 
@@ -55,14 +55,17 @@ class Source(BaseSource):
     def stated(self, languages: Languages, downloads: Downloads) -> Stated | None:
         """The number of rows of the split: of the card, of parquet's footers, or of the lines of a mirror's files."""
         with named(self) as name:
-            split = find_split(self, downloads, name)
-            if split.num_rows:
-                return Stated(split.num_rows, None)
-            if all(suffix(place) == ".parquet" for place in split.places):
-                return Stated(sum(map(num_rows, split.places)), None)
-            if split.folder is None:
-                return None
-            return Stated(sum(1 for place in split.places for _ in TextFile(place, Path(place)).lines()), None)
+            folder, _, places, num_rows = find_split(self, downloads, name)
+            if not num_rows and all(suffix(place) == ".parquet" for place in places):
+                import fsspec  # type: ignore[import-untyped]  # it brings no types, as pyarrow
+                import pyarrow.parquet  # type: ignore[import-untyped]
+
+                for place in places:
+                    with fsspec.open(place) as file:  # here or on the hub
+                        num_rows += pyarrow.parquet.read_metadata(file).num_rows
+            elif not num_rows and folder is not None:
+                num_rows = sum(1 for place in places for _ in TextFile(place, Path(place)).lines())
+            return Stated(num_rows, None) if num_rows else None
 
     def unpinned(self, record: dict[str, Any]) -> tuple[str, str] | None:
         """The data set, if its revision is a branch; a mirror's folder says of no commit."""
@@ -95,18 +98,10 @@ def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Itera
         yield (text,), pairs(text.path, source, languages)
 
 
-class Split(NamedTuple):
-    """A split of a data set."""
+def find_split(source: Source, downloads: Downloads, name: str) -> tuple[Path | None, str, list[str], int]:
+    """Of a split the mirror's folder, if it is there; the root of its places; these; and the rows of its card, or 0.
 
-    folder: Path | None  # of the mirror; None on the hub
-    root: str  # of the places
-    places: list[str]  # its files
-    num_rows: int | None  # as the card says
-
-
-def find_split(source: Source, downloads: Downloads, name: str) -> Split:
-    """The files of a split, in the mirror's folder or on the hub; `name` is the split's in messages.
-
+    `name` is the split's in messages.
     Raises: DataError if there is no such split, or it does not consist of tables of its own.
     """
     import datasets  # three seconds to import, and only here in need
@@ -126,7 +121,7 @@ def find_split(source: Source, downloads: Downloads, name: str) -> Split:
             expected = f"files of its own, of {', '.join(FORMATS)}"
             raise files.DataError(f"{name}: has data in {place}; expected {expected}")
     on_card = (builder.info.splits or {}).get(source.split)
-    return Split(folder, root, places, on_card.num_examples if on_card else None)
+    return folder, root, places, (on_card.num_examples or 0) if on_card else 0
 
 
 def texts(source: Source, downloads: Downloads) -> Iterator[TextFile]:
@@ -135,26 +130,17 @@ def texts(source: Source, downloads: Downloads) -> Iterator[TextFile]:
     Raises: DataError as `find_split` does, or if there is no such data set.
     """
     with named(source) as name:
-        split = find_split(source, downloads, name)
-        for place in split.places:
-            if split.folder is not None:
-                yield TextFile(f"{source.address}/{Path(place).relative_to(split.folder).as_posix()}", Path(place))
+        folder, root, places, _ = find_split(source, downloads, name)
+        for place in places:
+            if folder is not None:
+                yield TextFile(f"{source.address}/{Path(place).relative_to(folder).as_posix()}", Path(place))
             else:
                 import huggingface_hub  # which `datasets` has imported
 
-                commit, _, inner = place.removeprefix(f"{split.root}@").partition("/")
+                commit, _, inner = place.removeprefix(f"{root}@").partition("/")
                 where: dict[str, Any] = {"repo_type": "dataset", "cache_dir": downloads.folder / HOST}
                 path = huggingface_hub.hf_hub_download(source.dataset, inner, revision=commit, **where)
                 yield TextFile(f"{source.address}/{inner}", Path(path), commit=commit)
-
-
-def num_rows(place: str) -> int:
-    """The number of rows that the end of a parquet file says, here or on the hub."""
-    import fsspec  # type: ignore[import-untyped]  # it brings no types
-    import pyarrow.parquet  # type: ignore[import-untyped]
-
-    with fsspec.open(place) as file:
-        return int(pyarrow.parquet.read_metadata(file).num_rows)
 
 
 def mirrored(source: Source, downloads: Downloads) -> Path | None:

@@ -60,7 +60,7 @@ def test_a_list_has_bitexts_in_order_of_trust():
         ([{"name": "a", **PHRASES}], ".a.kind: the phrasebook is in fr and en, got de and en"),
         ([MINE], ".0.name: is missing"),
         ([{"name": "a-b", **MINE}], ".a-b.name: should be letters, digits and underscores, got 'a-b'"),
-        ([{"name": "a", **MINE}] * 2, ": must name each once, got a more than once"),
+        ([{"name": "a", **MINE}] * 2, ": must have different names, got a, a"),
         ([], ": should have at least 1 of them, got []"),
         (["own"], ".0: should be a mapping, got 'own'"),
     ],
@@ -76,8 +76,8 @@ def test_a_fault_of_a_list_is_at_the_name_of_its_item(items, expected):
         ({"test": MINE}, "must have train, got test"),
         ({}, "must have train, got none"),
         ({"train": MINE, "news": MINE}, "must call one of the test parts test, got news"),
-        ({"train": MINE, "test": [{"name": "a", **MINE}]}, ".test: must be one source, got a list of 1; only train"),
-        ({"train": MINE, "test": {**MINE, "at_most": 3}}, ".test.at_most: is for texts of train, got 3"),
+        ({"train": MINE, "test": [{"name": "a", **MINE}]}, ".test: must be one source; only train has a list, at_most"),
+        ({"train": MINE, "test": {**MINE, "at_most": 3}}, ".test: must be one source; only train has a list, at_most"),
     ],
 )
 def test_one_part_is_train_and_a_test_part_test(parts, message):
