@@ -20,7 +20,7 @@ from torch import nn
 from ..common import files
 from ..common.files import DataError
 from ..common.params import nearest, stored_section
-from ..compute import weights
+from ..compute import ids, weights
 from ..decoding.settings import Decoding
 from ..languages import codes
 from ..models.transformer_postnorm import Arch, Model
@@ -57,6 +57,7 @@ LAYERS = {  # ours -> theirs, one above the other
     "feed_forward_residual.norm": ["final_layer_norm"],
 }
 COPIES = re.compile(r"model\.(shared|\w+\.embed_tokens)\.weight|lm_head\.weight")  # of one matrix
+NO_SHARE = -30.0  # of the probability for PAD: their padding, with a share, is our BOS
 COMPUTED = re.compile(r"model\.\w+\.embed_positions\.weight")
 
 
@@ -187,6 +188,7 @@ def load(net: nn.Module, path: Path, order: Sequence[int], vocab_size: int) -> N
         what = f"must have embeddings ({vocab_size}, {width}) and final_logits_bias (1, {vocab_size}) by config.json"
         raise DataError(f"{path}: {what}; expected {EXPECTED}")
     ours = {"embeddings.target": matrices[0][order], "embeddings.bias": bias[0, order]}
+    ours["embeddings.bias"][ids.PAD] = NO_SHARE
     for name in stated.keys() - ours.keys():
         side, number, *layer, kind = name.split(".")
         names = [f"model.{side}.layers.{number}.{part}.{kind}" for part in LAYERS[".".join(layer)]]

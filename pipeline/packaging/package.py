@@ -127,7 +127,7 @@ def check(folder: Path) -> None:
     if not path.exists() and config.is_file() and config.stat().st_size <= SMALL:
         content = files.read_json(config)
         if isinstance(content, dict) and "model_type" in content:
-            what = f"is a model of Hugging Face's transformers, got {content['model_type']!r}"
+            what = f"is a model of Hugging Face's transformers (see `nmt import`), got {content['model_type']!r}"
             raise DataError(f"{folder}: {what}; expected {EXPECTED}")
     sizes = list_files(folder)
     listed = parse(path, dict[str, SealedFile])  # every other file of the folder

@@ -1,15 +1,22 @@
 """Models of OPUS-MT become packages that translate alike, and what we cannot do is refused by its key."""
 
+import json
 import random
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from pipeline.common import files
+from pipeline.common.files import DataError
 from pipeline.compute import ids
-from pipeline.packaging import loading, opus_mt
-from tests.toys import marian
+from pipeline.packaging import loading, opus_mt, package
+from pipeline.training.batching import GlobalBatch, Position, collate
+from pipeline.training.loop import train
+from pipeline.training.ranks import Ranks
+from tests.toys import marian, samples
+
+EXPECTED = "expected a model of OPUS-MT, as the Hugging Face hub has it"
 
 
 def build(folder, tag=None, pair=None):
@@ -19,34 +26,135 @@ def build(folder, tag=None, pair=None):
     return folder.parent / "package"
 
 
+def lines(number):
+    draw, words = random.Random(1), marian.SENTENCES["source"].split()
+    return [" ".join(draw.choices(words, k=draw.randint(1, 8))) for _ in range(number)]
+
+
+def edit(path, **changed):
+    path.write_text(json.dumps(files.read_json(path) | changed))
+
+
+def scores(translator, source, target):
+    """The logits of every piece: PAD's own are left out."""
+    given = torch.tensor([[*source, ids.EOS]]), torch.tensor([[ids.BOS, *target]])
+    return translator.model.logits(translator.model.hidden(*given))[0, :, 1:]
+
+
 @pytest.fixture
 def folder(tmp_path):
     marian.lay_out(tmp_path / "model")
     return tmp_path / "model"
 
 
-def lines(number):
-    draw = random.Random(1)
-    return [" ".join(draw.choices(marian.SENTENCES["source"].split(), k=draw.randint(1, 8))) for _ in range(number)]
-
-
 @pytest.mark.parametrize("activation", ["swish", "relu", "gelu"])
 def test_every_piece_has_the_score_that_it_has_there(tmp_path, activation):
-    config = marian.lay_out(
-        tmp_path / "model",
-        activation_function=activation,
-        d_model=12,
-        encoder_attention_heads=2,
-        decoder_attention_heads=2,
-    )
+    config = marian.lay_out(tmp_path / "model", activation_function=activation)
     theirs = load_file(tmp_path / "model/model.safetensors")
     order, _ = opus_mt.read_pieces(tmp_path / "model/vocab.json", config)
     translator = loading.load(build(tmp_path / "model"))
-    for source, target in zip(*(translator.vocabulary.encode_source(lines(8)) for _ in range(2)), strict=True):
-        given = torch.tensor([[*source, ids.EOS]]), torch.tensor([[ids.BOS, *reversed(target)]])
-        ours = translator.model.logits(translator.model.hidden(*given))[0]
-        expected = marian.logits(theirs, config, *([order[piece] for piece in row[0]] for row in given))
-        torch.testing.assert_close(ours, expected[:, order], rtol=1e-5, atol=1e-5)
+    for source in translator.vocabulary.encode_source(lines(8)):
+        target = source[::-1]
+        expected = marian.logits(theirs, config, *([order[at] for at in row] for row in ([*source, 3], [2, *target])))
+        torch.testing.assert_close(scores(translator, source, target), expected[:, order[1:]], rtol=1e-5, atol=1e-5)
+
+
+def test_config_and_card_say_what_the_files_say(folder):
+    config = package.read(build(folder))
+    assert (config.source_language, config.target_language, config.licence) == ("fr", "en", "cc-by-4.0")
+    assert (config.decoding["beam_size"], config.decoding["max_length_offset"], config.max_source_pieces) == (3, 63, 63)
+    assert (
+        "trained by others, and imported from `hub/opus-mt-fr-en`." in (folder.parent / "package/README.md").read_text()
+    )
+    for name in opus_mt.OPTIONAL:
+        (folder / name).unlink()
+    config = package.read(build(folder))
+    assert (config.source_language, config.target_language, config.licence) == ("fr", "en", "unknown")
+    assert (config.decoding["beam_size"], config.decoding["max_length_offset"]) == (1, 511)
+    assert package.read(build(folder, pair="pt_BR-de")).source_language == "pt-BR"
+
+
+def test_a_tag_stands_before_every_source_that_is_not_empty(tmp_path):
+    marian.lay_out(tmp_path / "model", tags=("deu", "fra"))
+    vocabulary = loading.load(build(tmp_path / "model", tag="deu")).vocabulary
+    tagged, empty = vocabulary.encode_source(["le chat", ""])
+    assert (vocabulary.source_pieces(tagged)[:2], empty) == ([">>deu<<", "▁l"], [])
+    assert vocabulary.source.decode(tagged) == "le chat"
+    assert vocabulary.source.tag_id(">>fra<<") == tagged[0] + 1
+    assert vocabulary.target_pieces(vocabulary.encode_target(["the cat sleeps"])[0])[0] != ">>deu<<"
+    assert vocabulary.decode_target(vocabulary.encode_target(["the cat sleeps 猫"])) == ["the cat sleeps"]
+    for tag, what in (("dau", "is not among the model's tags, got 'dau'; nearest is 'deu'"), (None, "is missing")):
+        with pytest.raises(DataError, match=f"^--tag: {what}"):
+            build(tmp_path / "model", tag)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "what"),
+    [
+        ("normalize_before", True, "must be False, got True"),
+        ("static_position_embeddings", False, "must be True, got False"),
+        ("share_encoder_decoder_embeddings", False, "must be True, got False"),
+        ("scale_embedding", None, "must be True, got None"),
+        ("model_type", "bart", "must be 'marian', got 'bart'"),
+        ("decoder_ffn_dim", 32, "must be 24, got 32"),
+        ("decoder_vocab_size", 9, r"must be \d+, got 9"),
+        ("activation_function", "gelu_new", "is unknown, got 'gelu_new'; nearest is 'gelu'"),
+        ("bad_words_ids", [[5, 6]], r"must be \[\[\d+\]\], got \[\[5, 6\]\]"),
+        ("num_beams", 0, "should be greater than 0, got 0"),
+    ],
+)
+def test_what_we_cannot_do_is_refused_by_its_key(folder, key, value, what):
+    (folder / "generation_config.json").unlink()
+    edit(folder / "config.json", **{key: value})
+    name = {"num_beams": "beam_size"}.get(key, key)
+    with pytest.raises(DataError, match=rf"^{folder}/config\.json: {name}: {what}; {EXPECTED}$"):
+        build(folder)
+    assert not (folder.parent / "package").exists()
+
+
+@pytest.mark.parametrize("name", ["vocab.json", "source.spm", "model.safetensors"])
+def test_a_missing_file_is_named(folder, name):
+    (folder / name).unlink()
+    with pytest.raises(DataError, match=rf"^{folder}/{name}: no such file; {EXPECTED}$"):
+        build(folder)
+
+
+def test_pieces_without_a_row_are_refused(folder):
+    edit(folder / "vocab.json", more=999)
+    with pytest.raises(DataError, match=r"vocab\.json: .* must have ids below its vocab_size, got 999"):
+        build(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "what"),
+    [
+        ("model.encoder.layers.0.fc1.bias", None, "without encoder.0.feed_forward.widen.bias"),
+        ("model.encoder.layers.0.fc1.weight", torch.zeros(24, 15), r"is \(24, 15\) in place of \(24, 16\)"),
+        ("model.encoder.layers.2.fc1.bias", torch.zeros(24), r"with model\.encoder\.layers\.2\.fc1\.bias"),
+        ("model.decoder.layers.0.fc2.bias", torch.full((16,), torch.nan), "holds a number that is not finite"),
+        ("model.shared.weight", torch.zeros(9, 16), r"must have embeddings \(\d+, 16\) and final_logits_bias"),
+    ],
+)
+def test_other_weights_than_the_config_says_are_refused(folder, name, value, what):
+    weights = load_file(folder / "model.safetensors") | {name: value}
+    save_file({name: weight for name, weight in weights.items() if weight is not None}, folder / "model.safetensors")
+    with pytest.raises(DataError, match=rf"^{folder}/model\.safetensors: .*{what}"):
+        build(folder)
+
+
+def test_a_pickle_is_read_and_runs_no_code(folder, tmp_path):
+    """Old files have the one matrix under several names, and the sinusoids."""
+    expected, weights = build(folder) / package.WEIGHTS, load_file(folder / "model.safetensors")
+    expected = load_file(expected)
+    weights["lm_head.weight"] = weights["model.decoder.embed_tokens.weight"] = weights["model.shared.weight"]
+    weights["model.encoder.embed_positions.weight"] = torch.zeros(64, 16)
+    (folder / "model.safetensors").unlink()
+    torch.save(weights, folder / "pytorch_model.bin")
+    ours = load_file(build(folder) / package.WEIGHTS)
+    assert all(torch.equal(ours[name], weight) for name, weight in expected.items())
+    torch.save({"x": (tmp_path / "x")}, folder / "pytorch_model.bin")
+    with pytest.raises(DataError, match=r"pytorch_model\.bin: not a whole file of weights"):
+        build(folder)
 
 
 SHAPES = {
@@ -57,42 +165,79 @@ SHAPES = {
 }
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SHAPES)
-@pytest.mark.parametrize("beam", [1, 4])
-def test_transformers_gives_the_same_scores_and_lines(tmp_path, name, beam):
-    """With probabilities of what may be written alone, as here; and without a length penalty, theirs is another."""
+@pytest.fixture(params=SHAPES)
+def both(request, tmp_path):
+    """A model and its tokenizer in transformers, our translator, the folder, and 200 sources as theirs wants them."""
     transformers = pytest.importorskip("transformers", reason="no transformers: pip install transformers")
-    folder, tag = tmp_path / "model", "deu" if name == "tagged" else None
-    config = marian.lay_out(folder, **SHAPES[name])
-    model, tokenizer = (
-        transformers.MarianMTModel.from_pretrained(folder).eval(),
-        transformers.MarianTokenizer.from_pretrained(folder),
-    )
-    translator, sources = loading.load(build(folder, tag)), lines(200)
-    given = tokenizer([f">>{tag}<< {line}" if tag else line for line in sources], return_tensors="pt", padding=True)
-    pad, unknown = config["pad_token_id"], 1
+    folder, tag = tmp_path / "model", "deu" if request.param == "tagged" else None
+    marian.lay_out(folder, dropout=0.0, **SHAPES[request.param])
+    kinds = transformers.MarianMTModel, transformers.MarianTokenizer
+    model, tokenizer = (kind.from_pretrained(folder) for kind in kinds)
+    sources = [f">>{tag}<< {line}" if tag else line for line in lines(200)]
+    return model.eval(), tokenizer, loading.load(build(folder, tag)), folder, sources
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beam", [1, 4])
+def test_transformers_gives_the_same_scores_and_lines(both, beam):
+    """With probabilities of what may be written alone, as here; and without a length penalty, theirs is another."""
+    model, tokenizer, translator, folder, sources = both
+    config, given = model.config, tokenizer(sources, return_tensors="pt", padding=True)
+    how = {"num_beams": beam, "max_length": 20, "length_penalty": 0.0, "forced_eos_token_id": None}
+    never = [[config.pad_token_id], [tokenizer.unk_token_id]]
     with torch.no_grad():
-        written = model.generate(
-            **given,
-            num_beams=beam,
-            max_length=20,
-            bad_words_ids=[[pad], [unknown]],
-            renormalize_logits=True,
-            length_penalty=0.0,
-            early_stopping=False,
-            do_sample=False,
-            forced_eos_token_id=None,
-        )
+        written = model.generate(**given, **how, bad_words_ids=never, renormalize_logits=True)
         expected = model(**given, decoder_input_ids=written).logits
     settings = translator.decoding.changed(beam_size=beam, length_penalty=0.0, patience=0.0, max_length_offset=19)
-    assert translator.translate(sources, settings) == tokenizer.batch_decode(written, skip_special_tokens=True)
-    order, _ = opus_mt.read_pieces(folder / "vocab.json", config)
-    place = {number: at for at, number in enumerate(order) if at != ids.PAD}
-    for number, row in enumerate(written.tolist()):
-        [source] = translator.vocabulary.encode_source([sources[number]])
-        target = [place[piece] for piece in row if piece != pad]
-        ours = translator.model.logits(
-            translator.model.hidden(torch.tensor([[*source, ids.EOS]]), torch.tensor([[ids.BOS, *target]]))
-        )[0]
-        torch.testing.assert_close(ours, expected[number, : len(ours)][:, order], rtol=1e-5, atol=1e-5)
+    assert translator.translate(lines(200), settings) == tokenizer.batch_decode(written, skip_special_tokens=True)
+    order, _ = opus_mt.read_pieces(folder / "vocab.json", config.to_dict())
+    place = {number: at for at, number in enumerate(order)}
+    for source, row, theirs in zip(translator.vocabulary.encode_source(lines(200)), written, expected, strict=True):
+        target = [place[piece] for piece in row.tolist() if piece != config.pad_token_id]
+        ours = scores(translator, source, target)
+        torch.testing.assert_close(ours, theirs[: len(ours), order[1:]], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_ctranslate2_converts_it_alike(both):
+    ctranslate2 = pytest.importorskip("ctranslate2")
+    *_, translator, folder, _ = both
+    ctranslate2.converters.TransformersConverter(str(folder)).convert(str(folder / "converted"))
+    tokens = [translator.vocabulary.source_pieces(row) for row in translator.vocabulary.encode_source(lines(200))]
+    never = [["<pad>"], ["<unk>"], ["<s>"]]
+    for beam in (1, 4):
+        results = []
+        for form, end, left_out in (("model/converted", ["</s>"], never[1:2]), ("package/ctranslate2", [], never)):
+            network = ctranslate2.Translator(str(folder.parent / form), compute_type="float32")
+            how = {"beam_size": beam, "suppress_sequences": left_out, "max_decoding_length": 20}
+            results.append(
+                [[*found.hypotheses] for found in network.translate_batch([[*row, *end] for row in tokens], **how)]
+            )
+        assert results[0] == results[1]
+
+
+@pytest.mark.slow
+def test_transformers_computes_the_same_losses(both):
+    """Of three updates. Theirs (5.24) trains the sinusoids, but neither the bias nor, as an input, the first piece."""
+    model, tokenizer, translator, _, sources = both
+    words = marian.SENTENCES["target"].split()
+    targets = [" ".join(words[at:]) for at in range(12)]
+    given = tokenizer(sources[:12], text_target=targets, return_tensors="pt", padding=True)
+    given["labels"].masked_fill_(given["labels"] == model.config.pad_token_id, -100)
+    model.model.decoder.embed_tokens.padding_idx = None
+    for stack in (model.model.encoder, model.model.decoder):
+        stack.embed_positions.weight.requires_grad_(False)
+    optimizer, theirs = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9), []
+    for _ in range(3):
+        loss = model(**given).loss
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        theirs.append(loss.item())
+    net, vocabulary = translator.model.train(), translator.vocabulary
+    net.embeddings.bias.requires_grad_(False)
+    batch = collate(samples.encoded(vocabulary.encode_source(lines(12)), vocabulary.encode_target(targets)), range(12))
+    counts, learning = [len(batch.non_padding)] * 3, samples.learning(label_smoothing=0.0, clip=0.0)
+    updates = [GlobalBatch(Position(number, 0, 0, 0), {0: batch}, *counts) for number in (1, 2, 3)]
+    steps = train(net, learning.optimizer.build(net), updates, learning, width=16, updates=3, seed=1, ranks=Ranks())
+    assert [step.loss for step in steps] == pytest.approx(theirs, abs=1e-5)

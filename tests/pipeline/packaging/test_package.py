@@ -101,7 +101,8 @@ def test_broken_checksums_are_one_line(folder, text):
 
 def test_a_model_of_hugging_face_is_named(tmp_path):
     files.write_json(tmp_path / "config.json", {"model_type": "marian"})
-    assert refusal(tmp_path) == f"{tmp_path}: is a model of Hugging Face's transformers, got 'marian'; {EXPECTED}"
+    what = "is a model of Hugging Face's transformers (see `nmt import`), got 'marian'"
+    assert refusal(tmp_path) == f"{tmp_path}: {what}; {EXPECTED}"
 
 
 @pytest.mark.parametrize(("number", "what"), [(1, "so package the system again"), (3, "or a newer nmt-pipeline")])
