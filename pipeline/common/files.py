@@ -141,6 +141,12 @@ def all_lines(path: Path) -> list[str]:
         return file.read().decode("utf-8").split("\n")[:-1]
 
 
+def all_raw_lines(path: Path) -> list[bytes]:
+    """The same, not decoded."""
+    with opened(path) as file:
+        return file.read().split(b"\n")[:-1]
+
+
 def raw_lines(path: Path) -> Iterator[bytes]:
     """The lines of a file without their ends, not decoded.
 

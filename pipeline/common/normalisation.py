@@ -30,11 +30,13 @@ def normalised(text: str) -> str:
 
     Canonically equivalent texts give the same result, and a normalised text does not change.
     """
+    is_printable = text.isprintable()  # fast; false for every text with a format character or another space than " "
     if not text.isascii():
-        if not text.isprintable():  # a fast test, false for every text with a format character
+        if not is_printable:
             text = INVISIBLE.sub(r"\1", text)  # first: one between a letter and its accent keeps NFC from joining them
         text = unicodedata.normalize("NFC", text)
-    return " ".join(text.split())
+    is_folded = is_printable and "  " not in text and not text.startswith(" ") and not text.endswith(" ")
+    return text if is_folded else " ".join(text.split())
 
 
 def all_normalised(lines: Sequence[str]) -> Sequence[str]:
@@ -59,4 +61,7 @@ def is_accent(character: str) -> bool:
 def num_words(text: str) -> int:
     """How many words a normalised text has: between spaces or, in scripts without them, pairs of letters."""
     spaced = text.count(" ") + bool(text)
-    return spaced if text.isascii() else max(spaced, len(CHARACTER.findall(text)) // CHARACTERS_PER_WORD)
+    most = (len(text.encode(errors="replace")) - len(text)) // 2  # of these characters, which have three bytes or four
+    if most // CHARACTERS_PER_WORD <= spaced:  # so of nearly all text with spaces
+        return spaced
+    return max(spaced, len(CHARACTER.findall(text)) // CHARACTERS_PER_WORD)

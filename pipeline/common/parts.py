@@ -37,23 +37,33 @@ class Shard(NamedTuple):
         return paths(folder / TRAIN, self.name)
 
     def read(self, folder: Path) -> Iterator[Pair]:
-        """Its pairs, one at a time; raises as `read`."""
-        return files.read_pairs(*self.paths(folder))
+        """Its pairs; raises as `lines`."""
+        return zip(*self.lines(folder), strict=True)
 
     def write(self, folder: Path, pairs: Iterable[Pair]) -> int:
         """Write its pairs; returns how many."""
         return write_lines(self.paths(folder), encoded(pairs))
 
     def lines(self, folder: Path) -> tuple[list[str], list[str]]:
-        """Its source and its target lines, all at once: an eighth of the time of `read`.
+        """Its source and its target lines.
 
         Raises: DataError if a file is missing; NotParallel.
         """
-        source, target = (files.all_lines(path) for path in self.paths(folder))
-        if not len(source) == len(target) == self.pairs:
-            got = f"{len(source)} and {len(target)} lines"
-            raise files.NotParallel(f"{' and '.join(map(str, self.paths(folder)))}: must have {self.pairs}, got {got}")
+        source, target = map(files.all_lines, self.paths(folder))
+        self.check(len(source), len(target), folder)
         return source, target
+
+    def raw_lines(self, folder: Path) -> tuple[list[bytes], list[bytes]]:
+        """The same, not decoded."""
+        source, target = map(files.all_raw_lines, self.paths(folder))
+        self.check(len(source), len(target), folder)
+        return source, target
+
+    def check(self, source: int, target: int, folder: Path) -> None:
+        """Check the numbers of lines."""
+        if not source == target == self.pairs:
+            got = f"{source} and {target} lines"
+            raise files.NotParallel(f"{' and '.join(map(str, self.paths(folder)))}: must have {self.pairs}, got {got}")
 
 
 def write_shards(folder: Path, bitext: str, pairs: Iterable[RawPair]) -> Iterator[Shard]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..common import files, parts, work
+from ..common import parts, work
 from ..common.parts import Pair, RawPair, Shard
 from ..console import progress
 from . import cleaning, duplicates
@@ -50,8 +50,7 @@ def apply_rules(
     """Write the pairs of a shard that no rule drops, and their keys; returns counts."""
     section = sections[shard.bitext]
     tally = Tally(section.examples)
-    lines = files.parallel(*shard.paths(raw), files.raw_lines)
-    pairs = cleaning.clean(lines, section, languages, tally)
+    pairs = cleaning.clean(zip(*shard.raw_lines(raw), strict=True), section, languages, tally)
     shard.write(folder / ROUGH, pairs)
     for kind in kinds:
         duplicates.write_keys(shard, pairs, kind, folder)
@@ -65,9 +64,9 @@ def drop_duplicates(index: int, shards: Sequence[Shard], folder: Path, sections:
     tally, kept = Tally(section.examples), np.ones(shard.pairs, dtype=bool)
     if section.duplicates != "off":
         kept[duplicates.lines(index, section.duplicates, folder)] = False
-    texts = [path.read_bytes().split(b"\n")[:-1] for path in shard.paths(folder / ROUGH)]
-    parts.write_lines(shard.paths(folder / work.DATA), zip(*(compress(lines, kept) for lines in texts), strict=True))
-    dropped = zip(*(map(bytes.decode, compress(lines, ~kept)) for lines in texts), strict=True)
+    pairs = list(zip(*shard.raw_lines(folder / ROUGH), strict=True))
+    parts.write_lines(shard.paths(folder / work.DATA), compress(pairs, kept))
+    dropped = ((source.decode(), target.decode()) for source, target in compress(pairs, ~kept))
     tally.note(DUPLICATES, dropped, tally.dropped)
     return tally.counts()
 

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from itertools import accumulate
+from itertools import accumulate, compress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..common import parts, work
-from ..common.parts import TRAIN, VALIDATION, Pair, Shard
+from ..common.parts import TRAIN, VALIDATION, Shard
 from ..console import progress
 from .contamination import LEVELS, HeldOut, Leaks, check
 from .splits import Splitting, carve, check_carved
 
 CARVED = "carved"  # of a work folder: the pairs that each shard gives to the carved parts
+REMAINING = "train.npy"  # which pairs of a shard stay
 
 
 def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str, int], corpus: str) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str,
     kept = list(leaks[VALIDATION].decontaminate(validation, HeldOut(held_out)))
     pairs[VALIDATION] = parts.write(out, VALIDATION, kept)
     by_bitext = {shard.bitext: Leaks(splitting, leaks[TRAIN].overlaps) for shard in shards}
-    remaining = partial(drop_leaks, clean=clean, out=out, splitting=splitting, firsts=firsts, held_out=tuple(pairs))
+    remaining = partial(drop_leaks, clean=clean, folder=folder, splitting=splitting, held_out=tuple(pairs))
     for index, counts in enumerate(mapped(remaining, "split")):
         by_bitext[shards[index].bitext].add(counts)
         leaks[TRAIN].add(counts)
@@ -70,22 +73,21 @@ def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str,
 
 
 def hold_out(shard: Shard, clean: Path, folder: Path, splitting: Splitting, firsts: Mapping[str, int]) -> None:
-    """Write the pairs of a shard that are carved."""
-    carved: dict[str, list[Pair]] = {part: [] for part in splitting.carved()}
-    for part, pair in carve(shard.read(clean), splitting, firsts[shard.name]):
-        if part != TRAIN:
-            carved[part].append(pair)
-    for part, pairs in carved.items():
-        parts.write(folder / CARVED / shard.name, part, pairs)
+    """Write the pairs of a shard, those that are carved apart."""
+    pairs, out = list(shard.read(clean)), folder / CARVED / shard.name
+    names = [part for part, _ in carve(pairs, splitting, firsts[shard.name])]
+    for part in splitting.carved():
+        parts.write(out, part, (pair for pair, name in zip(pairs, names, strict=True) if name == part))
+    np.save(out / REMAINING, [name == TRAIN for name in names])
 
 
 def drop_leaks(
-    shard: Shard, clean: Path, out: Path, splitting: Splitting, firsts: Mapping[str, int], held_out: Sequence[str]
+    shard: Shard, clean: Path, folder: Path, splitting: Splitting, held_out: Sequence[str]
 ) -> dict[str, Any]:
     """Write the pairs of a shard that are neither carved nor leak; returns counts."""
-    leaks, pairs = Leaks(splitting, held_out), shard.read(clean)
+    leaks, out, pairs = Leaks(splitting, held_out), folder / work.DATA, shard.read(clean)
     if splitting.carved():
-        pairs = (pair for part, pair in carve(pairs, splitting, firsts[shard.name]) if part == TRAIN)
+        pairs = compress(pairs, np.load(folder / CARVED / shard.name / REMAINING))
     num_pairs = shard.write(out, leaks.decontaminate(pairs, index(out, tuple(held_out))))
     return {"pairs": num_pairs, **leaks.counts()}
 

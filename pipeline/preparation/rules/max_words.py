@@ -14,4 +14,5 @@ MICROSECONDS = 0.5
 
 def broken(pairs: Sequence[Pair], value: int, languages: tuple[str, str]) -> list[bool]:
     """Whether the longer side of each pair has more words."""
-    return [num_words(source) > value or num_words(target) > value for source, target in pairs]
+    most = 2 * value  # characters that so many words have at least: letters and the spaces between
+    return [any(len(text) >= most and num_words(text) > value for text in pair) for pair in pairs]
