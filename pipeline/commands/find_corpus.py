@@ -12,8 +12,9 @@ from .own_texts import unique
 from .survey import downloads
 
 HEAD = """\
-# OPUS in {}: corpora, the largest last: {}. Paste those that you trust, best first, below `train:` in
-# `parts` of corpora/<corpus>.yaml. Text of the web is in other languages too: say `language: true` in `clean`.
+# OPUS in {}: {} corpora, the largest last.
+# Paste those that you trust, best first, below `train:` in `parts` of corpora/<corpus>.yaml. Text of the web is in
+# other languages too: say `language: true` in `clean`.
 # Sources and licences are at https://opus.nlpl.eu/.\
 """
 

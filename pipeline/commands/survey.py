@@ -14,15 +14,15 @@ from ..common.params import PATH
 from ..common.parts import TEST, TRAIN, VALIDATION, Pair
 from ..corpora import downloading, readers
 from ..corpora.fetching import Downloads
-from ..corpora.importers import local
+from ..corpora.importers import hub, local
 from ..corpora.importers.interface import BaseSource
 from ..corpora.sources import Download
 from ..preparation import bitexts, cleaning, splits
 from . import oddities
 from .training_length import Size, held_out_share
 
-SAMPLE = 10_000  # pairs of a public text that are read, and of all that are kept to look at
-MOST = 200_000  # pairs of an own text that are cleaned; those after them are counted
+SAMPLE = 10_000  # pairs of a data set of the hub that are read, and of all texts that are kept to look at
+MOST = 200_000  # pairs of another text that are cleaned; those after them are counted
 SHARES = (0.15, 0.2, 0.3, 0.4)  # to hold out, where the usual one takes no pair
 
 
@@ -86,7 +86,7 @@ class Looks:
         self.sample, self.step = list[Pair](), 1  # every pair, or one of each `step`
 
     def size(self, name: str, source: BaseSource) -> Size | None:
-        """The size of a bitext; None if it is not known without reading much of a public one.
+        """The size of a bitext; None if it is not known unless more files of the hub are fetched.
 
         Of one that says how many pairs and words it has, nothing is read.
         """
@@ -95,19 +95,19 @@ class Looks:
             return Size(stated.pairs, stated.words)
         tally, words = cleaning.Tally(self.section.examples), 0
         raw = read(name, source, self.download, is_text=False)
-        most = SAMPLE if source.is_public else MOST
+        most = SAMPLE if isinstance(source, hub.Source) else MOST
         for pair in bitexts.kept_pairs(islice(raw, most), self.section, self.download.languages, tally, self.seen):
             words += num_words(pair[1])
             self.look_at(pair)
         if not tally.read:
             raise DataError(f"{name}: is empty, got 0 pairs; expected some")
         self.tallies[name] = tally
-        if not source.is_public or tally.read < most:
-            total = tally.read + sum(1 for _ in raw)
-        elif stated:
+        if stated and tally.read == most:
             total = stated.pairs
-        else:
+        elif tally.read == most and isinstance(source, hub.Source):
             return None
+        else:
+            total = tally.read + sum(1 for _ in raw)
         return Size(round(total * tally.kept / tally.read), round(total * words / tally.read))
 
     def look_at(self, pair: Pair) -> None:

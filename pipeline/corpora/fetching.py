@@ -91,13 +91,16 @@ class Downloads:
         mirrored = self.mirrored(address)
         if mirrored and not is_address(mirrored) and (path := Path(mirrored, name)).is_file():
             return path.read_bytes()
-        place = mirrored if mirrored and is_address(mirrored) else address
-        try:
-            with session(QUESTIONS).get(place, params=query, timeout=TIMEOUT_SECONDS) as response:
-                check_answer(place, response)
-                return response.content
-        except requests.RequestException as error:
-            raise files.DataError(f"{place}: cannot be asked, got {error}; expected an answer") from None
+        for place in filter(is_address, (mirrored or "", address)):
+            try:
+                with session(QUESTIONS).get(place, params=query, timeout=TIMEOUT_SECONDS) as response:
+                    check_answer(place, response)
+                    return response.content
+            except requests.RequestException as error:
+                raise files.DataError(f"{place}: cannot be asked, got {error}; expected an answer") from None
+            except NotThere as error:
+                reason = error
+        raise reason
 
     def mirrored(self, address: str) -> str | None:
         """The mirror's path or address of a file; None without a mirror, or if a query or `..` is in its name."""

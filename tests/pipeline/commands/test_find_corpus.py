@@ -7,6 +7,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from pipeline.corpora import fetching
+from pipeline.corpora.importers import opus
 from pipeline.corpora.sources import Download
 from tests.server import serving
 
@@ -46,7 +47,7 @@ def mirror(tmp_path, monkeypatch):
 def test_items_are_ready_for_a_corpus_file_the_largest_last(mirror, run):
     mirror("de-en.json", ANSWER)
     said = run("find-corpus", "en", "de")
-    assert said.out.startswith("# OPUS in English (en) and German (de): corpora, the largest last: 4.")
+    assert said.out.startswith("# OPUS in English (en) and German (de): 4 corpora, the largest last.")
     assert "  - name: nllb  # 247,470,736 pairs, 1.2 MB\n    kind: opus\n    corpus: NLLB/v1\n" in said.out
     assert "  - name: qed  # pairs unknown, 1.2 MB\n" in said.out
     about = YAML(typ="safe").load(f"source_language: de\ntarget_language: en\nparts:\n  train:\n{said.out}")
@@ -65,6 +66,9 @@ def test_a_mirror_over_http_gets_the_question(monkeypatch, tmp_path, run):
         monkeypatch.setenv("CORPUS_MIRROR", f"{server.address}/m/")
         assert run("find-corpus", "deu", "en").out.count("kind: opus") == 4
         assert len(server.asked) == 1
+        monkeypatch.setenv("CORPUS_MIRROR", f"{server.address}/of_files_alone")
+        monkeypatch.setattr(opus, "API", f"{server.address}/m/opus.nlpl.eu/opusapi/")
+        assert run("find-corpus", "de", "en").status == 0
 
 
 @pytest.mark.parametrize(
@@ -88,5 +92,5 @@ def test_what_is_not_there_is_one_line(mirror, fails, codes, answer, message):
 def test_without_a_network_it_is_one_line(monkeypatch, tmp_path, fails):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(fetching, "QUESTIONS", 0)
-    monkeypatch.setattr("pipeline.corpora.importers.opus.API", "http://127.0.0.1:1/")
+    monkeypatch.setattr(opus, "API", "http://127.0.0.1:1/")
     assert fails("find-corpus", "de", "en").startswith("http://127.0.0.1:1/: cannot be asked, got ")
