@@ -12,6 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
 from pydantic import Field, StringConstraints
 
 from pipeline.common import files, parts
@@ -20,13 +21,17 @@ from pipeline.common.system import Build, System
 from pipeline.compute import ids
 from pipeline.console import cli
 from pipeline.console.progress import say
-from pipeline.packaging import package
+from pipeline.encoding.shards import Encoded, pack
+from pipeline.packaging import loading, package
+from pipeline.training.batching import collate, sorted_batches
+from pipeline.training.validation import token_scores
 from pipeline.vocabularies.equals import listed
 from pipeline.vocabularies.vocabulary import Vocabulary, digest
 
 TEXT = "text"  # the corpus of the new text
 MY = Path("my")
 GENERAL, GENERAL_TEST = "general", "general_test"  # parts in my/, which may be missing; the first is a test part here
+TOKENS_PER_BATCH = 1000  # padded positions
 MOST_UNKNOWN = 0.01  # of the pieces of a side: with more, the vocabulary is one of another script or text
 
 
@@ -113,6 +118,21 @@ def general_pairs(number: int) -> Iterator[parts.Pair]:
     return islice(parts.read(MY, GENERAL), number) if number else iter(())
 
 
+def validation_loss(before: System, packaged: Path) -> float:
+    """The loss of a package without one (`nmt import`), in nats per token of the new text's validation part."""
+    translator, (sources, targets) = (
+        loading.load(packaged),
+        zip(*parts.read(before.split, parts.VALIDATION), strict=True),
+    )
+    vocabulary = translator.vocabulary
+    encoded = vocabulary.encode_source(sources), vocabulary.encode_target(targets)
+    part = Encoded(pack(encoded[0], vocabulary.source_size), pack(encoded[1], vocabulary.target_size))
+    batches = (collate(part, pairs) for pairs in sorted_batches(part, TOKENS_PER_BATCH))
+    with torch.inference_mode():
+        scored = list(token_scores(translator.model, batches, precision="fp32", device=translator.where))
+    return sum(loss for loss, _, _ in scored) / sum(tokens for *_, tokens in scored)
+
+
 def write_system(before: System, config: package.Config, packaged: Path) -> None:
     """Write the package as what `train` and `average` would have left of it, without curves."""
     sizes = {"arch": config.arch, "training": {"max_length": config.max_source_pieces + 1}}
@@ -120,7 +140,7 @@ def write_system(before: System, config: package.Config, packaged: Path) -> None
         "vocabulary": digest(before.vocabulary_folder),
         "updates": 0,
         "stopped": "updates",
-        "best": {"update": 0, **config.validation},
+        "best": {"update": 0, **(config.validation or {"validation_loss": validation_loss(before, packaged)})},
         "precision": config.precision,
         "padding_share": 0.0,
         "num_parameters": config.num_parameters,
