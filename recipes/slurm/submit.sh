@@ -6,6 +6,7 @@ options=() systems=() trainings=
 for word; do
     if [[ $word == --* ]]; then options+=("$word"); else systems+=("$word"); fi
 done
+: "${systems[0]:?name a system that build of params.yaml chooses}"
 mkdir -p work/slurm  # of the logs: sbatch makes no folder
 prepare=$(sbatch --parsable recipes/slurm/prepare.sbatch "${systems[@]}")
 for system in "${systems[@]}"; do
