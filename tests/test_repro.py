@@ -80,6 +80,8 @@ TWEAKS = [  # an edit, and the stages that it changes at once; what follows from
     (f"{CORPUS}:parts.train.num_pairs", 290, ["download@toy"]),
     (f"{CORPUS}:clean", {"max_words": 5}, ["clean@toy"]),
     (f"{CORPUS}:split", {"seed": 2}, ["split@toy"]),
+    (f"{CORPUS}:tags", {"train": "<t>"}, ["vocabulary@toy-bpe", "encode@toy-bpe"]),
+    (f"{CORPUS}:mixture", {"train": 2.0}, of("train")),
     (f"{CORPUS}:training", {"updates": 8}, of("train")),
     (f"{CORPUS}:average", {"checkpoints": 1}, of("average")),
     (f"{CORPUS}:decode", {"beam_size": 1}, of("decode")),

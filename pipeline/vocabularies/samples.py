@@ -22,7 +22,7 @@ RESERVED = re.compile("<(?:pad|unk|/?s|0x[0-9A-F]{2})>")
 def as_piece(tag: str) -> str:
     """A tag, checked to be one piece that no other is called."""
     if tag.split() != [tag] or RESERVED.fullmatch(tag):
-        raise ValueError(f"must be a word such as <back>, and none of <pad> <unk> <s> </s>, got {tag!r}")
+        raise ValueError(f"must be a word such as <back>, none of <pad> <unk> <s> </s>, got {tag!r}")
     return tag
 
 

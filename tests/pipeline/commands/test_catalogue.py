@@ -74,6 +74,21 @@ def test_own_files_are_right(project):
             {"checkpoints": 9},
             "params.yaml: average.checkpoints of phrasebook_fr_en: must not exceed training.last_checkpoints 8, got 9",
         ),
+        (f"{PHRASEBOOK}:tags", {"trian": "<t>"}, f"{PHRASEBOOK}: tags.trian: no such bitext; nearest is 'train'"),
+        (f"{PHRASEBOOK}:mixture", {"web": 2}, f"{PHRASEBOOK}: mixture.web: no such bitext; expected one of train"),
+        (
+            f"{PHRASEBOOK}:mixture",
+            {"train": 0},
+            f"{PHRASEBOOK}: mixture: leaves every bitext out, got 0 for all; expected a weight above 0",
+        ),
+        *(
+            (
+                f"{PHRASEBOOK}:tags",
+                {"train": tag},
+                f"{PHRASEBOOK}: tags.train: must be a word such as <back>, none of <pad> <unk> <s> </s>, got {tag!r}",
+            )
+            for tag in ("", "a b", "</s>")
+        ),
         (f"{PRENORM}:tiny.widht", 6, f"{PRENORM}: tiny.widht: unknown key; nearest is 'width'"),
         (f"{PRENORM}:tiny.width", REMOVE, f"{PRENORM}: tiny.width: is missing"),
         (
