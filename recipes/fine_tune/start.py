@@ -120,11 +120,11 @@ def general_pairs(number: int) -> Iterator[parts.Pair]:
 
 def validation_loss(before: System, packaged: Path) -> float:
     """The loss of a package without one (`nmt import`), in nats per token of the new text's validation part."""
-    translator, (sources, targets) = (
-        loading.load(packaged),
+    translator = loading.load(packaged)
+    vocabulary, (sources, targets) = (
+        translator.vocabulary,
         zip(*parts.read(before.split, parts.VALIDATION), strict=True),
     )
-    vocabulary = translator.vocabulary
     encoded = vocabulary.encode_source(sources), vocabulary.encode_target(targets)
     part = Encoded(pack(encoded[0], vocabulary.source_size), pack(encoded[1], vocabulary.target_size))
     batches = (collate(part, pairs) for pairs in sorted_batches(part, TOKENS_PER_BATCH))
