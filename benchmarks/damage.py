@@ -67,7 +67,7 @@ def main(
         left = Counter(kept)
         dropped = Counter(kind for pair, kind in zip(damaged, kinds, strict=True) if not left[pair])
         print(f"| {name} | " + " | ".join(f"{dropped[kind] / totals[kind]:.2%}" for kind in totals) + " |")
-        print(f"  {cleaning.numbers(tally)}")
+        print(f"  {cleaning.listed(tally.counts())}")
         texts[name] = kept
     for name, text in texts.items():
         files.write_lines(out / f"{name}.source", (source for source, _ in text))

@@ -1,5 +1,6 @@
 """Drop bad pairs from the training part: data/download/<corpus>/ -> data/clean/<corpus>/."""
 
+from functools import reduce
 from pathlib import Path
 
 from pipeline.common import files, parts, work
@@ -21,13 +22,14 @@ def main(corpus: str) -> None:
     with work.resumable(Path("data/clean", corpus), dumped, inputs=[raw]) as folder:
         out = folder / work.DATA
         pairs = {part: parts.copy(part, raw, out) for part in records if part != parts.TRAIN}
-        tallies = bitexts.clean(raw, folder, sections, languages, corpus)
-        cleaning.check_kept(tallies, raw / parts.TRAIN)
-        total = cleaning.total_of(tallies)
-        by_bitext = {name: record | tallies[name].counts() for name, record in records[parts.TRAIN]["bitexts"].items()}
+        by_bitext = bitexts.clean(raw, folder, sections, languages, corpus)
+        cleaning.check_kept(by_bitext, raw / parts.TRAIN)
+        total = reduce(work.added, by_bitext.values())
+        del total["examples"]
         read = {part: record["files"] for part, record in about.pop("parts").items()}
-        counts = {"files": read, "pairs": pairs | {parts.TRAIN: total.kept}, **total.counts(), "bitexts": by_bitext}
-        files.write_json(out / "clean.json", about | counts)
+        of = {name: record | by_bitext[name] for name, record in records[parts.TRAIN]["bitexts"].items()}
+        pairs[parts.TRAIN] = total["kept"]
+        files.write_json(out / "clean.json", {**about, "files": read, "pairs": pairs, **total, "bitexts": of})
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
                 raise
             warn(f"{corpus}: {name}: its size stays unknown, got {error}")
             sizes.append(None)
-    if looks.tallies:
-        cleaning.check_kept(looks.tallies, corpus)
+    if looks.counts:
+        cleaning.check_kept(looks.counts, corpus)
     for text in (*looks.odd.lines(), *oddities.languages(looks.sample, download.languages)):
         warn(f"{corpus}: {text}")
     known = [size for size in sizes if size]
@@ -82,7 +82,7 @@ class Looks:
     def __init__(self, section: cleaning.Cleaning, download: Download) -> None:
         self.section, self.download = section, download
         self.odd, self.characters, self.seen = oddities.Oddities(), set[str](), set[tuple[str, int]]()
-        self.tallies = dict[str, cleaning.Tally]()
+        self.counts = dict[str, dict[str, Any]]()
         self.sample, self.step = list[Pair](), 1  # every pair, or one of each `step`
 
     def size(self, name: str, source: BaseSource) -> Size | None:
@@ -101,7 +101,7 @@ class Looks:
             self.look_at(pair)
         if not tally.read:
             raise DataError(f"{name}: is empty, got 0 pairs; expected some")
-        self.tallies[name] = tally
+        self.counts[name] = tally.counts()
         if stated and tally.read == most:
             total = stated.pairs
         elif tally.read == most and isinstance(source, hub.Source):

@@ -88,6 +88,16 @@ def map_shards(
                 future.cancel()
 
 
+def added(one: Any, other: Any) -> Any:
+    """Two results of shards as one: numbers added, lists joined, and so are the values of mappings."""
+    if isinstance(one, dict):
+        return {
+            key: added(one[key], other[key]) if {key} <= one.keys() & other.keys() else value
+            for key, value in (one | other).items()
+        }
+    return one + other
+
+
 def marker(folder: Path, step: str, shard: Shard | int) -> Path:
     """The file that says that a step is done with a shard, and what it returned."""
     name = shard.name.replace("/", "-") if isinstance(shard, Shard) else str(shard)

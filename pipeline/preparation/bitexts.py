@@ -19,29 +19,34 @@ ROUGH = "rough"  # of a work folder: shards in which duplicates still are
 Sections = Mapping[str, Cleaning]  # by bitext
 
 
-def clean(raw: Path, folder: Path, sections: Sections, languages: tuple[str, str], corpus: str) -> dict[str, Tally]:
+def clean(
+    raw: Path, folder: Path, sections: Sections, languages: tuple[str, str], corpus: str
+) -> dict[str, dict[str, Any]]:
     """Write the clean training part of the corpus at `raw` into the work folder; returns the counts of each bitext."""
     shards = parts.read_bitexts(raw)
     kinds = sorted({section.duplicates for section in sections.values()} - {"off"})
-    tallies = {name: Tally(section.examples) for name, section in sections.items()}
+    by_bitext = {name: Tally(0).counts() for name in sections}
 
-    def mapped(function: Any, items: Sequence[Any], step: str, processes: int | None = None) -> Any:
-        counts = work.map_shards(function, items, folder, step, processes=processes)
-        return progress.track(counts, f"clean {corpus}: {step}", total=len(items), unit="shards")
+    def mapped(function: Any, items: Sequence[Any], step: str, processes: int | None = None) -> None:
+        results = work.map_shards(function, items, folder, step, processes=processes)
+        results = progress.track(results, f"clean {corpus}: {step}", total=len(items), unit="shards")
+        for index, counts in enumerate(results):
+            shard = shards[index]
+            by_bitext[shard.bitext] = work.added(by_bitext[shard.bitext], counts)
+            before = 0 if step == "rules" else shard.pairs
+            shards[index] = shard._replace(pairs=before + counts["kept"])
 
     rules = partial(apply_rules, raw=raw, folder=folder, sections=sections, kinds=kinds, languages=languages)
     has_program = any(getattr(section, EXTERNAL) for section in sections.values())
-    for index, counts in enumerate(mapped(rules, shards, "rules", 1 if has_program else None)):
-        tallies[shards[index].bitext].add(counts)
-        shards[index] = shards[index]._replace(pairs=counts["kept"])
+    mapped(rules, [*shards], "rules", 1 if has_program else None)
     for kind in kinds:
         duplicates.find(shards, kind, folder)
-    unique = partial(drop_duplicates, shards=shards, folder=folder, sections=sections)
-    for index, counts in enumerate(mapped(unique, range(len(shards)), DUPLICATES)):
-        tallies[shards[index].bitext].add(counts)
-        shards[index] = shards[index]._replace(pairs=shards[index].pairs - counts["dropped"][DUPLICATES])
+    mapped(partial(drop_duplicates, shards=[*shards], folder=folder, sections=sections), range(len(shards)), DUPLICATES)
     parts.write_bitexts(folder / work.DATA, shards)
-    return tallies
+    for name, counts in by_bitext.items():
+        most = sections[name].examples
+        counts["examples"] = {rule: pairs[:most] for rule, pairs in counts["examples"].items()}
+    return by_bitext
 
 
 def apply_rules(

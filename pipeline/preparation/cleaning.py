@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import reduce
 from itertools import compress
 from operator import not_
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from ..common import files
+from ..common import files, work
 from ..common.normalisation import normalised
 from ..common.params import Node, ParamsError, Section, nearest
 from ..common.parts import Pair, RawPair
@@ -79,20 +80,10 @@ class Tally:
             if len(examples) < self.most:
                 examples.append((shown(source), shown(target)))
 
-    def add(self, counts: Mapping[str, Any]) -> None:
-        """Add the counts of another tally, and its examples after those that are there."""
-        self.read, self.changed = self.read + counts["read"], self.changed + counts["changed"]
-        for name in ("dropped", "counted"):
-            own = getattr(self, name)
-            own |= {rule: own.get(rule, 0) + number for rule, number in counts[name].items()}
-        for rule, pairs in counts.get("examples", {}).items():
-            own = self.examples.setdefault(rule, [])
-            own += pairs[: self.most - len(own)]
-
     def counts(self) -> dict[str, Any]:
         """The counts and examples to write beside the data; read = kept + dropped."""
         names = ("read", "kept", "changed", "dropped", "counted", "examples")
-        return {name: getattr(self, name) for name in names if self.most or name != "examples"}
+        return {name: getattr(self, name) for name in names}
 
 
 def shown(text: str) -> str:
@@ -136,29 +127,21 @@ def normalised_pairs(raw: Iterable[RawPair], tally: Tally) -> Iterator[Pair]:
             tally.note("empty", [both], tally.dropped)
 
 
-def check_kept(tallies: Mapping[str, Tally], where: Path) -> None:
+def check_kept(by_bitext: Mapping[str, Mapping[str, Any]], where: Path) -> None:
     """Check that cleaning kept a pair of some bitext; a line says what it dropped of each, if that is much.
 
     Raises: DataError with the count of each rule.
     """
-    total = total_of(tallies)
-    if not total.kept:
-        what = f"cleaning dropped every pair, got {numbers(total)} of {total.read} read"
+    if not any(counts["kept"] for counts in by_bitext.values()):
+        total = reduce(work.added, by_bitext.values())
+        what = f"cleaning dropped every pair, got {listed(total)} of {total['read']} read"
         raise files.DataError(f"{where}: {what}; expected at least one kept")
-    for name, tally in tallies.items():
-        if tally.kept <= (1 - NOTABLE) * tally.read:
-            dropped = f"{tally.read - tally.kept:,} of {tally.read:,} pairs: {numbers(tally)}"
-            progress.say(str(where / name), f"cleaning drops {dropped}")
+    for name, counts in by_bitext.items():
+        read, kept = counts["read"], counts["kept"]
+        if kept <= (1 - NOTABLE) * read:
+            progress.say(str(where / name), f"cleaning drops {read - kept:,} of {read:,} pairs: {listed(counts)}")
 
 
-def total_of(tallies: Mapping[str, Tally]) -> Tally:
-    """The counts of all bitexts, without examples."""
-    total = Tally(0)
-    for tally in tallies.values():
-        total.add(tally.counts())
-    return total
-
-
-def numbers(tally: Tally) -> str:
+def listed(counts: Mapping[str, Any]) -> str:
     """How many pairs each rule has dropped, in words."""
-    return ", ".join(f"{rule} {count:,}" for rule, count in tally.dropped.items() if count)
+    return ", ".join(f"{rule} {number:,}" for rule, number in counts["dropped"].items() if number)

@@ -60,37 +60,31 @@ class Leaks:
             else:
                 yield pair
 
-    def add(self, counts: Mapping[str, Any]) -> None:
-        """Add the counts of some pairs of the part."""
-        for level, number in counts["dropped"].items():
-            self.dropped[level] += number
-        for name, overlap in counts["leakage"].items():
-            for count, number in overlap.items():
-                self.overlaps[name][count] += number
-
     def counts(self) -> dict[str, Any]:
         """All the counts."""
         return {"dropped": self.dropped, "leakage": self.overlaps}
 
-    def faults(self, part: str) -> Iterator[str]:
-        """The counts of each part's leaks that should fail, in words."""
-        for name, overlap in self.overlaps.items():
-            for level in LEVELS:
-                source, target = (overlap[f"{level}_{side}"] for side in ("source", "target"))
-                if (source or target) and self.policies[level] == "fail":
-                    yield f"{part}/{name} {source} sources and {target} targets ({level})"
 
-
-def check(leaks: Mapping[str, Leaks], pairs: Mapping[str, int], where: object) -> None:
+def check(
+    leaks: Mapping[str, Mapping[str, Any]], pairs: Mapping[str, int], splitting: Splitting, where: object
+) -> None:
     """Check that each decontaminated part still has a pair, and that there is no leakage that should fail.
 
     Raises: DataError with the counts.
     """
     for part, counts in leaks.items():
         if not pairs[part]:
-            what = f"no pair is left in {part}, got {sum(counts.dropped.values())} dropped for leakage"
+            what = f"no pair is left in {part}, got {sum(counts['dropped'].values())} dropped for leakage"
             raise files.DataError(f"{where}: {what}; expected at least one")
-    if faults := [fault for part, counts in leaks.items() for fault in counts.faults(part)]:
+    policies = {"exact": splitting.leakage, "near": splitting.near_leakage}
+    faults = [
+        f"{part}/{name} {overlap[f'{level}_source']} sources and {overlap[f'{level}_target']} targets ({level})"
+        for part, counts in leaks.items()
+        for name, overlap in counts["leakage"].items()
+        for level in LEVELS
+        if (overlap[f"{level}_source"] or overlap[f"{level}_target"]) and policies[level] == "fail"
+    ]
+    if faults:
         raise files.DataError(f"{where}: parts share sentences, got {', '.join(faults)}; expected none")
 
 

@@ -1,7 +1,7 @@
 """The parts of a corpus, apart from each other: carved or brought, without leaks, counted."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import cache, partial, reduce
 from itertools import accumulate, compress
 from pathlib import Path
 from typing import Any
@@ -45,31 +45,22 @@ def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str,
         part: parts.write(out, part, held_out[part]) if part in carved else parts.copy(part, clean, out)
         for part in held_out
     }
-    leaks = {VALIDATION: Leaks(splitting, held_out), TRAIN: Leaks(splitting, [*held_out, VALIDATION])}
-    kept = list(leaks[VALIDATION].decontaminate(validation, HeldOut(held_out)))
-    pairs[VALIDATION] = parts.write(out, VALIDATION, kept)
-    by_bitext = {shard.bitext: Leaks(splitting, leaks[TRAIN].overlaps) for shard in shards}
+    leaks = Leaks(splitting, held_out)
+    pairs[VALIDATION] = parts.write(out, VALIDATION, leaks.decontaminate(validation, HeldOut(held_out)))
+    counts, by_bitext = {VALIDATION: leaks.counts()}, dict[str, dict[str, Any]]()
     remaining = partial(drop_leaks, clean=clean, folder=folder, splitting=splitting, held_out=tuple(pairs))
-    for index, counts in enumerate(mapped(remaining, "split")):
-        by_bitext[shards[index].bitext].add(counts)
-        leaks[TRAIN].add(counts)
-        shards[index] = shards[index]._replace(pairs=counts["pairs"])
+    for index, of_shard in enumerate(mapped(remaining, "split")):
+        shard = shards[index]
+        by_bitext[shard.bitext] = work.added(by_bitext.get(shard.bitext, {}), of_shard)
+        shards[index] = shard._replace(pairs=of_shard["pairs"])
     parts.write_bitexts(out, shards)
-    pairs[TRAIN] = sum(shard.pairs for shard in shards)
-    check(leaks, pairs, clean)
-    dropped = {part: counts.dropped for part, counts in leaks.items()}
+    counts[TRAIN] = reduce(work.added, by_bitext.values())
+    pairs[TRAIN] = counts[TRAIN]["pairs"]
+    check(counts, pairs, splitting, clean)
+    dropped = {part: of["dropped"] for part, of in counts.items()}
     assert sum(pairs.values()) + sum(sum(levels.values()) for levels in dropped.values()) == sum(brought.values())
-    return {
-        "pairs": pairs,
-        "dropped": dropped,
-        "leakage": {
-            f"{part}/{name}": overlap for part, counts in leaks.items() for name, overlap in counts.overlaps.items()
-        },
-        "bitexts": {
-            name: {"pairs": sum(shard.pairs for shard in shards if shard.bitext == name), **counts.counts()}
-            for name, counts in by_bitext.items()
-        },
-    }
+    leakage = {f"{part}/{name}": overlap for part, of in counts.items() for name, overlap in of["leakage"].items()}
+    return {"pairs": pairs, "dropped": dropped, "leakage": leakage, "bitexts": by_bitext}
 
 
 def hold_out(shard: Shard, clean: Path, folder: Path, splitting: Splitting, firsts: Mapping[str, int]) -> None:
