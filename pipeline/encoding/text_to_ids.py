@@ -1,5 +1,6 @@
 """Parallel text to ids on disk, shard by shard."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -34,23 +35,15 @@ def encode_bitexts(vocabulary: Path, split: Path, folder: Path, tags: Mapping[st
             raise files.DataError(f"tags.{bitext}: {vocabulary} has no such piece, got {tag!r}; expected its tags")
         tag_ids[bitext] = number
     encode = partial(encode_shard, vocabulary, split, data, tag_ids)
-    bitexts: dict[str, Counts] = {}
-    checksums = {}
+    checksums, total = {}, Counter[str]()
+    bitexts = {shard.bitext: Counter[str]() for shard in listed}
     results = track(work.map_shards(encode, listed, folder, "encode"), "encode", total=len(listed), unit="shards")
-    for shard, (counts, checksum) in zip(listed, results, strict=True):
-        bitexts[shard.bitext] = added(bitexts.get(shard.bitext, {}), counts)
-        checksums[shard.name] = checksum
+    for shard, (counts, checksums[shard.name]) in zip(listed, results, strict=True):
+        bitexts[shard.bitext].update(counts)
+        total.update(counts)
     parts.write_bitexts(data, listed)
     files.write_json(data / parts.TRAIN / shards.CHECKSUMS, checksums)
-    total: Counts = {}
-    for counts in bitexts.values():
-        total = added(total, counts)
     return {**total, "bitexts": bitexts}
-
-
-def added(counts: Counts, more: Counts) -> Counts:
-    """The sum of two counts of the same keys."""
-    return {key: counts.get(key, 0) + number for key, number in more.items()}
 
 
 def encode_shard(
