@@ -19,7 +19,9 @@ DOWNLOADS, MODELS = Path("work/downloads"), Path("models")
 
 def import_model(
     model: Annotated[str, typer.Argument(help="Id on the hub (Helsinki-NLP/opus-mt-de-en), or a folder.")],
-    tag: Annotated[str | None, typer.Option(help="Of a multilingual model: what it writes, such as fra.")] = None,
+    tag: Annotated[
+        str | None, typer.Option(help="Of a multilingual model: what it writes, such as fra; '' for none.")
+    ] = None,
     languages: Annotated[str | None, typer.Option(help="Such as de-en; by default what the model says.")] = None,
     revision: Annotated[str, typer.Option(help="Branch, tag or commit of the hub.")] = "main",
     name: Annotated[str | None, typer.Option(help="Of the folder in models/; by default that of the model.")] = None,

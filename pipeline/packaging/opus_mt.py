@@ -112,11 +112,8 @@ def read_config(folder: Path) -> dict[str, Any]:
     wanted |= {f"decoder_{key}": config.get(f"encoder_{key}") for key in ("attention_heads", "ffn_dim")}
     wanted |= {"decoder_vocab_size": config.get("vocab_size")} if "decoder_vocab_size" in config else {}
     wanted |= {"bad_words_ids": [[config.get("pad_token_id")]]} if config["bad_words_ids"] else {}
-    faults = [
-        f"{key}: must be {only!r}, got {config.get(key)!r:.60}"
-        for key, only in wanted.items()
-        if config.get(key) != only
-    ]
+    got = {key: config.get(key) for key in wanted}
+    faults = [f"{key}: must be {wanted[key]!r}, got {got[key]!r:.60}" for key in wanted if got[key] != wanted[key]]
     if (kind := config["activation_function"]) not in ACTIVATIONS:
         faults.append(f"activation_function: is unknown, got {kind!r}{nearest(str(kind), ACTIVATIONS)}")
     if faults:
@@ -141,10 +138,10 @@ def read_pieces(path: Path, config: dict[str, Any]) -> tuple[list[int], list[str
 def languages(folder: Path, address: str, pieces: Sequence[str], tag: str | None, pair: str | None) -> tuple[str, str]:
     """The codes of both, of `pair` (de-en) or else of tag, tokenizer and name (opus-mt-de-en).
 
-    Raises: DataError if they are none, for a tag that the model lacks, or without one if it has some.
+    Raises: DataError if they are none, for a tag that the model lacks, or without one, not even "", if it has some.
     """
     known = [match[1] for match in map(TAG.fullmatch, pieces) if match]
-    if tag not in (known or [None]):
+    if tag not in (known or [None]) and tag != "":
         what = f"is not among the model's tags, got {tag!r}" if tag else "is missing, as the model has several"
         raise DataError(f"--tag: {what}{nearest(tag or '', known)}")
     path = folder / "tokenizer_config.json"

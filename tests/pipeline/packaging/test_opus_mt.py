@@ -83,6 +83,7 @@ def test_a_tag_stands_before_every_source_that_is_not_empty(tmp_path):
     assert vocabulary.source.tag_id(">>fra<<") == tagged[0] + 1
     assert vocabulary.target_pieces(vocabulary.encode_target(["the cat sleeps"])[0])[0] != ">>deu<<"
     assert vocabulary.decode_target(vocabulary.encode_target(["the cat sleeps 猫"])) == ["the cat sleeps"]
+    assert loading.load(build(tmp_path / "model", tag="")).vocabulary.encode_source(["le chat"]) == [tagged[1:]]
     for tag, what in (("dau", "is not among the model's tags, got 'dau'; nearest is 'deu'"), (None, "is missing")):
         with pytest.raises(DataError, match=f"^--tag: {what}"):
             build(tmp_path / "model", tag)
