@@ -8,6 +8,7 @@ GROUP BY of the same pairs. Memory is that of all processes of a stage, shared p
 """
 
 import importlib.util
+import resource
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ class Used(NamedTuple):
     """What a command took."""
 
     seconds: float
+    cpu: float  # seconds of all its processes
     mebibytes: float  # at its peak
 
 
@@ -67,7 +69,7 @@ def lay_out(folder: Path, num_pairs: int) -> None:
 
 def measure(folder: Path, *command: str) -> Used:
     """Run a command in the folder."""
-    peak, began = 0.0, time.monotonic()
+    peak, began, before = 0.0, time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     reader = threading.Thread(target=lambda: said.append(process.communicate()[1]))
     said: list[str] = []
@@ -77,7 +79,9 @@ def measure(folder: Path, *command: str) -> Used:
         reader.join(0.2)
     if process.returncode:
         sys.exit(f"{' '.join(command)}: {said[0]}")
-    return Used(time.monotonic() - began, peak / 2**20)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Used(time.monotonic() - began, cpu, peak / 2**20)
 
 
 def held(pid: int) -> float:
@@ -94,7 +98,9 @@ def held(pid: int) -> float:
 
 def main(pairs: Annotated[list[int], typer.Option(help="Amounts of text.")] = [100_000, 1_000_000]) -> None:  # noqa: B006
     """Print a table."""
-    print(f"{describe()}\n\n| pairs | stage | seconds | pairs/s | peak MiB |\n| ---: | :--- | ---: | ---: | ---: |")
+    print(
+        f"{describe()}\n\n| pairs | stage | seconds | of CPU | pairs/s | peak MiB |\n| ---: | :--- | ---: | ---: | ---: | ---: |"
+    )
     Path("work").mkdir(exist_ok=True)
     for num_pairs in pairs:
         with tempfile.TemporaryDirectory(dir="work") as name:
@@ -113,7 +119,7 @@ def main(pairs: Annotated[list[int], typer.Option(help="Amounts of text.")] = [1
                 used = measure(folder, *command)
                 speed = num_pairs / used.seconds
                 print(
-                    f"| {num_pairs:,} | {stage} | {used.seconds:.1f} | {speed:,.0f} | {used.mebibytes:,.0f} |",
+                    f"| {num_pairs:,} | {stage} | {used.seconds:.1f} | {used.cpu:.1f} | {speed:,.0f} | {used.mebibytes:,.0f} |",
                     flush=True,
                 )
 

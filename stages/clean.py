@@ -24,8 +24,7 @@ def main(corpus: str) -> None:
         pairs = {part: parts.copy(part, raw, out) for part in records if part != parts.TRAIN}
         by_bitext = bitexts.clean(raw, folder, sections, languages, corpus)
         cleaning.check_kept(by_bitext, raw / parts.TRAIN)
-        total = reduce(work.added, by_bitext.values())
-        del total["examples"]
+        total = {key: value for key, value in reduce(work.added, by_bitext.values()).items() if key != "examples"}
         read = {part: record["files"] for part, record in about.pop("parts").items()}
         of = {name: record | by_bitext[name] for name, record in records[parts.TRAIN]["bitexts"].items()}
         pairs[parts.TRAIN] = total["kept"]
