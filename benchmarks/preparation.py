@@ -98,30 +98,21 @@ def held(pid: int) -> float:
 
 def main(pairs: Annotated[list[int], typer.Option(help="Amounts of text.")] = [100_000, 1_000_000]) -> None:  # noqa: B006
     """Print a table."""
-    print(
-        f"{describe()}\n\n| pairs | stage | seconds | of CPU | pairs/s | peak MiB |\n| ---: | :--- | ---: | ---: | ---: | ---: |"
-    )
-    Path("work").mkdir(exist_ok=True)
+    print(f"{describe()}\n\n| pairs | stage | seconds | of CPU | pairs/s | peak MiB |")
+    print("| ---: | :--- |" + " ---: |" * 4)
+    commands = {stage: [sys.executable, "-m", f"stages.{stage}", key] for stage, key in STAGES.items()}
+    commands["wc -l"] = ["wc", "-l", "my/big.tsv"]
+    if importlib.util.find_spec("duckdb"):
+        commands["duckdb"] = [sys.executable, "-c", f'import duckdb; print(duckdb.sql("""{QUERY}""").fetchall())']
     for num_pairs in pairs:
-        with tempfile.TemporaryDirectory(dir="work") as name:
-            lay_out(folder := Path(name), num_pairs)
-            commands: dict[str, tuple[str, ...]] = {
-                stage: (sys.executable, "-m", f"stages.{stage}", key) for stage, key in STAGES.items()
-            }
-            commands["wc -l"] = ("wc", "-l", "my/big.tsv")
-            if importlib.util.find_spec("duckdb"):
-                commands["duckdb"] = (
-                    sys.executable,
-                    "-c",
-                    f'import duckdb; print(duckdb.sql("""{QUERY}""").fetchall())',
-                )
+        with tempfile.TemporaryDirectory() as folder:
+            lay_out(Path(folder), num_pairs)
             for stage, command in commands.items():
-                used = measure(folder, *command)
-                speed = num_pairs / used.seconds
-                print(
-                    f"| {num_pairs:,} | {stage} | {used.seconds:.1f} | {used.cpu:.1f} | {speed:,.0f} | {used.mebibytes:,.0f} |",
-                    flush=True,
+                used = measure(Path(folder), *command)
+                numbers = (
+                    f"{used.seconds:.1f} | {used.cpu:.1f} | {num_pairs / used.seconds:,.0f} | {used.mebibytes:,.0f}"
                 )
+                print(f"| {num_pairs:,} | {stage} | {numbers} |", flush=True)
 
 
 if __name__ == "__main__":
