@@ -91,7 +91,7 @@ class TrainingDisplay:
 
     def __init__(self, name: str, updates: int) -> None:
         self.name, self.updates, self.bleu = name, updates, ""
-        self.tokens, self.seconds = 0, 0.0  # of all updates
+        self.done, self.tokens, self.seconds = 0, 0, 0.0  # of all updates so far
         self.recent: deque[tuple[float, int, float]] = deque(maxlen=20)  # loss, tokens and seconds of the last updates
 
     def track(self, steps: Iterable[Any], *, start: int) -> Iterator[Any]:
@@ -101,7 +101,7 @@ class TrainingDisplay:
     def count(self, step: Any) -> Any:
         """The update, counted in."""
         self.recent.append((step.loss, step.tokens, step.seconds))
-        self.tokens, self.seconds = self.tokens + step.tokens, self.seconds + step.seconds
+        self.done, self.tokens, self.seconds = self.done + 1, self.tokens + step.tokens, self.seconds + step.seconds
         return step
 
     def about(self) -> str:
@@ -114,4 +114,5 @@ class TrainingDisplay:
         self.bleu = f"  BLEU {row['validation_bleu']:.1f}" if "validation_bleu" in row else ""
         losses = f"train {row['train_loss']:.2f}  valid {row['validation_loss']:.2f}"
         text = f"update {row['update']:,}/{self.updates:,}  {losses}  ppl {row['validation_perplexity']:,.1f}"
-        say(self.name, text + self.bleu)
+        left = (self.updates - row["update"]) * self.seconds / max(1, self.done)
+        say(self.name, f"{text}{self.bleu}  {clock(left)} left")

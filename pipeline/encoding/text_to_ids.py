@@ -32,7 +32,7 @@ def encode_bitexts(vocabulary: Path, split: Path, folder: Path, tags: Mapping[st
     pieces, tag_ids = Vocabulary.load(vocabulary).source, {}
     for bitext, tag in tags.items():
         if (number := pieces.tag_id(tag)) is None:
-            raise files.DataError(f"tags.{bitext}: {vocabulary} has no such piece, got {tag!r}; expected its tags")
+            raise files.DataError(f"tags.{bitext}: {vocabulary} was made without it, got {tag!r}; expected its tags")
         tag_ids[bitext] = number
     encode = partial(encode_shard, vocabulary, split, data, tag_ids)
     checksums, total = {}, Counter[str]()

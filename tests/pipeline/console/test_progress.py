@@ -79,6 +79,7 @@ def test_what_a_training_shows(capsys):
     assert (display.tokens, display.seconds) == (2400, 1.0)
     row = {"update": 40, "train_loss": 2.5, "validation_loss": 2.25, "validation_perplexity": 9.5}
     display.show_validation(row | {"validation_bleu": 12.34})
+    assert "ppl 9.5  BLEU 12.3  4:40 left" in capsys.readouterr().err
     assert display.about() == "train 2.50  BLEU 12.3  2,400 tokens/s"
 
 

@@ -86,7 +86,7 @@ def test_blocks_and_processes_leave_no_trace(trained, split, tmp_path, monkeypat
     ("fault", "expected"),
     [
         ("00000.target.txt", "must have 15, got 15 and 39"),
-        ("", "tags.own: .*vocabulary has no such piece, got '<ft>'; expected its tags"),
+        ("", "tags.own: .*vocabulary was made without it, got '<ft>'; expected its tags"),
     ],
 )
 def test_faults_are_named(trained, split, tmp_path, fault, expected):
