@@ -48,8 +48,6 @@ def found(model: str, revision: str) -> tuple[Path, str]:
     """
     if (folder := Path(model)).is_dir():
         return folder, folder.resolve().name
-    if not re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", model):
-        raise DataError(f"{model}: no such folder, nor an id of the hub; expected such as Helsinki-NLP/opus-mt-de-en")
     mirror, version = os.environ.get("CORPUS_MIRROR", ""), "" if revision == "main" else f"@{revision}"
     if mirror and not is_address(mirror) and (folder := Path(mirror, HOST, f"{model}{version}")).is_dir():
         return folder, f"{HOST}/{model}{version}"
@@ -64,6 +62,6 @@ def found(model: str, revision: str) -> tuple[Path, str]:
                 break
     except Exception as error:  # of several libraries: no class is common to them
         got = " ".join(str(error).split()) or type(error).__name__
-        expected = "an id and revision of the hub, and a connection or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
+        expected = "a folder or id, and a connection or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
         raise DataError(f"{HOST}/{model}@{revision}: cannot be read, got {got}; expected {expected}") from None
     return folder, f"{HOST}/{model}@{folder.name}"  # which is the commit

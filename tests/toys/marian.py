@@ -13,6 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 
+SIDES = ("encoder", "decoder")
 SENTENCES = {
     "source": "le chat noir dort dans la maison blanche et mange une pomme rouge avec un ami",
     "target": "the black cat sleeps in a white house and eats one red apple with his friend",
@@ -20,19 +21,12 @@ SENTENCES = {
 CONFIG: dict[str, Any] = {
     "model_type": "marian",
     "activation_function": "swish",
-    "d_model": 16,
-    "encoder_layers": 2,
-    "decoder_layers": 3,
-    "encoder_attention_heads": 4,
-    "decoder_attention_heads": 4,
-    "encoder_ffn_dim": 24,
-    "decoder_ffn_dim": 24,
-    "dropout": 0.1,
     "scale_embedding": True,
-    "normalize_before": False,
-    "max_position_embeddings": 64,
-    "eos_token_id": 0,
+    "d_model": 16,
 }
+CONFIG |= {"encoder_layers": 2, "decoder_layers": 3, "dropout": 0.1, "max_position_embeddings": 64, "eos_token_id": 0}
+CONFIG |= {f"{side}_{key}": size for side in SIDES for key, size in (("attention_heads", 4), ("ffn_dim", 24))}
+PARTS = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
 def lay_out(folder: Path, tags: Sequence[str] = (), **changed: Any) -> dict[str, Any]:
@@ -83,9 +77,6 @@ def draw(config: dict[str, Any]) -> dict[str, Tensor]:
     weights["model.shared.weight"][config["pad_token_id"]] = 0
     weights["final_logits_bias"] = torch.randn(1, config["vocab_size"])
     return weights
-
-
-PARTS = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
 def logits(w: dict[str, Tensor], config: dict[str, Any], source: Sequence[int], target: Sequence[int]) -> Tensor:

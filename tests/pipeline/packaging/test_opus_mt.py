@@ -93,22 +93,18 @@ def test_a_tag_stands_before_every_source_that_is_not_empty(tmp_path):
     ("key", "value", "what"),
     [
         ("normalize_before", True, "must be False, got True"),
-        ("static_position_embeddings", False, "must be True, got False"),
         ("share_encoder_decoder_embeddings", False, "must be True, got False"),
         ("scale_embedding", None, "must be True, got None"),
         ("model_type", "bart", "must be 'marian', got 'bart'"),
-        ("decoder_ffn_dim", 32, "must be 24, got 32"),
         ("decoder_vocab_size", 9, r"must be \d+, got 9"),
         ("activation_function", "gelu_new", "is unknown, got 'gelu_new'; nearest is 'gelu'"),
         ("bad_words_ids", [[5, 6]], r"must be \[\[\d+\]\], got \[\[5, 6\]\]"),
-        ("num_beams", 0, "should be greater than 0, got 0"),
     ],
 )
 def test_what_we_cannot_do_is_refused_by_its_key(folder, key, value, what):
     (folder / "generation_config.json").unlink()
     edit(folder / "config.json", **{key: value})
-    name = {"num_beams": "beam_size"}.get(key, key)
-    with pytest.raises(DataError, match=rf"^{folder}/config\.json: {name}: {what}; {EXPECTED}$"):
+    with pytest.raises(DataError, match=rf"^{folder}/config\.json: {key}: {what}; {EXPECTED}$"):
         build(folder)
     assert not (folder.parent / "package").exists()
 
@@ -120,17 +116,10 @@ def test_a_missing_file_is_named(folder, name):
         build(folder)
 
 
-def test_pieces_without_a_row_are_refused(folder):
-    edit(folder / "vocab.json", more=999)
-    with pytest.raises(DataError, match=r"vocab\.json: .* must have ids below its vocab_size, got 999"):
-        build(folder)
-
-
 @pytest.mark.parametrize(
     ("name", "value", "what"),
     [
         ("model.encoder.layers.0.fc1.bias", None, "without encoder.0.feed_forward.widen.bias"),
-        ("model.encoder.layers.0.fc1.weight", torch.zeros(24, 15), r"is \(24, 15\) in place of \(24, 16\)"),
         ("model.encoder.layers.2.fc1.bias", torch.zeros(24), r"with model\.encoder\.layers\.2\.fc1\.bias"),
         ("model.decoder.layers.0.fc2.bias", torch.full((16,), torch.nan), "holds a number that is not finite"),
         ("model.shared.weight", torch.zeros(9, 16), r"must have embeddings \(\d+, 16\) and final_logits_bias"),
