@@ -10,11 +10,13 @@ import uvicorn
 
 from ..common import cores
 from ..common.files import DataError
+from ..decoding.glossary import Glossary
 from ..decoding.settings import MOST_BEAM
 from ..packaging.package import CONFIG
 from ..serving import app, connections
 from ..serving.engines import Engine, EngineKind
 from ..serving.service import Options
+from .translate import Terms
 
 MODELS = Path("models")
 FILES = 2048  # that may be open at once
@@ -41,6 +43,7 @@ def serve(
     beam: Annotated[
         int | None, typer.Option(min=1, max=MOST_BEAM, help="Beam size, instead of those of the packaged systems.")
     ] = None,
+    glossary: Terms = None,
 ) -> None:
     """Serve packaged systems over HTTP: LibreTranslate's /translate and /languages, and a page at /."""
     keys = api_key or []
@@ -51,10 +54,11 @@ def serve(
     folders = model or sorted(path.parent for path in MODELS.glob(f"[!.]*/{CONFIG}"))  # a hidden one is not finished
     if not folders:
         raise DataError(f"{MODELS}/: has no packaged system; expected what `dvc repro package` writes, or --model")
-    engines = []
+    engines, terms = list[Engine](), Glossary(glossary) if glossary else None
     for folder in folders:
         print(f"{folder}: loads", file=sys.stderr)
         engines.append(Engine(folder, engine, threads or cores.count(), beam))
+        engines[-1].translator.glossary = terms
     # The best of a pair is its default.
     engines.sort(key=lambda engine: (-(engine.score or 0.0), engine.config.validation.get("validation_loss", 0.0)))
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -18,6 +18,7 @@ from ..compute import ids
 from ..console import progress
 from ..console.printing import printable
 from ..corpora import encodings
+from ..decoding.glossary import Glossary
 from ..decoding.markup import MARK
 from ..decoding.settings import MOST_BEAM, Decoding
 from ..decoding.translator import Translator
@@ -33,6 +34,10 @@ Models = Annotated[
     list[Path] | None,
     typer.Option(help="Folder of a packaged system, such as models/<system>, here or anywhere. Several: an ensemble."),
 ]
+Terms = Annotated[
+    Path | None,
+    typer.Option(help="File of terms, one a line, a tab and its translation behind each: written so, uninflected."),
+]
 CAPITALS = 1.5  # times as many pieces as lower case takes: next to no such word was in the training text
 TOGETHER = 200  # lines read from a file or a pipe before the first answer, so that batches have similar lengths
 MANY, SHARD = 1_000_000, 1000 * TOGETHER  # lines: a file of more is translated in shards, in the same batches
@@ -47,7 +52,7 @@ class Lines(NamedTuple):
     first: int = 1  # the number of the first
 
 
-Search = tuple[list[str], list[Path], Decoding, int | None]  # systems, packages, settings and --n-best
+Search = tuple[list[str], list[Path], Path | None, Decoding, int | None]  # systems, packages, terms, settings, --n-best
 
 
 class Notes(NamedTuple):
@@ -83,6 +88,7 @@ def translate(
             help="Instead of decode.no_repeat_ngram_size: 4 writes no 4 pieces twice, which ends loops.",
         ),
     ] = None,
+    glossary: Terms = None,
 ) -> None:
     """Translate a sentence, a file or standard input: one line out for each line in (--n-best: up to so many).
 
@@ -92,7 +98,7 @@ def translate(
 
     A score is log P in nats, divided by the length penalty; the higher, the better. Warnings go to standard error.
     """
-    translator = load(system or [], model or [])
+    translator = load(system or [], model or [], glossary)
     decoding = overridden(translator.decoding, beam, length_penalty, no_repeat_ngram_size)
     if n_best and n_best > decoding.beam_size:
         raise DataError(
@@ -101,7 +107,7 @@ def translate(
         )
     given, notes = lines(sentence, file), Notes(Counter(), [])
     if file and given.total and given.total > MANY:
-        write(in_shards((system or [], model or [], decoding, n_best), file, given.total, notes))
+        write(in_shards((system or [], model or [], glossary, decoding, n_best), file, given.total, notes))
     else:
         outputs = translations(translator, given, decoding, n_best, notes)
         tracked = progress.track(outputs, "translate", total=given.total, unit="lines")
@@ -109,8 +115,8 @@ def translate(
     warn(notes)
 
 
-def load(systems: list[str], folders: list[Path]) -> Translator:
-    """What --system or --model names; several are an ensemble.
+def load(systems: list[str], folders: list[Path], glossary: Path | None = None) -> Translator:
+    """What --system or --model names, with the terms of --glossary; several are an ensemble.
 
     Raises: DataError if not one of the two options is given, or if one is not there.
     """
@@ -119,13 +125,16 @@ def load(systems: list[str], folders: list[Path]) -> Translator:
             f"--system, --model: must be one of the two, got {'both' if systems else 'neither'}; "
             "expected the id of a system built here, or a packaged folder"
         )
+    terms = Glossary(glossary) if glossary else None
     if folders:
         members = [loading.load(folder) for folder in folders]
     else:
         from . import project  # imports what --model can lack
 
         members = [project.load(project.parse(system)) for system in systems]
-    return Translator.ensemble(members) if members[1:] else members[0]
+    translator = Translator.ensemble(members) if members[1:] else members[0]
+    translator.glossary = terms
+    return translator
 
 
 def overridden(
@@ -190,8 +199,8 @@ def translations(
 def in_shards(search: Search, file: Path, total: int, notes: Notes) -> Iterator[str]:
     """The output of each line of a file, by this process or a Dask cluster; what a killed one has done stays."""
     progress.say("translate", f"{total:,} lines in shards of {SHARD:,}; the same command goes on where it was killed")
-    systems, models, decoding, n_best = search
-    inputs, shards = [file, *models], range(-(-total // SHARD))
+    systems, models, glossary, decoding, n_best = search
+    inputs, shards = [file, *models, *([glossary] if glossary else [])], range(-(-total // SHARD))
     if systems:
         from . import project  # as above
 
@@ -208,10 +217,10 @@ def in_shards(search: Search, file: Path, total: int, notes: Notes) -> Iterator[
 
 def translate_shard(search: Search, file: Path, total: int, folder: Path, shard: int) -> Notes:
     """Translate a shard of a file into a file of its own; returns what to warn of."""
-    systems, models, decoding, n_best = search
+    systems, models, glossary, decoding, n_best = search
     begin, notes, text = shard * SHARD, Notes(Counter(), []), decoded(read(file), str(file))
     own = Lines(islice(text, begin, begin + SHARD), total=min(SHARD, total - begin), first=begin + 1)
-    outputs = translations(load(systems, models), own, decoding, n_best, notes)
+    outputs = translations(load(systems, models, glossary), own, decoding, n_best, notes)
     with files.new_file(folder / work.DATA / f"{shard}.txt") as out:
         out.writelines(progress.track(outputs, f"translate from line {own.first:,}", total=own.total, unit="lines"))
     return notes

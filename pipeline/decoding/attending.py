@@ -74,6 +74,23 @@ def weights(model: interface.Model, source: Sequence[int], output: Sequence[int]
     return {name: torch.round(heads[0].double(), decimals=DECIMALS).tolist() for name, heads in by_name.items()}
 
 
+@torch.inference_mode()
+def reliance(
+    model: interface.Model, source: Sequence[int], output: Sequence[int], gap: slice, device: torch.device
+) -> np.ndarray:
+    """How much less likely each piece of `output` is without a stretch of the source: (T,), 1 where it costs most.
+
+    Source: Li et al. 2019, *On the Word Alignment from Neural Machine Translation*, prediction difference.
+    """
+    rest = [*source]
+    del rest[gap]
+    given = torch.tensor([[ids.BOS, *output[:-1]]] * 2, device=device)
+    hidden = model.hidden(pad([source, rest], after=(ids.EOS,)).to(device), given)
+    log_p = model.logits(hidden).float().log_softmax(dim=2)[:, range(len(output)), output]
+    losses = (log_p[0] - log_p[1]).clamp(min=0).double().cpu().numpy()
+    return np.asarray(losses / max(losses.max(), 1e-9))
+
+
 def of_source(by_name: Weights) -> np.ndarray | None:
     """The mean of all attention to the source, over layers and heads: (T, S + 1); None of a model without any."""
     heads = [head for name, heads in by_name.items() if name.startswith(("attention", "cross")) for head in heads]

@@ -35,6 +35,12 @@ class Ensemble(nn.Module):
         self.members: Any = nn.ModuleList(members)
         self.widths: list[int] = []  # of what each member's output projection reads; known after a step
 
+    def hidden(self, source: Tensor, target_input: Tensor) -> Tensor:
+        """The inputs of the output projections, given the true prefixes: (B, S), (B, T) -> (B, T, D1 + D2 + ...)."""
+        parts = [member.hidden(source, target_input) for member in self.members]
+        self.widths = [part.shape[-1] for part in parts]
+        return torch.cat(parts, dim=-1)
+
     def start(self, source: Tensor) -> EnsembleState:
         """The state of each member before its first step, one row per sentence of (B, S)."""
         return EnsembleState(tuple(member.start(source) for member in self.members))
@@ -46,10 +52,10 @@ class Ensemble(nn.Module):
         return torch.cat([hidden for hidden, _ in steps], dim=1), EnsembleState(tuple(after for _, after in steps))
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """The logarithm of the mean probability of every target piece: (N, D1 + D2 + ...) -> (N, V)."""
-        parts = hidden.split(self.widths, dim=1)
+        """The logarithm of the mean probability of every target piece: (..., D1 + D2 + ...) -> (..., V)."""
+        parts = hidden.split(self.widths, dim=-1)
         every = (member.logits(part) for member, part in zip(self.members, parts, strict=True))
-        log_p = torch.stack([torch.log_softmax(logits.float(), dim=1) for logits in every])
+        log_p = torch.stack([torch.log_softmax(logits.float(), dim=-1) for logits in every])
         return torch.logsumexp(log_p, dim=0) - math.log(len(parts))
 
     def attention(self, source: Tensor, target_input: Tensor) -> dict[str, Tensor]:

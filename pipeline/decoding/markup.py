@@ -1,6 +1,7 @@
 """Tags and placeholders of a sentence: left out of what a network reads, and put back where its attention looks.
 
 So are characters that no piece spells. Nothing is parsed into a tree: malformed HTML comes back with all its tags.
+Terms of a glossary are read, and the words that the network writes for them replaced.
 """
 
 import re
@@ -12,6 +13,7 @@ import numpy as np
 
 from ..common.normalisation import UNSPACED
 from ..vocabularies.vocabulary import Vocabulary
+from .glossary import Glossary, capitalised
 
 # Tags and comments; {name}, {{name}}, ${x}, %{x}, {0, number}; %%, %name%, and %s as printf, Python and Java write it.
 MARK = re.compile(
@@ -37,7 +39,7 @@ Weights: TypeAlias = np.ndarray | None
 
 
 class Mark(NamedTuple):
-    """A pair of tags around a stretch of a sentence or, without `closing`, what stands at one place of it."""
+    """A pair of tags around a stretch of a sentence or, without `closing`, what stands in place of it or at a place."""
 
     opening: str
     closing: str
@@ -49,10 +51,11 @@ class Mark(NamedTuple):
     inside: list["Mark"]
 
 
-def separate(line: str, vocabulary: Vocabulary) -> tuple[str, list[Mark]]:
-    """A sentence without its marks, and these in their order; those that touch are one."""
+def separate(line: str, vocabulary: Vocabulary, glossary: Glossary | None = None) -> tuple[str, list[Mark]]:
+    """A sentence without its marks but with its terms, and these in their order; marks that touch are one."""
     missing = frozenset(vocabulary.unwritable(line))
     pattern = UNIT if missing else MARK
+    pattern = glossary.pattern(pattern.pattern) if glossary else pattern
     if not pattern.search(line):
         return line, []
     plain, done, levels = "", 0, list[list[Mark]]([[]])  # marks of the sentence, and of each open pair
@@ -60,7 +63,13 @@ def separate(line: str, vocabulary: Vocabulary) -> tuple[str, list[Mark]]:
     for match in pattern.finditer(line):
         if missing and match["unit"] and missing.isdisjoint(match["unit"]):
             continue
-        plain = joined(plain, vocabulary.source_equals.written, line[done : match.start()])
+        plain, done = joined(plain, vocabulary.source_equals.written, line[done : match.start()]), match.start()
+        if glossary and match["term"]:
+            if target := glossary.target(match["term"], plain):
+                place, done = len(plain), match.end()
+                plain = joined(plain, vocabulary.source_equals.written, match["term"])
+                levels[-1].append(Mark(target, "", match.start(), place, len(plain), " ", " ", []))
+            continue
         (start, done), raw, name = match.span(), match[0], (match["name"] or "").lower()
         before, after = plain[-1:] or " ", line[done : done + 1] or " "
         inner = before * (before + after).isspace() if done < len(line) else ""  # of two spaces one is inside a pair
@@ -117,17 +126,25 @@ def whole(mark: Mark) -> str:
     return mark.opening + "".join(map(whole, mark.inside)) + mark.closing
 
 
+def terms(marks: Sequence[Mark]) -> list[Mark]:
+    """The terms among some marks and inside them."""
+    own = [mark for mark in marks if mark.begin < mark.end and not mark.closing]
+    return own + [term for mark in marks for term in terms(mark.inside)]
+
+
 def written(text: str, words: Spans, marks: Sequence[Mark], weights: Weights, low: int, high: int) -> str:
     """Some consecutive words of a translation with the marks that stand among them."""
     places: list[tuple[int, int, Mark]] = []
-    for mark in sorted(marks, key=lambda mark: not mark.closing):  # pairs first: nothing stands across one
+    for mark in sorted(marks, key=lambda mark: mark.begin == mark.end):  # stretches first: nothing stands across one
         places.append((*placed(mark, text, words, weights, low, high, [place[:2] for place in places]), mark))
     out, done = "", words[low][0]
     for first, last, mark in sorted(places, key=lambda place: (place[0], place[1], place[2].start)):
         if first < last:
             begin, end = words[first][0], words[last - 1][1]
-            inside = written(text, words, mark.inside, weights, first, last)
-            out, done = f"{out}{text[done:begin]}{mark.opening}{inside}{mark.closing}", end
+            inside = written(text, words, mark.inside, weights, first, last) if mark.closing else ""
+            initial = not (mark.closing or first) and text[begin].isupper()
+            opening = capitalised(mark.opening) if initial else mark.opening
+            out, done = f"{out}{text[done:begin]}{opening}{inside}{mark.closing}", end
             continue
         left, right = words[max(first - 1, low)][first > low], words[min(first, high - 1)][first == high]
         between = text[left:right] if low < first < high else " "
@@ -153,7 +170,14 @@ def placed(mark: Mark, text: str, words: Spans, weights: Weights, low: int, high
     if weights is None:
         ends = (low, high) if mark.closing and not taken else (high, high)
         return (low, low) if not mark.closing and 2 * mark.begin < 1 else ends
-    if mark.closing:
+    if mark.begin < mark.end:
+        spelled = WORD.findall(mark.opening.lower())
+        for first in range(low, high + 1 - len(spelled)) if spelled and not mark.closing else ():
+            last = first + len(spelled)
+            if [text[begin:end].lower() for begin, end in words[first:last]] == spelled and all(
+                last <= begin or end <= first for begin, end in taken
+            ):
+                return first, last  # the network wrote the term itself
         gains = 2 * weights[:, mark.begin : mark.end].sum(axis=1) - 1
         total, first, best, run = 0.0, low, -np.inf, (high, high)
         for word in free:

@@ -2,6 +2,7 @@
 
 import math
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 import torch
 from torch import nn
 from torch.overrides import TorchFunctionMode
@@ -23,6 +25,7 @@ from ..models import interface
 from ..vocabularies.vocabulary import Vocabulary
 from . import attending, markup, texts
 from .ensemble import Ensemble
+from .glossary import Glossary
 from .scores import Hypothesis
 from .search import search
 from .settings import Decoding
@@ -38,6 +41,7 @@ class Translator:
     precision: str = "fp32"  # of the products of its training, then of those here
     settings: Decoding | None = None  # of the search, unless a call gives others
     writes_unknown: bool = True  # whether a translation in whole words may hold unknown ones
+    glossary: Glossary | None = None
 
     def __post_init__(self) -> None:
         """Put the network on the best device: there in bf16 only if a CPU has instructions for it."""
@@ -104,7 +108,7 @@ class Translator:
         it is, and so do tags, placeholders and characters that no piece spells, where the attention places them.
         """
         split = [texts.split([line], self.vocabulary, self.max_pieces) for line in lines]
-        parts = [markup.separate(part, self.vocabulary) for line in split for part in line.parts]
+        parts = [markup.separate(part, self.vocabulary, self.glossary) for line in split for part in line.parts]
         sources = self.vocabulary.encode_source([plain for plain, _ in parts])
         results, found = [], zip(parts, sources, self.search(sources, decoding, number, what=what), strict=True)
         for line in split:
@@ -122,19 +126,26 @@ class Translator:
     def text(
         self, pieces: list[int], plain: str, marks: Sequence[markup.Mark], source: list[int], decoding: Decoding
     ) -> str:
-        """A translation with the marks of its source."""
+        """A translation with the marks of its source, and with the terms of the glossary."""
         [text] = self.vocabulary.decode_target([pieces])
         if not marks:
             return text
-        output = attending.written(pieces, decoding.max_length(len(source)))
+        terms, output = markup.terms(marks), attending.written(pieces, decoding.max_length(len(source)))
         heads = attending.of_source(attending.weights(self.model, source, output, self.where))
-        if heads is None or not text:
+        if not text or (heads is None and not terms):
             return markup.restore(text, marks, None)
-        ends = tuple(
+        if terms == marks and plain[terms[0].begin : terms[0].end] == plain:
+            return terms[0].opening
+        heads = np.ones((len(output), len(source) + 1)) if heads is None else heads
+        source_ends, target_ends = (
             [len(side.decode(sentence[: end + 1])) for end in range(len(sentence))]
             for side, sentence in ((self.vocabulary.source, source), (self.vocabulary.target, pieces))
         )
-        return markup.restore(text, marks, markup.aligned(text, heads, *ends))
+        for term in terms:
+            begin, end = bisect_right(source_ends, term.begin), bisect_left(source_ends, term.end) + 1
+            gap = slice(begin, end if end < len(source) else None)  # EOS belongs to the last piece
+            heads[:, gap] *= attending.reliance(self.model, source, output, gap, self.where)[:, None]
+        return markup.restore(text, marks, markup.aligned(text, heads, source_ends, target_ends))
 
     def search(
         self, sources: Sequence[Sequence[int]], decoding: Decoding, number: int = 1, *, what: str = ""

@@ -142,6 +142,7 @@ def test_several_systems_are_an_ensemble(lines, project):
         (["--system", "a", "--model", "b"], "--system, --model: must be one of the two, got both; expected"),
         (["--system", SYSTEM, "--n-best", "4"], "--n-best: must not exceed the beam size 3, got 4; expected fewer or"),
         (["--system", SYSTEM, "--file", "text.txt"], "--file: must stand alone, got 'le chat' too; expected one of"),
+        (["--model", "x", "--glossary", "y.tsv"], "--glossary: no such file, got 'y.tsv'; expected a term a line"),
         (["--model", "models/x"], "models/x: no such folder; expected a folder that the stage `package` wrote"),
     ],
 )
@@ -162,11 +163,12 @@ def test_lines_of_a_pipe_have_an_end_and_files_are_files(monkeypatch, tmp_path):
 
 def test_a_long_file_is_translated_in_shards_and_goes_on_after_a_kill(run, project, monkeypatch):
     (project / "test.txt").write_text("le chat\nLE CHAT ☃ DORT\n" * 4)
-    command = ("translate", "--system", SYSTEM, "--n-best", "2", "--file", "test.txt")
+    (project / "terms.tsv").write_text("chat\tZZ\n")
+    command = ("translate", "--system", SYSTEM, "--n-best", "2", "--file", "test.txt", "--glossary", "terms.tsv")
     for name, value in {"TOGETHER": 3, "MANY": 99, "SHARD": 3}.items():
         monkeypatch.setattr(translate, name, value)
     expected = run(*command)
-    assert expected.err.count("☃ on 4 lines") == 1
+    assert (expected.err.count("☃ on 4 lines"), expected.out.count("ZZ")) == (1, 8)
     monkeypatch.setattr(translate, "MANY", 7)
     ranked, blocks = Translator.ranked, []
 

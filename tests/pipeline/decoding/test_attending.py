@@ -4,7 +4,7 @@ import torch
 from pipeline.common.params import ParamsError
 from pipeline.compute import ids
 from pipeline.decoding import greedy
-from pipeline.decoding.attending import Attending, choose, likeliest, weights, written
+from pipeline.decoding.attending import Attending, choose, likeliest, reliance, weights, written
 from tests.toys import networks
 
 CPU = torch.device("cpu")
@@ -50,6 +50,17 @@ def test_rows_are_the_steps_that_write_the_output_by_every_model(name):
     assert list(found) == list(exact)
     for key, heads in found.items():
         torch.testing.assert_close(torch.tensor(heads), exact[key][0], atol=5.1e-5, rtol=0)  # four decimals
+
+
+@pytest.mark.parametrize("name", networks.NAMES)
+def test_reliance_is_what_one_pass_without_a_stretch_loses(name):
+    model, given = networks.build(name), torch.tensor([[ids.BOS, 7, 8]])
+    with torch.inference_mode():
+        sources = (torch.tensor([[*pieces, ids.EOS]]) for pieces in ([5, 6, 9], [5]))
+        whole, rest = (model.logits(model.hidden(source, given)).log_softmax(2)[0] for source in sources)
+    losses = (whole - rest)[range(3), [7, 8, ids.EOS]].clamp(min=0).numpy()
+    found = reliance(model, [5, 6, 9], [7, 8, ids.EOS], slice(1, None), CPU)
+    assert found == pytest.approx(losses / max(losses.max(), 1e-9), abs=1e-4)
 
 
 def test_faults_of_the_section_are_named(tmp_path):

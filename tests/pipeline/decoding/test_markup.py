@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from pipeline.decoding.glossary import Glossary
 from pipeline.decoding.markup import WORD, aligned, restore, separate
 from pipeline.vocabularies.vocabulary import Vocabulary
 from tests.pipeline.decoding.test_texts import VOCABULARY, Letters
@@ -51,6 +52,16 @@ def test_marks_stand_where_their_words_went(line, plain, expected):
         text = text.replace(mark, "" if mark == "%s" else " ")
     text = " ".join(text.split()).replace(" ,", ",").replace(" .", ".")
     assert restore(text, marks, weights(text, plain)) == expected
+
+
+def test_a_term_stands_in_place_of_its_translation_inside_tags_and_beside_them(tmp_path):
+    (tmp_path / "terms.tsv").write_text("chat noir\tpanther\nici\ton site\n")
+    line, text = "Le <b>chat noir</b> {x} dort ici.", "The black cat sleeps here."
+    plain, marks = separate(line, VOCABULARY, Glossary(tmp_path / "terms.tsv"))
+    assert plain == "Le chat noir dort ici."
+    assert restore(text, marks, weights(text, plain)) == "The <b>panther</b> {x} sleeps on site."
+    assert restore("Black", marks[:1], weights("Black", plain)) == "<b>Panther</b>"
+    assert restore("", marks, None) == "<b>panther</b>{x}on site"
 
 
 @pytest.mark.parametrize("line", ["a < b", "50% de 100 %", "l'un & l'autre", "le {chat noir}", "5>3"])

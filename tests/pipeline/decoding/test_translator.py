@@ -10,6 +10,7 @@ from pipeline.common import files
 from pipeline.common.files import DataError
 from pipeline.common.system import System
 from pipeline.compute import device, ids
+from pipeline.decoding.glossary import Glossary
 from pipeline.decoding.search import search
 from pipeline.decoding.translator import Translator
 from pipeline.layers.kernels.prepacked import can_prepack
@@ -77,6 +78,22 @@ def test_a_tag_costs_no_word(translator):
     assert "".join(words) == plain.replace(" ", "")
     assert (rest[0], rest[1].count("<b>")) == ("<i>", 1)
     assert translator.read("<b>le</b> chat {x} noir", "here") == translator.read("le chat noir", "here")
+
+
+@pytest.mark.parametrize("names", [["transformer_prenorm"], ["rnn_encdec"], ["rnn_encdec", "transformer_prenorm"]])
+def test_a_term_is_there_once_and_lines_without_one_stay(project, names):
+    systems.lay_out(project, "rnn_encdec")
+    members = [Translator.built(System.parse(f"toy-bpe_toy-{name}-tiny-1")) for name in names]
+    translator = members[0] if len(names) == 1 else Translator.ensemble(members)
+    lines = [*LINES, "le <b>chien</b> {x} dort", "ξένος", "😀 le Chat"]
+    plain = translator.translate(lines, DECODING)
+    (project / "terms.tsv").write_text("chien\tQQ\nchat\tZZ\nami\tXX\n")
+    translator.glossary = Glossary(project / "terms.tsv")
+    said = translator.translate([*lines, "ami", "le chat et un ami"], DECODING)
+    for before, after, term in zip(plain, said, ["ZZ", "", "", "ZZ", "QQ", "", ""], strict=False):
+        assert after.count(term) == 1 if term else after == before
+    assert said[4].count("{x}") == said[4].count("<b>") == said[4].count("</b>") == 1
+    assert (said[-2], said[-1].count("ZZ"), said[-1].count("XX")) == ("XX", 1, 1)
 
 
 def test_attention_is_a_record_of_the_pieces_read_and_written(translator):
