@@ -12,6 +12,7 @@ import requests
 
 from pipeline.commands import serve
 from pipeline.common.files import DataError
+from pipeline.decoding.glossary import Glossary
 from pipeline.packaging import loading
 from tests.toys import packages
 
@@ -43,8 +44,12 @@ def serving(port: int, *arguments: str):
 def test_a_client_that_we_did_not_write_gets_the_lines_of_nmt_translate(tmp_path, monkeypatch, unused_port):
     monkeypatch.chdir(tmp_path)
     folder = packages.build(tmp_path)
-    expected = loading.load(folder).translate(LINES)
-    with serving(unused_port, "--model", str(folder), "--no-split-sentences") as address:
+    translator, terms = loading.load(folder), tmp_path / "terms.tsv"
+    terms.write_text("noir\tZZ\n")
+    translator.glossary = Glossary(terms)
+    expected = translator.translate(LINES)
+    assert "ZZ" in expected[0]
+    with serving(unused_port, "--model", str(folder), "--no-split-sentences", "--glossary", str(terms)) as address:
         client = libretranslatepy.LibreTranslateAPI(address)
         assert [client.translate(line, "fr", "en") for line in LINES] == expected
         assert client.languages()[1]["code"] == "fr"
