@@ -73,11 +73,12 @@ def new_corpus(
         catalogue.check()
     if not re.fullmatch(NAME, name):
         raise DataError(f"NAME: must be letters, digits and underscores, got {name!r}")
-    corpus_path = new_corpus_file(name)
     texts = Texts(source, target, table, tmx, hub, opus)
     codes = languages((source_language, target_language), texts)
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
-    with undone_on_failure(corpus_path) as made:
+    names = [name, in_reverse(name, codes)] if reverse else [name]
+    paths = [*map(new_corpus_file, names)]
+    with undone_on_failure(paths) as made:
         copies = Copies(name, codes, made)
         about: dict[str, Any] = {parts.TRAIN: training_part(copies, texts, how)}
         held_out = {parts.VALIDATION: (validation_source, validation_target), parts.TEST: (test_source, test_target)}
@@ -85,15 +86,13 @@ def new_corpus(
             if any(sides):
                 about[part] = local_part(copies.part(part, source=sides[0], target=sides[1]), {})
         corpora = {name: corpus_of(codes, about)}
-        size = survey(corpora[name], corpus_path)
+        size = survey(corpora[name], paths[0])
         sections = overrides(about, size, updates, is_web=bool(opus) and all(map(knows, codes)))
         if reverse:
-            other = in_reverse(name, codes)
-            made.append(new_corpus_file(other))
-            corpora[other] = corpus_of(codes[::-1], {part: exchanged(sources) for part, sources in about.items()})
+            corpora[names[1]] = corpus_of(codes[::-1], {part: exchanged(sources) for part, sources in about.items()})
         write({name: {"licence": licence} | one for name, one in corpora.items()}, sections)
-        build(list(corpora), {} if add else choices(size, models, sizes))
-    for one in corpora:
+        build(names, {} if add else choices(size, models, sizes))
+    for one in names:
         print(summary(one, size))
 
 
@@ -131,9 +130,9 @@ def choices(size: Size | None, models: str, sizes: str | None) -> dict[str, list
 
 
 @contextmanager
-def undone_on_failure(corpus: Path) -> Iterator[list[Path]]:
-    """A block after whose failure params.yaml is as it was, and the corpus's file and what the list names are gone."""
-    before, made = PATH.read_bytes(), [corpus]
+def undone_on_failure(paths: list[Path]) -> Iterator[list[Path]]:
+    """A block after whose failure params.yaml is as it was, and the files at the paths and in the list are gone."""
+    before, made = PATH.read_bytes(), [*paths]
     try:
         yield made
     except BaseException:

@@ -38,7 +38,8 @@ def languages(given: tuple[str | None, str | None], texts: Texts) -> tuple[str, 
         (tag(text) or text) if text else of_file(paths[0].name) if paths else None
         for text, paths in zip(given, (texts.source, texts.target), strict=True)
     ]
-    if None in codes and texts.tmx and (path := texts.tmx[0]).is_file():
+    if None in codes and texts.tmx:
+        path = existing(texts.tmx[0])
         found = tmx.languages_of(readers.TextFile(str(path), path))
         others = [code for code in found if code.split("-")[0] not in {code and code.split("-")[0] for code in codes}]
         if len(found) != 2:
@@ -51,6 +52,13 @@ def languages(given: tuple[str | None, str | None], texts: Texts) -> tuple[str, 
                 f"--{side}-language: is missing, and no name of a file ends in a language; expected one, such as de"
             )
     return str(codes[0]), str(codes[1])
+
+
+def existing(path: Path) -> Path:
+    """A path, checked to be that of a file."""
+    if not path.is_file():
+        raise DataError(f"{path}: no such file; expected one of sentences")
+    return path
 
 
 class Copies:
@@ -72,9 +80,7 @@ class Copies:
 
         Raises: DataError if there is no such file, or the copy's name is taken.
         """
-        if not path.is_file():
-            raise DataError(f"{path}: no such file; expected one of sentences")
-        inside = Path(os.path.relpath(path.absolute(), Path.cwd()))
+        inside = Path(os.path.relpath(existing(path).absolute(), Path.cwd()))
         if inside.parts[:1] == local.FOLDER.parts:
             return inside.as_posix()
         # The reader tells by the name whether a file is packed, has commas, and has tags between its lines.

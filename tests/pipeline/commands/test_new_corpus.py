@@ -307,6 +307,10 @@ def test_the_other_direction_has_the_same_files(folder, run, fails):
         (("a-b", *SIDES), "NAME: must be letters, digits and underscores, got 'a-b'"),
         (("phrasebook_fr_en", *SIDES), "corpora/phrasebook_fr_en.yaml: there is a corpus of this name"),
         (("mine", "--source", "none.de", "--target", "mine.en"), "none.de: no such file"),
+        (("mine", "--tmx", "none.tmx"), "none.tmx: no such file"),
+        (("mine", "--tmx", "one.tmx"), "one.tmx: is in de; expected two, or --source-language and --target-language"),
+        (("mine", "--opus", "Europarl", *CODES), "parts.train.corpus: must be a corpus and its version, such as"),
+        (("phrasebook_en_fr", *SIDES, "--source-language", "en", "--target-language", "fr", "--reverse"), "there is a"),
         (("mine", "--source", "mine.de", *CODES), "must have either source and target or"),
         (("mine", "--source", "mine.de", "--target", "short.en"), "my/mine.train.en 499: the two files"),
         (
@@ -328,6 +332,7 @@ def test_what_is_refused_changes_nothing(folder, fails, options, fault):
     write("few.de", GERMAN[:2])
     write("few.en", ENGLISH[:2])
     write("blank.en", ["", " "])
+    write("one.tmx", ['<tmx><body><tu><tuv xml:lang="de"><seg>a</seg></tuv></tu></body></tmx>'])
     before = content(folder)
     assert fault in fails("new-corpus", *options)
     assert content(folder) == before
