@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import compress, islice
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from rich.table import Column, Table
 
 from ..common.files import DataError
 from ..common.params import Node, nearest
-from ..common.parts import RawPair
+from ..common.parts import Pair, RawPair
 from ..common.system import corpus_file
 from ..console.printing import printable
 from ..corpora import downloading
@@ -61,12 +62,10 @@ def rows(
     kept = list(bitexts.kept_pairs(raw, section, languages, tally, seen))
     for rule in interface.names():
         if getattr(section, rule) in (False, "off"):
-            off.note(rule, compress(kept, interface.find(rule).broken(kept, True, languages)), off.counted)
-    counts = [
-        ("read", tally.read, []),
-        *((rule, number, tally.examples.get(rule, [])) for rule, number in tally.dropped.items()),
-    ]
-    counts.append(("kept", tally.kept, []))
+            with suppress(DataError):  # of a language that nobody knows
+                off.note(rule, compress(kept, interface.find(rule).broken(kept, True, languages)), off.counted)
+    counts: list[tuple[str, int, list[Pair]]] = [("read", tally.read, []), ("kept", tally.kept, [])]
+    counts[1:1] = [(rule, number, tally.examples.get(rule, [])) for rule, number in tally.dropped.items()]
     for each, what in ((tally, "count"), (off, "off")):
         counts += [(f"{rule}: {what}", number, each.examples[rule]) for rule, number in each.counted.items()]
     for rule, number, examples in counts:
