@@ -24,7 +24,7 @@ def main(name: str) -> None:
     decoding = Decoding.load(*READS, corpus=system.corpus)
     translator = Translator.built(system)
     pieces, findings = translator.vocabulary, {}
-    training = diagnosis.TrainingText.of(parts.read(system.split, parts.TRAIN))
+    training = diagnosis.TrainingText.read(system.split)
     with files.new_folder(system.decoded) as folder:
         for part, lines, references in parts.read_tests(system.split):
             translations = translator.translate(lines, decoding, what=f"decode {part}")

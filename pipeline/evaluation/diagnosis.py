@@ -4,11 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, Self
 
 from ..common.normalisation import UNSPACED, normalised
-from ..common.parts import Pair
+from ..common.parts import Pair, read_bitexts
 from ..compute import ids
 from .curves import NOTHING
 
@@ -44,9 +45,16 @@ class TrainingText(NamedTuple):
     length: float  # mean characters of a source
 
     @classmethod
+    def read(cls, split: Path) -> Self:
+        """The training part in `split`: the first pairs of each shard."""
+        shards = read_bitexts(split)
+        each = max(1, MOST_PAIRS // len(shards))
+        return cls.of(chain.from_iterable(islice(shard.read(split), each) for shard in shards))
+
+    @classmethod
     def of(cls, pairs: Iterable[Pair]) -> Self:
-        """The first pairs of a training part."""
-        sources, targets = zip(*islice(pairs, MOST_PAIRS), strict=True)
+        """Some pairs."""
+        sources, targets = zip(*pairs, strict=True)
         return cls(
             frozenset(chain.from_iterable(map(words, sources))),
             frozenset(chain.from_iterable(map(words, targets))),

@@ -6,6 +6,7 @@ from pipeline.compute import ids
 from pipeline.evaluation import diagnosis
 from pipeline.evaluation.curves import NOTHING
 from pipeline.evaluation.diagnosis import TrainingText
+from tests.toys import samples
 
 NAMES = ["Anne", "Paul", "Marie", "Luc", "Jean", "Rose", "Marc", "Julie", "Pierre", "Claire"]
 VERBS = [("voit", "sees"), ("aime", "likes"), ("cherche", "looks for")]
@@ -18,6 +19,12 @@ def findings(sources=SOURCES, references=TARGETS, translations=TARGETS, pieces=N
     """The findings, each up to its cure; by default a word is a piece."""
     pieces = pieces or [[4] * len(line.split()) for line in sources]
     return [line.partition(";")[0] for line in diagnosis.of_part(sources, references, translations, pieces, TRAINING)]
+
+
+def test_words_of_every_bitext_are_known(tmp_path, monkeypatch):
+    monkeypatch.setattr(diagnosis, "MOST_PAIRS", 2)
+    samples.write_bitexts(tmp_path, own=[("un", "one"), ("deux", "two")], web=[("trois", "three")])
+    assert TrainingText.read(tmp_path).source_words == {"un", "trois"}
 
 
 def test_a_good_system_is_usual():
