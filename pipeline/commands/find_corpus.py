@@ -29,7 +29,9 @@ def find_corpus(
     """
     languages = source, target
     if unknown := [code for code in languages if not codes.tag(code)]:
-        raise DataError(f"{unknown[0]}: unknown language{nearest(unknown[0], codes.CODES)}")
+        by_name = {name.lower(): code for code, name in codes.NAMES.items()}
+        code = by_name.get(unknown[0].lower(), unknown[0])
+        raise DataError(f"{unknown[0]}: unknown language{nearest(code, codes.CODES)}")
     own_codes = [code if "_" in code else opus.usual(code) for code in languages]
     entries = opus.entries((own_codes[0], own_codes[1]), downloads())
     names = " and ".join(f"{codes.name_of((codes.tag(code) or '').split('-')[0])} ({code})" for code in languages)

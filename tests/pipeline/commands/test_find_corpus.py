@@ -75,6 +75,7 @@ def test_a_mirror_over_http_gets_the_question(monkeypatch, tmp_path, run):
     ("codes", "answer", "message"),
     [
         (("dex", "en"), None, "dex: unknown language; nearest is 'de'"),
+        (("de", "English"), None, "English: unknown language; nearest is 'en'"),
         (("de", "en"), {"corpora": []}, "OPUS has no corpus in German (de) and English (en); expected other codes"),
         (
             ("de", "en"),
