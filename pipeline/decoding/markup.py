@@ -189,7 +189,8 @@ def placed(mark: Mark, text: str, words: Spans, weights: Weights, low: int, high
             total += gains[word] - (0 if text[words[word][0]].isalnum() else 0.5)
             if total > best:
                 best, run = total, (first, word + 1)
-        return run
+        has_word = any(text[words[word][0]].isalnum() for word in range(*run))
+        return run if mark.closing or has_word else (run[0], run[0])  # a term left out stands before the full stop
     totals = [*accumulate(2 * weights[low:high, : mark.begin].sum(axis=1) - 1, initial=0.0)]
     crossed = {word for begin, end in taken for word in range(begin + 1, end)}
     place = max({*free, high} - crossed, key=lambda word: totals[word - low])

@@ -62,6 +62,8 @@ def test_a_term_stands_in_place_of_its_translation_inside_tags_and_beside_them(t
     assert restore(text, marks, weights(text, plain)) == "The <b>panther</b> {x} sleeps on site."
     assert restore("Black", marks[:1], weights("Black", plain)) == "<b>Panther</b>"
     assert restore("", marks, None) == "<b>panther</b>{x}on site"
+    nothing = np.arange(2)[:, None] * np.ones(len(plain))  # no word, but the full stop
+    assert restore("Sleeps.", marks[0].inside, nothing) == "Sleeps panther."
 
 
 @pytest.mark.parametrize("line", ["a < b", "50% de 100 %", "l'un & l'autre", "le {chat noir}", "5>3"])
