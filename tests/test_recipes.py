@@ -109,7 +109,7 @@ def test_text_that_a_package_cannot_spell_is_refused_with_its_characters(tmp_pat
     systems.lay_out(tmp_path)
     vocabulary = Vocabulary.load(tmp_path / "data/vocabulary/toy-bpe_toy")
     folder = tmp_path / "data/split/text"
-    shard = parts.Shard(parts.TRAIN, 0, 2)
+    shard = parts.Shard(parts.TRAIN, 0, 100)
     parts.write_bitexts(folder, [shard])
     shard.write(folder, [("le chat dort dans la maison", "une pomme")] * 99 + [("ＬＥ ćhat ☃", "une pomme")])
     start.check_spelling(vocabulary, Path("models/toy"))
