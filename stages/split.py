@@ -23,7 +23,8 @@ def main(corpus: str) -> None:
         languages = {key: about[key] for key in ("source_language", "target_language")}
         files.write_json(folder / work.DATA / "languages.json", languages)
     for name, of_bitext in counts["bitexts"].items():
-        of_bitext["licence"] = about["bitexts"][name]["licence"]
+        cleaned = about["bitexts"][name]
+        of_bitext |= {"licence": cleaned["licence"], "read": cleaned["read"], "cleaning": cleaned["dropped"]}
     files.write_json(Path("data/split", f"{corpus}.json"), {"files": about["files"], **counts})
     files.write_json(Path("metrics", f"{corpus}.json"), partition.metrics(counts))
 

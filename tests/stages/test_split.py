@@ -32,7 +32,7 @@ def run(project, monkeypatch):
         shards = [s for name, pairs in train.items() for s in parts.write_shards(folder, name, parts.encoded(pairs))]
         parts.write_bitexts(folder, shards)
         about = {"pairs": counts | {"train": sum(map(len, train.values()))}}
-        about["bitexts"] = {name: {"licence": None} for name in train}
+        about["bitexts"] = {name: {"licence": None, "read": 9, "dropped": {}} for name in train}
         files.write_json(folder / "clean.json", files.read_json(folder / "clean.json") | about)
         usual = {"validation_share": 0.2, "test_share": 0.2, "leakage": "drop", "near_leakage": "drop", "seed": 3}
         project.edit("corpora/toy.yaml:split", usual | section)

@@ -14,6 +14,14 @@ from tests.toys import searches, systems
 DECODING = searches.SETTINGS | {"max_length_factor": 1.5, "max_length_offset": 5}
 SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.6.0"
 
+OWN = {
+    "pairs": 12,
+    "licence": "CC BY 4.0",
+    "read": 20,
+    "cleaning": {"empty": 0, "duplicates": 7},
+    "dropped": {"near": 1},
+}
+
 
 def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     """As `systems.lay_out`, with what the later stages write up to `package`; the system's id."""
@@ -29,8 +37,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     read["test"] = [{"address": "my/x.fr", "sha256": "beef", "bytes": 5}]
     files.write_json(
         root / "data/split/toy.json",
-        {"files": read, "pairs": {"train": 12, "test": 8}, "leakage": {}}
-        | {"bitexts": {"own": {"pairs": 12, "licence": "CC BY 4.0"}}},
+        {"files": read, "pairs": {"train": 12, "test": 8}, "leakage": {}, "bitexts": {"own": OWN}},
     )
     files.write_json(root / "data/decode" / system / "decode.json", DECODING)
     bleu = {"score": 41.26, "signature": SIGNATURE, "interval": [40.0, 42.5]}
