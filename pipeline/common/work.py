@@ -118,7 +118,7 @@ def executor(num_tasks: int, processes: int | None) -> Iterator[Executor | None]
     if num_tasks and os.environ.get("DASK_SCHEDULER_ADDRESS"):
         import distributed  # an extra, `nmt-pipeline[cluster]`
 
-        with distributed.Client() as client, client.get_executor(pure=False) as pool:
+        with distributed.Client() as client, client.get_executor(pure=False) as pool:  # type: ignore[no-untyped-call]
             yield pool
     elif (workers := min(num_tasks, processes or cores.count())) > 1:
         spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks that the caller's threads hold
