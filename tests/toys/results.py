@@ -30,6 +30,13 @@ FILES = {"train": [{"address": "my/x.fr", "sha256": "f00d", "bytes": 12}], "test
 DROPPED = {"empty": 3, "too_long": 0, "duplicate": 7}
 LEAKS = {"exact_source": 1, "exact_target": 2, "near_source": 0, "near_target": 0, "dropped": 2}
 
+OWN = {
+    "read": 60,
+    "cleaning": {"empty": 2, "too_long": 0, "duplicate": 5},
+    "dropped": {"exact": 1, "near": 2},
+    "pairs": 45,
+}
+
 
 def write_project(root: Path, scores: dict[str, list[float]]) -> Path:
     """Write the files of each system, by model, with these BLEU scores, one a seed, for the stage `report` to read."""
@@ -39,7 +46,8 @@ def write_project(root: Path, scores: dict[str, list[float]]) -> Path:
     tokens = {"source_tokens": 500, "target_tokens": 450, "source_unknown": 1, "target_unknown": 0}
     cleaning = {"source_language": "fr", "target_language": "en", "read": 100, "kept": 90, "dropped": DROPPED}
     files.write_json(root / "data/clean/toy/clean.json", cleaning)
-    files.write_json(root / "data/split/toy.json", {"files": FILES, "pairs": counts, "leakage": {"train/test": LEAKS}})
+    split = {"files": FILES, "pairs": counts, "leakage": {"train/test": LEAKS}, "bitexts": {"own": OWN, "web": OWN}}
+    files.write_json(root / "data/split/toy.json", split)
     files.write_json(
         root / "data/encode/toy-bpe/encode.json", {part: {"pairs": n, **tokens} for part, n in counts.items()}
     )

@@ -36,7 +36,10 @@ def test_several_seeds_are_explained(read):
 
 def test_bitexts_show_their_part_of_the_training(read):
     cells = "".join(f'<td class="number">{text}</td>' for text in ("45", "3", "75.00 %", "7.5"))
-    assert f'<tr><th scope="row">own</th>{cells}</tr>' in page.report(read(good=[90.0]), SECTION)
+    text = page.report(read(good=[90.0]), SECTION)
+    assert f'<tr><th scope="row">own</th>{cells}</tr>' in text
+    counts = "".join(f'<td class="number">{number}</td>' for number in (60, 2, 5, 5, 3, 45))  # 5: held out
+    assert f'<tr><th scope="row">own</th>{counts}</tr>' in text
 
 
 def test_the_sentences_are_some_by_chance_and_the_extremes():
