@@ -22,7 +22,6 @@ OUTSIDE = {  # a file of the repository -> its name on the site
     "LOG.md": "log.md",
     "benchmarks/README.md": "benchmarks.md",
     "recipes/student/README.md": "student.md",
-    "recipes/fine_tune/README.md": "fine_tune.md",
     "LICENSE": "LICENSE.txt",
 }
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)[^)#\s]+")

@@ -1,9 +1,6 @@
 """Train one system: data/encode/<corpus>-<vocabulary>/ -> runs/<system>/train/."""
 
 import signal
-from typing import Annotated
-
-import typer
 
 from pipeline.common.system import System
 from pipeline.console import cli
@@ -18,20 +15,19 @@ READS = (
     "configs/{model}.yaml:shared",
     "configs/{model}.yaml:{size}",
     "corpora/{corpus}.yaml:mixture",
+    "corpora/{corpus}.yaml:models",
+    "corpora/{corpus}.yaml:start",
 )
 
 
-def main(
-    name: str,
-    start_from: Annotated[str, typer.Option(help="System whose averaged weights it starts with, in runs/.")] = "",
-) -> None:
+def main(name: str) -> None:
     """Train the system called `name`, resuming from the newest checkpoint of the very same training, if any."""
-    system, start = System.parse(name), System.parse(start_from) if start_from else None
+    system = System.parse(name)
     if launch.is_due():
-        launch.launch("stages.train", [system.id, *(["--start-from", start.id] if start else [])])
+        launch.launch("stages.train", [system.id])
         return
     with process_group() as ranks:
-        train_system(setup.read_config(READS, system, start), ranks)
+        train_system(setup.read_config(READS[:2], system), ranks)
 
 
 def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
@@ -43,6 +39,8 @@ def train_system(config: setup.TrainingConfig, ranks: Ranks) -> None:
     width, updates = config.arch.width, training.updates
     steps = train(net, optimizer, session.batches, learning, width=width, updates=updates, seed=seed, ranks=ranks)
     with run, session.checkpoints as checkpoints:
+        if config.base and not state.history:  # how good the package is already: it may stay the best
+            state = session.saved(session.validated(state), keep=True)
         for step in session.display.track(steps, start=state.update) if ranks.is_main else steps:
             state = state.after(step)
             run.log(step.update, **step.metrics())

@@ -1,6 +1,5 @@
 """Recipes build on the packages of the project, whose own graph does not know them."""
 
-import csv
 import os
 import shutil
 import sys
@@ -11,9 +10,6 @@ from ruamel.yaml import YAML
 
 from pipeline.common import files, parts
 from pipeline.packaging import loading
-from pipeline.vocabularies.vocabulary import Vocabulary
-from recipes.fine_tune import start
-from tests.toys import systems
 from tests.toys.project import ROOT, SYSTEMS, create, stages_run
 
 STUDENT = "taught-bpe-transformer_prenorm-toy-1"
@@ -47,31 +43,6 @@ def test_a_student_learns_from_the_translations_of_its_teacher(built, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
-    project, recipe = built.copy(tmp_path / "copy"), tmp_path / "copy/recipes/mine"
-    pairs = list(parts.read(project.root / "data/split/toy", parts.TRAIN))[:80]
-    with (project.root / "mine.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([("fr", "en"), *pairs])
-    given = ("--table", "mine.csv", "--source-column", "fr", "--target-column", "en", "--name", "mine")
-    done = project.nmt("fine-tune", "transformer_prenorm", *given)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(
-        "recipes/mine: toy-bpe-transformer_prenorm-toy-1 on 80 pairs, mixed with general text"
-    )
-    assert "there is a recipe of this name" in project.nmt("fine-tune", "transformer_prenorm", *given).stderr
-
-    assert stages_run(project.dvc("--cd", "recipes/mine", "repro"))[-1] == "report"
-    assert stages_run(project.dvc("--cd", "recipes/mine", "repro")) == []
-    before, after = (f"tuned-bpe-transformer_prenorm-{size}-1" for size in ("before", "after"))
-    scores = {name: files.read_json(recipe / f"metrics/{name}.json") for name in (before, after)}
-    assert scores[before]["general"] == files.read_json(project.root / f"metrics/{SYSTEMS[1]}.json")["test"]
-    assert scores[after] != scores[before]
-    assert f"starting from `{SYSTEMS[1]}`" in (recipe / f"models/{after}/README.md").read_text(encoding="utf-8")
-    project.edit("decode.beam_size", 1)  # of the project: the recipe's own page has another
-    assert stages_run(project.dvc("--cd", "recipes/mine", "repro")) == []
-
-
-@pytest.mark.slow
 def test_two_nodes_under_slurm_build_what_one_machine_does(tmp_path, monkeypatch):
     """Stand-ins for Slurm's commands run every job here; the first training is asked to stop, and queued again."""
     project, spool, system = create(tmp_path / "clone"), tmp_path / "spool", SYSTEMS[1]
@@ -102,18 +73,3 @@ def test_two_nodes_under_slurm_build_what_one_machine_does(tmp_path, monkeypatch
     shutil.rmtree(project.root / "work/train")
     project.dvc("repro", "--single-item", "--force", f"train@{system}")
     assert project.lock() == lock
-
-
-def test_text_that_a_package_cannot_spell_is_refused_with_its_characters(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    systems.lay_out(tmp_path)
-    vocabulary = Vocabulary.load(tmp_path / "data/vocabulary/toy-bpe_toy")
-    folder = tmp_path / "data/split/text"
-    shard = parts.Shard(parts.TRAIN, 0, 100)
-    parts.write_bitexts(folder, [shard])
-    shard.write(folder, [("le chat dort dans la maison", "une pomme")] * 99 + [("ＬＥ ćhat ☃", "une pomme")])
-    start.check_spelling(vocabulary, Path("models/toy"))
-    assert "no piece of models/toy spells ☃ on 1 line\n" in capsys.readouterr().err
-    shard.write(folder, [("le chat", "une pomme Я")] * 100)
-    with pytest.raises(files.DataError, match=r"target sentences must be .* unknown pieces \(Я on 100 lines\); ex"):
-        start.check_spelling(vocabulary, Path("models/toy"))

@@ -82,6 +82,8 @@ TWEAKS = [  # an edit, and the stages that it changes at once; what follows from
     (f"{CORPUS}:split", {"seed": 2}, ["split@toy"]),
     (f"{CORPUS}:tags", {"train": "<t>"}, ["vocabulary@toy-bpe", "encode@toy-bpe"]),
     (f"{CORPUS}:mixture", {"train": 2.0}, of("train")),
+    (f"{CORPUS}:models", {"transformer_prenorm": {"dropout": 0.2}}, of("train")),
+    (f"{CORPUS}:start", {"package": "x", "sha256": "y"}, ["vocabulary@toy-bpe", *of("train", "decode")]),
     (f"{CORPUS}:training", {"updates": 8}, of("train")),
     (f"{CORPUS}:average", {"checkpoints": 1}, of("average")),
     (f"{CORPUS}:decode", {"beam_size": 1}, of("decode")),

@@ -11,6 +11,7 @@ from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
 from ..averaging.checkpoints import Averaging
+from ..common.files import DataError
 from ..common.params import NAME, PATH, Node, ParamsError, Section, joined, name_faults, nearest, read_yaml
 from ..common.system import Build, Name, System, config_file, corpus_file
 from ..corpora.importers.interface import NonEmpty
@@ -19,13 +20,16 @@ from ..decoding.attending import Attending
 from ..decoding.settings import Decoding
 from ..evaluation.settings import Scoring
 from ..models import interface
+from ..packaging import start
+from ..packaging.start import Starting
 from ..preparation import cleaning
 from ..preparation.cleaning import Cleaning
 from ..preparation.splits import Splitting, check_shares
 from ..report.sentences import Report
 from ..training.budget import Training
-from ..training.learning import Learning
+from ..training.learning import Overriding, model_nodes, model_section
 from ..training.mixture import Mixing
+from ..vocabularies.packaged import Packaged
 from ..vocabularies.samples import Tagging
 from ..vocabularies.subwords import Subwords
 from ..vocabularies.words import Words
@@ -40,7 +44,7 @@ class Params(Section):
     build: Build
     clean: Cleaning
     split: Splitting
-    vocabularies: dict[Name, Annotated[Subwords | Words, Field(discriminator="kind")]]
+    vocabularies: dict[Name, Annotated[Subwords | Words | Packaged, Field(discriminator="kind")]]
     training: Training
     average: Averaging
     decode: Decoding
@@ -49,7 +53,7 @@ class Params(Section):
     report: Report
 
 
-class CorpusFile(Download, Tagging, Mixing):
+class CorpusFile(Download, Tagging, Mixing, Starting, Overriding):
     """`corpora/<corpus>.yaml`: what a corpus is, and the keys of params.yaml that it overrides; {} for none."""
 
     licence: NonEmpty
@@ -125,7 +129,7 @@ def config_faults(project: Project) -> Iterator[str]:
         if content and not isinstance(shared, dict):
             yield f"{path}: {SHARED}: is missing; expected the keys that all sizes have, {{}} for none"
             continue
-        kind = create_model("Size", __base__=(interface.find(model).Arch, Learning))
+        kind = model_section(interface.find(model))
         for size in sizes_of(content):
             nodes = [Node(content[name], name, path) for name in (SHARED, size)]
             for key in content[SHARED].keys() & content[size].keys():
@@ -151,6 +155,13 @@ def corpus_faults(project: Project) -> Iterator[str]:
             yield from str(error).splitlines()
         yield from name_faults(content["tags"], download.bitexts, f"{path}: tags")
         yield from Mixing(mixture=content["mixture"]).bitext_faults(download.bitexts, f"{path}: mixture")
+        for model, keys in content["models"].items():
+            if model not in project.configs:
+                yield f"{path}: models.{model}: no such model{nearest(model, project.configs)}"
+            config, own = project.configs.get(model, {}), Node(keys, f"models.{model}", path)
+            for size in sizes_of(config):
+                nodes = [Node(config[key], key, config_file(model)) for key in (SHARED, size)]
+                yield from model_section(interface.find(model)).merged_faults([*nodes, own])
         try:
             check_shares(Splitting.merged(overridden(project, "split", name)), content["parts"], f"{path}: split")
         except ParamsError as error:
@@ -178,12 +189,19 @@ def choice_faults(project: Project) -> Iterator[str]:
             yield f"{PATH}: build.sizes: unknown size of {model}, got {size!r}{nearest(size, sizes)}"
         elif (content[SHARED] | content[size]).get("tied_embeddings") == "all":
             for name in filter(vocabularies.__contains__, build.vocabularies):
-                if not vocabularies[name].get("joint"):
+                if not vocabularies[name].get("joint") and vocabularies[name]["kind"] != "package":
                     yield (
                         f"{PATH}: build: {model} {size} ties source and target embeddings, which {name} does not "
                         "share; expected a joint vocabulary or tied_embeddings: none|output"
                     )
     for corpus in filter(project.corpora.__contains__, build.corpora):
+        starts = bool(project.corpora[corpus]["start"])
+        kinds = [vocabularies[name]["kind"] for name in build.vocabularies if name in vocabularies]
+        yield from filter(None, (start.vocabulary_fault(corpus, kind, starts=starts) for kind in kinds))
+        try:
+            start.load(corpus, build.models)
+        except (DataError, ParamsError) as error:
+            yield str(error)
         kept = joined(overridden(project, "training", corpus))["last_checkpoints"]
         if (number := joined(overridden(project, "average", corpus))["checkpoints"]) > kept:
             where = f"{PATH}: average.checkpoints of {corpus}"
@@ -205,9 +223,9 @@ def sections(system: System) -> dict[str, dict[str, Any]]:
 
     Raises: ParamsError if a file or a section is missing.
     """
-    corpus, config = corpus_file(system.corpus), config_file(system.model)
+    corpus = corpus_file(system.corpus)
     get = {name: [name, f"{corpus}:{name}"] if name in OVERRIDABLE else [name] for name in Params.model_fields}
     del get["build"]
     get["vocabularies"] = [f"vocabularies.{system.vocabulary}"]
     values = {name: joined([Node.read(place) for place in places]) for name, places in get.items()}
-    return values | {system.model: joined([Node.read(f"{config}:{name}") for name in (SHARED, system.size)])}
+    return values | {system.model: joined(model_nodes(system, start.load(system.corpus, [system.model])))}

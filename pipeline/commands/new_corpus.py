@@ -15,6 +15,7 @@ from ..common import files, parts
 from ..common.files import DataError
 from ..common.params import NAME, PATH, read_yaml
 from ..common.system import Build, corpus_file
+from ..corpora.sources import Download
 from ..languages.codes import name_of
 from ..languages.identification import knows
 from . import catalogue, project, training_length
@@ -162,6 +163,7 @@ def overrides(about: dict[str, Any], size: Size | None, updates: int | None, *, 
         "average": {},
         "decode": {},
         "score": {},
+        "models": {},
     }
 
 
@@ -169,7 +171,9 @@ def write(corpora: dict[str, dict[str, Any]], sections: dict[str, Any]) -> None:
     """Write the file of each corpus."""
     for name, corpus in corpora.items():
         with files.new_file(corpus_file(name)) as file:
-            file.write(dumped(corpus | {"tags": {}, "mixture": {}}) + OVERRIDES + dumped(sections))
+            about = {"licence": corpus["licence"], **{key: corpus[key] for key in Download.model_fields}}
+            about |= {key: corpus.get(key, {}) for key in ("tags", "mixture", "start")}
+            file.write(dumped(about) + OVERRIDES + dumped(sections))
 
 
 def build(names: list[str], chosen: dict[str, list[str]]) -> None:

@@ -96,9 +96,9 @@ def read_json(path: Path) -> Any:
 
 
 def write_table(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write one or more rows, all with the same keys, as CSV under those keys, atomically."""
+    """Write one or more rows as CSV under the keys of the last one, which others may lack, atomically."""
     with new_file(path) as file:
-        table = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        table = csv.DictWriter(file, list(rows[-1]), lineterminator="\n")
         table.writeheader()
         table.writerows(rows)
 

@@ -12,6 +12,9 @@ from .params import NAME, Section
 # The section of `build` that lists the values of each axis.
 AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size", "seeds": "seed"}
 
+# In data/decode/<system> and data/score/<system>, of the package that the system starts from; its size in the report.
+BEFORE = "before"
+
 T = TypeVar("T", str, int)
 
 SPLIT = "data/split/{corpus}"

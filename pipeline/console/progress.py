@@ -112,7 +112,8 @@ class TrainingDisplay:
     def show_validation(self, row: Mapping[str, float]) -> None:
         """Show the scores of a validation."""
         self.bleu = f"  BLEU {row['validation_bleu']:.1f}" if "validation_bleu" in row else ""
-        losses = f"train {row['train_loss']:.2f}  valid {row['validation_loss']:.2f}"
+        losses = f"train {row['train_loss']:.2f}  " if "train_loss" in row else ""  # before the first update
+        losses += f"valid {row['validation_loss']:.2f}"
         text = f"update {row['update']:,}/{self.updates:,}  {losses}  ppl {row['validation_perplexity']:,.1f}"
         left = (self.updates - row["update"]) * self.seconds / max(1, self.done)
         say(self.name, f"{text}{self.bleu}  {clock(left)} left")

@@ -47,12 +47,9 @@ class Download(Section):
 
     @model_validator(mode="after")
     def check_parts(self) -> Self:
-        """There must be a training part, which alone may be a list; one of the test parts, if any, must be `test`."""
-        tests = [name for name in self.parts if parts.is_test(name)]
+        """There must be a training part, which alone may be a list."""
         if parts.TRAIN not in self.parts:
             raise ValueError(f"parts must have {parts.TRAIN}, got {', '.join(self.parts) or 'none'}")
-        if tests and parts.TEST not in tests:
-            raise ValueError(f"parts must call one of the test parts {parts.TEST}, got {', '.join(tests)}")
         for part, source in self.parts.items():
             if part != parts.TRAIN and (isinstance(source, list) or source.at_most or source.licence):
                 raise ValueError(

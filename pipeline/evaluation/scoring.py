@@ -14,8 +14,8 @@ from .translations import Translated
 Metrics = dict[str, dict[str, int | float]]  # test part -> metric -> score
 
 
-def score(system: System, scoring: Scoring, texts: Mapping[str, Translated], folder: Path) -> Metrics:
-    """The scores of each test part.
+def score(system: System, scoring: Scoring, texts: Mapping[str, Translated], decoded: Path, folder: Path) -> Metrics:
+    """The scores of each test part, whose translations are in `decoded`.
 
     `folder` gets scores.json, which says how they were computed, unmatchable.json, by_length.csv, and a file of scores
     a sentence for each external metric and part.
@@ -34,7 +34,7 @@ def score(system: System, scoring: Scoring, texts: Mapping[str, Translated], fol
         metrics[part] |= {scores.UNMATCHABLE: len(unmatchable[part])} if unmatchable[part] else {}
         if pieces.whole_words:
             are_known = pieces.known(sources, references[0])
-            limited = list(files.read_lines(system.decoded / "without_unknown" / f"{part}.txt"))
+            limited = list(files.read_lines(decoded / "without_unknown" / f"{part}.txt"))
             known = [list(compress(lines, are_known)) for lines in references]
             metrics[part] |= scores.without_unknown(limited, known, section)
         by_length += scores.scores_by_length(part, sources, translations, references, section)

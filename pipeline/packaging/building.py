@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common import files
-from ..common.system import System
+from ..common.system import BEFORE, System
 from ..decoding.translator import Translator
 from ..evaluation.scores import caveats
 from ..layers.transformer import Transformer
@@ -21,10 +21,12 @@ def build(folder: Path, system: System, translator: Translator, licence: str) ->
         form = folder / package.CTRANSLATE2
         form.mkdir()
         ctranslate2_form.save(translator.model, translator.vocabulary, form)
+    before = system.scored / BEFORE / "scores.json"
     facts = card.Facts(
         data=files.read_json(system.split_summary),
         training=training,
         details=files.read_json(system.scored / "scores.json"),
+        before=files.read_json(before) if before.exists() else {},
         caveats=caveats(config.scores),
         has_ctranslate2=can_run,
     )

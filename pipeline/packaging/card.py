@@ -21,6 +21,7 @@ class Facts(NamedTuple):
     data: Mapping[str, Any]  # the summary of the stage split
     training: Mapping[str, Any]  # the summary of the stage train
     details: Mapping[str, Mapping[str, Mapping[str, Any]]]  # test part -> metric -> score, signature, interval
+    before: Mapping[str, Mapping[str, Mapping[str, Any]]]  # the same of the package that it starts from, or none
     caveats: list[str]  # of the scores
     has_ctranslate2: bool
 

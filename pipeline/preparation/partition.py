@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..common import parts, work
+from ..common.params import ParamsError, name_faults
 from ..common.parts import TRAIN, VALIDATION, Shard
 from ..console import progress
 from .contamination import LEVELS, HeldOut, Leaks, check
@@ -27,6 +28,9 @@ def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str,
     shards, out = parts.read_bitexts(clean), folder / work.DATA
     firsts = dict(zip((shard.name for shard in shards), accumulate((s.pairs for s in shards), initial=0), strict=False))
     carved = splitting.carved()
+    bitexts, where = {shard.bitext for shard in shards}, f"corpora/{corpus}.yaml: split"
+    if faults := name_faults(splitting.carve_from, bitexts, f"{where}.carve_from"):
+        raise ParamsError("\n".join(faults))
 
     def mapped(function: Any, step: str) -> Any:
         counts = work.map_shards(function, shards, folder, step)
@@ -37,9 +41,7 @@ def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str,
     held_out = {part: list(parts.read(clean, part)) for part in brought if part != TRAIN}
     for part in carved:
         held_out[part] = [pair for shard in shards for pair in parts.read(folder / CARVED / shard.name, part)]
-    check_carved(
-        {part: len(held_out[part]) for part in carved}, brought[TRAIN], splitting, f"corpora/{corpus}.yaml: split"
-    )
+    check_carved({part: len(held_out[part]) for part in carved}, brought[TRAIN], splitting, where)
     validation = held_out.pop(VALIDATION)
     pairs = {
         part: parts.write(out, part, held_out[part]) if part in carved else parts.copy(part, clean, out)
@@ -67,6 +69,8 @@ def hold_out(shard: Shard, clean: Path, folder: Path, splitting: Splitting, firs
     """Write the pairs of a shard, those that are carved apart."""
     pairs, out = list(shard.read(clean)), folder / CARVED / shard.name
     names = [part for part, _ in carve(pairs, splitting, firsts[shard.name])]
+    if splitting.carve_from and shard.bitext not in splitting.carve_from:
+        names = [TRAIN] * len(pairs)
     for part in splitting.carved():
         parts.write(out, part, (pair for pair, name in zip(pairs, names, strict=True) if name == part))
     np.save(out / REMAINING, [name == TRAIN for name in names])

@@ -6,8 +6,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ..common.params import ParamsError, Section
-from ..common.parts import TEST, TRAIN, VALIDATION, Pair, is_test
+from ..common.parts import TEST, TRAIN, VALIDATION, Pair
 from ..common.seeding import seed_for
+from ..common.system import Name
 from .comparison import digest, folded
 
 Share = Annotated[float, Field(ge=0, lt=1)]
@@ -19,9 +20,12 @@ class Splitting(Section):
 
     `carve_by: source` keeps pairs of equal source together. `line` draws each line by itself, as tutorials do; a
     sentence that occurs twice may then be in training and in a held-out part.
+
+    `carve_from` names the bitexts to carve from; [] is all of them.
     """
 
     carve_by: Literal["source", "line"]
+    carve_from: list[Name]
     validation_share: Share
     test_share: Share
     leakage: Policy  # training pairs that share a sentence with a held-out part
@@ -47,8 +51,8 @@ def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> 
     Raises: ParamsError naming each share that is wrong.
     """
     faults = []
-    for part, brings in ((VALIDATION, VALIDATION in brought), (TEST, any(is_test(part) for part in brought))):
-        share = getattr(splitting, f"{part}_share")
+    for part in (VALIDATION, TEST):
+        brings, share = part in brought, getattr(splitting, f"{part}_share")
         if brings == bool(share):
             a, right = ("a", "0.0") if brings else ("no", "above 0")
             faults.append(f"{where}.{part}_share: the corpus brings {a} {part} part, got {share:g}; expected {right}")

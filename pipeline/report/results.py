@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from ..common import files
-from ..common.system import System, encoded_folder
+from ..common.system import BEFORE, System, encoded_folder
 from ..evaluation import curves, diagnosis, scores, significance
 from ..evaluation.settings import TITLES, Scoring
 from ..evaluation.significance import Standing
@@ -105,7 +105,8 @@ def read_corpora(systems: Sequence[System]) -> Iterator[CorpusResults]:
     for system in systems:
         by_corpus.setdefault(system.corpus, {}).setdefault(system[:4], []).append(system)
     for name in sorted(by_corpus):
-        yield read_corpus(name, [read_system(seeds) for seeds in by_corpus[name].values()])
+        trained = [read_system(seeds) for seeds in by_corpus[name].values()]
+        yield read_corpus(name, [*read_before(trained[0]), *trained])
 
 
 def read_corpus(name: str, systems: list[SystemResults]) -> CorpusResults:
@@ -159,4 +160,29 @@ def read_system(seeds: Sequence[System]) -> SystemResults:
         texts=texts,
         diagnosis=files.read_json(system.scored / "diagnosis.json") | {"attention": attention},
         attended=attended,
+    )
+
+
+def read_before(after: SystemResults) -> Iterator[SystemResults]:
+    """The package that a system starts from, if any, as a system of its own, which is not trained."""
+    folder, system = after.system.scored / BEFORE, after.system
+    if not folder.is_dir():
+        return
+    details = files.read_json(folder / "scores.json")
+    scores = {part: {name: detail["score"] for name, detail in each.items()} for part, each in details.items()}
+    first = {name: float(value) for name, value in after.curves[0].items() if value}  # before the first update
+    best = {"best": first | {"update": 0}, "updates": 0, "stopped": "not trained", "padding_share": 0.0}
+    yield replace(
+        after,
+        system=system._replace(size=BEFORE),
+        scores=[scores for _ in after.scores],
+        details=details,
+        by_length=files.read_table(folder / "by_length.csv"),
+        curves=[],
+        train_loss=[],
+        training=after.training | best,
+        average={"checkpoints": []},
+        diagnosis=files.read_json(folder / "diagnosis.json"),
+        texts=read(system.split, system.decoded / BEFORE, after.scoring.references),
+        attended={part: [] for part in details},
     )

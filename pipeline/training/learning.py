@@ -1,10 +1,14 @@
 """How a model learns: batches, optimizer, schedule, loss and precision, keys of configs/<model>.yaml."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, NonNegativeFloat, NonNegativeInt
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, create_model
 
-from ..common.params import Section
+from ..common.params import Node, ParamsError, Section
+from ..common.system import Name, System, config_file, corpus_file
+from ..packaging import package
+from ..packaging.start import Base
 from .budget import Batches
 from .loss import Spread
 from .optimizers import Optimizer
@@ -34,3 +38,39 @@ class Learning(Section):
     lsi_pairs: NonNegativeInt
     clip: NonNegativeFloat
     precision: Literal["auto", "fp32", "bf16"]
+
+
+class Overriding(Section):
+    """The key `models` of a corpus: keys of configs/<model>.yaml that it overrides, by the model; {} for none."""
+
+    models: dict[Name, dict[str, Any]]
+
+
+def model_nodes(system: System, base: Base | None) -> list[Node]:
+    """The keys of a system's model: of all its sizes, of its own, of the package that it starts from, of its corpus.
+
+    The architecture is the package's, but for what the corpus overrides.
+    """
+    path, corpus = config_file(system.model), corpus_file(system.corpus)
+    nodes = [Node.read(f"{path}:{name}") for name in ("shared", system.size)]
+    if base:
+        nodes = [node.only(Learning.model_fields) for node in nodes]
+        nodes.append(Node(base.config.arch, "arch", base.folder / package.CONFIG))
+    own = Overriding.load_own(f"{corpus}:").models.get(system.model, {})
+    return [*nodes, Node(own, f"models.{system.model}", corpus)]
+
+
+def model_sections(module: Any, nodes: Sequence[Node]) -> tuple[Any, Learning]:
+    """The architecture and the learning of a model, by its module, from the nodes that have their keys.
+
+    Raises: ParamsError listing every fault.
+    """
+    if faults := list(model_section(module).merged_faults(nodes)):
+        raise ParamsError("\n".join(faults))
+    arch, learning = ([node.only(kind.model_fields) for node in nodes] for kind in (module.Arch, Learning))
+    return module.Arch.merged(arch), Learning.merged(learning)
+
+
+def model_section(module: Any) -> type[Section]:
+    """The class of all keys of a model."""
+    return create_model("Size", __base__=(module.Arch, Learning))

@@ -38,7 +38,7 @@ def publish(session: Session, state: TrainState) -> None:
     killed before it has recorded these outputs, deletes them and runs the stage again.
     """
     config, checkpoints, run, best = session.config, session.checkpoints, session.run, state.best(1)[0]
-    system, start = config.system, config.start
+    system = config.system
     summary = {
         "vocabulary": digest(system.vocabulary_folder),
         "updates": state.update,
@@ -49,8 +49,7 @@ def publish(session: Session, state: TrainState) -> None:
         "num_parameters": sum(weight.numel() for weight in session.net.parameters()),
         **session.sampler.pair_counts(),
         "mixture": {name: portion._asdict() for name, portion in session.sampler.portions(state.update).items()},
-        # The base is called as where it was trained.
-        **({"base": files.read_json(start.training_summary).get("base", start.id)} if start else {}),
+        **({"base": config.base.config.system} if config.base else {}),
         "params": config.params,
     }
     with files.new_folder(system.trained) as folder:

@@ -16,6 +16,8 @@ from ..console.progress import TrainingDisplay, say
 from ..encoding.shards import CHECKSUMS, Encoded
 from ..evaluation.bleu import tokenizer
 from ..models import interface
+from ..packaging import start
+from ..packaging.start import Base
 from ..tracking import runs
 from ..tracking.store import store
 from ..vocabularies.vocabulary import Vocabulary
@@ -23,7 +25,7 @@ from . import graphs, lsi, mixture, resuming
 from .batching import GlobalBatch, load_batches, prefetch
 from .budget import Training
 from .checkpoints import Checkpoints
-from .learning import Learning
+from .learning import Learning, model_nodes, model_sections
 from .loop import resolve_precision
 from .mixture import Mixing
 from .ranks import Ranks
@@ -41,12 +43,12 @@ class TrainingConfig(NamedTuple):
     learning: Learning
     mixing: Mixing
     model: Any  # the class of the network
-    start: System | None = None  # whose averaged weights it starts with; None: random ones
+    base: Base | None = None  # the package that it starts from; None: random weights
 
     @property
     def inputs(self) -> list[Path]:
         """The files and folders that the training reads."""
-        system, start = self.system, [self.start.weights] if self.start else []
+        system, start = self.system, [self.base.weights] if self.base else []
         encoded = [system.encoded / TRAIN / CHECKSUMS, system.encoded / VALIDATION]
         text = [system.split / "validation.target.txt", system.languages]
         return [*encoded, system.vocabulary_folder, *text, *start]
@@ -100,18 +102,13 @@ class Session(NamedTuple):
         return self.checkpoints.save(self.net, self.optimizer, state, keep=keep, write=write, is_open=is_open)
 
 
-def read_config(reads: tuple[str, ...], system: System, start: System | None = None) -> TrainingConfig:
-    """The training of a system, from `reads`: two sections of `training`, two of the model's file, and `mixture`."""
-    module, place = interface.find(system.model), f"{corpus_file(system.corpus)}:"
-    return TrainingConfig(
-        system,
-        training=Training.load(*reads[:2], **system.axes),
-        arch=module.Arch.load_own(*reads[2:4], **system.axes),
-        learning=Learning.load_own(*reads[2:4], **system.axes),
-        mixing=Mixing.load_own(place),
-        model=module.Model,
-        start=start,
-    )
+def read_config(reads: tuple[str, ...], system: System) -> TrainingConfig:
+    """The training of a system, from the two sections of `training` at `reads`, and its model's and corpus's files."""
+    module, base = interface.find(system.model), start.load(system.corpus, [system.model])
+    arch, learning = model_sections(module, model_nodes(system, base))
+    training = Training.load(*reads, **system.axes)
+    mixing = Mixing.load_own(f"{corpus_file(system.corpus)}:")
+    return TrainingConfig(system, training, arch, learning, mixing, module.Model, base)
 
 
 def open_training(config: TrainingConfig, ranks: Ranks) -> Session:
@@ -191,8 +188,9 @@ def say_where_it_starts(config: TrainingConfig, checkpoints: Checkpoints, state:
 
 def set_first_weights(net: Any, config: TrainingConfig, encoded: Encoded, ranks: Ranks) -> None:
     """Give a network, whose weights are random, those that its training starts with, on every rank the same."""
-    if base := config.start:
-        weights.load(base.weights, net, f"weights of this network: {base.id} has another, so set its keys")
+    if base := config.base:
+        expected = f"weights of this network: {base.folder} has another, so override none of its keys"
+        weights.load(base.weights, net, expected)
     elif (most_pairs := config.learning.lsi_pairs) and ranks.is_main:
         lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=config.system.seed)
     ranks.broadcast_weights(net.state_dict().values())

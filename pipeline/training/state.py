@@ -54,10 +54,9 @@ class TrainState(NamedTuple):
         return (*self.curve, row) if begun else self.curve
 
     def with_validation(self, scores: dict[str, float]) -> "TrainState":
-        """The state with the scores of one more validation, made after the last update."""
-        return self._replace(
-            history=(*self.history, {"update": self.update, **dict(zip(LAST, self.last, strict=True)), **scores})
-        )
+        """The state with the scores of one more validation, made after the last update, or before the first one."""
+        last = dict(zip(LAST, self.last, strict=True)) if self.last else {}
+        return self._replace(history=(*self.history, {"update": self.update, **last, **scores}))
 
     @property
     def is_validated(self) -> bool:

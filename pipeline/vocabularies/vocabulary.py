@@ -17,9 +17,9 @@ Side: TypeAlias = Pieces | WordList | marian.MarianPieces  # one language of a v
 
 
 class VocabularySection(Section):
-    """The key of section `vocabularies.<name>` that chooses its class: Subwords or Words."""
+    """The key of section `vocabularies.<name>` that chooses its class: Subwords, Words or Packaged."""
 
-    kind: Literal["unigram", "bpe", "word"]
+    kind: Literal["unigram", "bpe", "word", "package"]
 
 
 def digest(folder: Path) -> str:

@@ -49,7 +49,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     """Write params.yaml, the parts, a vocabulary and a random model of a name below `root`; the system's id."""
     (root / "params.yaml").write_text(PARAMS)
     for corpus in ("toy", "novel"):
-        files.write_lines(root / f"corpora/{corpus}.yaml", ["{decode: {}, tags: {}}"])
+        files.write_lines(root / f"corpora/{corpus}.yaml", ["{decode: {}, tags: {}, start: {}}"])
     split, pieces, system = root / "data/split/toy", root / "data/vocabulary/toy-bpe_toy", f"toy-bpe_toy-{model}-tiny-1"
     if not split.exists():
         samples.write_bitexts(split, train=[(line, line) for line in TRAIN])

@@ -60,7 +60,9 @@ tiny: {embedding: 8, width: 16, alignment: 8, maxout: 8, reset_gate: after, drop
 def write_inputs(root: Path) -> None:
     """Write parameters and what the stages before leave."""
     (root / "params.yaml").write_text(PARAMS, encoding="utf-8")
-    files.write_lines(root / "corpora/toy.yaml", ["{training: {}, mixture: {web: 1.5}, tags: {}}"])
+    files.write_lines(
+        root / "corpora/toy.yaml", ["{training: {}, mixture: {web: 1.5}, tags: {}, start: {}, models: {}}"]
+    )
     for model, sizes in SIZES.items():
         files.write_lines(root / f"configs/{model}.yaml", [LEARNING + sizes])
     split, pieces = root / "data/split/toy", root / "data/vocabulary/toy-joint"

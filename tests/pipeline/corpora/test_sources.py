@@ -79,7 +79,6 @@ def test_a_fault_of_a_list_is_at_the_name_of_its_item(items, expected):
     [
         ({"test": MINE}, "must have train, got test"),
         ({}, "must have train, got none"),
-        ({"train": MINE, "news": MINE}, "must call one of the test parts test, got news"),
         ({"train": MINE, "test": [{"name": "a", **MINE}]}, ".test: must be one source; only train has a list, at_most"),
         ({"train": MINE, "test": {**MINE, "at_most": 3}}, ".test: must be one source; only train has a list, at_most"),
     ],

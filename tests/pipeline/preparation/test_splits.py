@@ -14,7 +14,7 @@ WHERE = "corpora/toy.yaml: split"
 
 
 def section(**changes):
-    usual = {"carve_by": "source", "validation_share": 0.1, "test_share": 0.05, "seed": 1}
+    usual = {"carve_by": "source", "carve_from": [], "validation_share": 0.1, "test_share": 0.05, "seed": 1}
     return Splitting(**usual | {"leakage": "drop", "near_leakage": "drop"} | changes)
 
 
