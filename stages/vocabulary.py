@@ -7,7 +7,8 @@ from pipeline.common.params import ParamsError
 from pipeline.common.system import split_folder, vocabulary_folder
 from pipeline.console import cli
 from pipeline.packaging import package, start
-from pipeline.vocabularies import packaged, subwords, words
+from pipeline.packaging.vocabulary import check_spelling
+from pipeline.vocabularies import subwords, words
 from pipeline.vocabularies.samples import Tagging
 from pipeline.vocabularies.vocabulary import Vocabulary, VocabularySection
 
@@ -40,7 +41,7 @@ def copy(base: start.Base, split: Path, folder: Path) -> None:
         what = f"must translate {'-'.join(new)}, the languages of {split}, got {'-'.join(old)}"
         raise files.DataError(f"{base.folder}: {what}; expected a package of these")
     package.copy_vocabulary(base.vocabulary, folder)
-    packaged.check_spelling(Vocabulary.load(folder), split, base.folder)
+    check_spelling(Vocabulary.load(folder), split, base.folder)
 
 
 if __name__ == "__main__":

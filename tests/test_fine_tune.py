@@ -9,7 +9,7 @@ import pytest
 from pipeline.common import files, parts
 from pipeline.common.params import ParamsError
 from pipeline.packaging import start
-from pipeline.vocabularies import packaged
+from pipeline.packaging.vocabulary import check_spelling
 from pipeline.vocabularies.vocabulary import Vocabulary
 from tests.toys import packages, systems
 from tests.toys.project import SYSTEMS
@@ -71,8 +71,8 @@ def test_text_that_a_package_cannot_spell_is_refused_with_its_characters(tmp_pat
     shard = parts.Shard(parts.TRAIN, 0, 100)
     parts.write_bitexts(folder, [shard])
     shard.write(folder, [("le chat dort dans la maison", "une pomme")] * 99 + [("ＬＥ ćhat ☃", "une pomme")])
-    packaged.check_spelling(vocabulary, folder, origin)
+    check_spelling(vocabulary, folder, origin)
     assert "no piece of models/toy spells ☃ on 1 line\n" in capsys.readouterr().err
     shard.write(folder, [("le chat", "une pomme Я")] * 100)
     with pytest.raises(files.DataError, match=r"target sentences must be .* unknown pieces \(Я on 100 lines\); ex"):
-        packaged.check_spelling(vocabulary, folder, origin)
+        check_spelling(vocabulary, folder, origin)

@@ -22,6 +22,7 @@ from ..evaluation.settings import Scoring
 from ..models import interface
 from ..packaging import start
 from ..packaging.start import Starting
+from ..packaging.vocabulary import Packaged
 from ..preparation import cleaning
 from ..preparation.cleaning import Cleaning
 from ..preparation.splits import Splitting, check_shares
@@ -29,7 +30,6 @@ from ..report.sentences import Report
 from ..training.budget import Training
 from ..training.learning import Overriding, model_nodes, model_section
 from ..training.mixture import Mixing
-from ..vocabularies.packaged import Packaged
 from ..vocabularies.samples import Tagging
 from ..vocabularies.subwords import Subwords
 from ..vocabularies.words import Words

@@ -8,8 +8,8 @@ from ..common import files, parts
 from ..common.params import Section
 from ..compute import ids
 from ..console.progress import say
-from .equals import listed
-from .vocabulary import Vocabulary
+from ..vocabularies.equals import listed
+from ..vocabularies.vocabulary import Vocabulary
 
 MOST_UNKNOWN = 0.01  # of the pieces of a side: with more, the vocabulary is one of another script or text
 
