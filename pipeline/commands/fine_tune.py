@@ -65,7 +65,7 @@ def fine_tune(
         raise DataError("--source, --target, --table or --tmx: is missing; expected the text to train on")
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
     codes, folder = (config.source_language, config.target_language), general or split_folder(config.corpus)
-    with new_corpus.undone_on_failure(corpus_path) as made:
+    with new_corpus.undone_on_failure([corpus_path]) as made:
         copies = Copies(name, codes, made)
         about: dict[str, Any] = {parts.TRAIN: training_part(copies, Texts(source, target, table, tmx), how)}
         if test_source or test_target:
