@@ -154,6 +154,8 @@ def corpus_faults(project: Project) -> Iterator[str]:
         except ParamsError as error:
             yield from str(error).splitlines()
         yield from name_faults(content["tags"], download.bitexts, f"{path}: tags")
+        carve_from = joined(overridden(project, "split", name))["carve_from"]
+        yield from name_faults(carve_from, download.bitexts, f"{path}: split.carve_from")
         yield from Mixing(mixture=content["mixture"]).bitext_faults(download.bitexts, f"{path}: mixture")
         for model, keys in content["models"].items():
             if model not in project.configs:

@@ -68,6 +68,12 @@ def test_two_bitexts_are_split_as_the_text_of_both(run, monkeypatch, carve_by):
     assert run({"memory": PAIRS[:15], "web": PAIRS[15:]}, {}, carve_by=carve_by, validation_share=0.2000001)[0] == whole
 
 
+def test_a_bitext_that_is_not_carved_stays_in_training(run):
+    memory, web = PAIRS[:15], PAIRS[15:]
+    written, _ = run({"memory": memory, "web": web}, {}, carve_from=["memory"])
+    assert {*written["validation"], *written["test"]} <= {*memory}
+
+
 def test_brought_parts_by_hand(run, project):
     written, counts = run({"memory": PAIRS[:15], "web": PAIRS[15:]}, BROUGHT, **NONE_CARVED)
     lost = [pair for pair in PAIRS if pair[0] == "Le chat dort."] + [("La fille rit.", "The girl laughs.")]
@@ -101,6 +107,7 @@ def test_brought_parts_by_hand(run, project):
     [
         (BROUGHT, NONE_CARVED | {"leakage": "fail"}, "data/clean/toy: parts share sentences, got validation/news 1 "),
         (BROUGHT, {"validation_share": 0.0}, "corpora/toy.yaml: split.test_share: the corpus brings a test part, got"),
+        ({}, {"carve_from": ["trian"]}, "corpora/toy.yaml: split.carve_from.trian: no such bitext; nearest is 'train'"),
         ({}, {"test_share": 1e-9}, "corpora/toy.yaml: split.test_share: carves no pair from 36, got 1e-09; expected"),
         (
             {"validation": PAIRS[:3], "test": PAIRS[:4]},

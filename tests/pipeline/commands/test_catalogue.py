@@ -81,6 +81,27 @@ def test_own_files_are_right(project):
             {"train": 0},
             f"{PHRASEBOOK}: mixture: leaves every bitext out, got 0 for all; expected a weight above 0",
         ),
+        (
+            f"{PHRASEBOOK}:split",
+            {"carve_from": ["web"]},
+            f"{PHRASEBOOK}: split.carve_from.web: no such bitext; expected one of train",
+        ),
+        (
+            f"{PHRASEBOOK}:models",
+            {"rnsearch": {}},
+            f"{PHRASEBOOK}: models.rnsearch: no such model; nearest is 'rnnsearch'",
+        ),
+        (
+            f"{PHRASEBOOK}:models",
+            {"rnnsearch": {"clap": 1.0}},
+            f"{PHRASEBOOK}: models.rnnsearch.clap: unknown key; nearest is 'clip'",
+        ),
+        (
+            "build.vocabularies",
+            ["package"],
+            f"{PHRASEBOOK}: start: there is no package, got a vocabulary of kind package; "
+            "expected a package, or a vocabulary of another kind",
+        ),
         *(
             (
                 f"{PHRASEBOOK}:tags",
