@@ -40,7 +40,7 @@ def copy(base: start.Base, split: Path, folder: Path) -> None:
     if new != old:
         what = f"must translate {'-'.join(new)}, the languages of {split}, got {'-'.join(old)}"
         raise files.DataError(f"{base.folder}: {what}; expected a package of these")
-    package.copy_vocabulary(base.vocabulary, folder)
+    package.copy_vocabulary(base.folder / package.VOCABULARY, folder)
     check_spelling(Vocabulary.load(folder), split, base.folder)
 
 

@@ -30,16 +30,6 @@ class Base(NamedTuple):
     folder: Path
     config: package.Config
 
-    @property
-    def weights(self) -> Path:
-        """Its weights."""
-        return self.folder / package.WEIGHTS
-
-    @property
-    def vocabulary(self) -> Path:
-        """Its vocabulary."""
-        return self.folder / package.VOCABULARY
-
 
 def load(corpus: str, models: Collection[str] = ()) -> Base | None:
     """The package that a corpus starts from, whole and pinned; None for random weights.
