@@ -6,7 +6,7 @@ from pipeline.common import files
 from pipeline.common.params import ParamsError
 from pipeline.common.system import split_folder, vocabulary_folder
 from pipeline.console import cli
-from pipeline.packaging import package, start
+from pipeline.packaging import sealed, start
 from pipeline.packaging.vocabulary import check_spelling
 from pipeline.vocabularies import subwords, words
 from pipeline.vocabularies.samples import Tagging
@@ -40,7 +40,7 @@ def copy(base: start.Base, split: Path, folder: Path) -> None:
     if new != old:
         what = f"must translate {'-'.join(new)}, the languages of {split}, got {'-'.join(old)}"
         raise files.DataError(f"{base.folder}: {what}; expected a package of these")
-    package.copy_vocabulary(base.folder / package.VOCABULARY, folder)
+    sealed.copy_vocabulary(base.folder / sealed.VOCABULARY, folder)
     check_spelling(Vocabulary.load(folder), split, base.folder)
 
 

@@ -7,7 +7,7 @@ import typer
 
 from ..common import files
 from ..common.files import DataError
-from ..packaging import argos, ctranslate2_form, loading, package
+from ..packaging import argos, ctranslate2_form, loading, sealed
 from . import project
 
 WORK = Path("work/export")
@@ -35,7 +35,7 @@ def export(
     if (system is None) == (model is None):
         raise DataError("--system, --model: must be one of the two; expected a system built here, or a packaged folder")
     if model:
-        config, translator, vocabulary = package.read(model), loading.load(model), model / package.VOCABULARY
+        config, translator, vocabulary = sealed.read(model), loading.load(model), model / sealed.VOCABULARY
         name, about = config.system, config.model_dump()
     else:
         named = project.parse(system or "")

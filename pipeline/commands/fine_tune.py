@@ -13,7 +13,7 @@ from ..common.files import DataError
 from ..common.params import PATH, read_yaml
 from ..common.seeding import sample
 from ..common.system import config_file, corpus_file, split_folder
-from ..packaging import package
+from ..packaging import sealed
 from ..training.learning import Learning
 from . import catalogue, new_corpus, project, training_length
 from .new_corpus import Memories, Quoting, Sources, Tables, Targets
@@ -59,7 +59,7 @@ def fine_tune(
     project.check_here()
     catalogue.check()
     packaged = Path(model) if Path(model).is_dir() else project.parse(model).packaged
-    config = package.read(packaged)
+    config = sealed.read(packaged)
     corpus_path = new_corpus.new_corpus_file(name := name or f"{config.corpus}_tuned")
     if not (source or target or table or tmx):
         raise DataError("--source, --target, --table or --tmx: is missing; expected the text to train on")
@@ -77,7 +77,7 @@ def fine_tune(
         sections = overrides(config, size, general_share if mixture else 0.0)
         sections["split"] |= {"carve_from": [bitext["name"] for bitext in own] if mixture else []}
         sections["split"]["test_share"] *= parts.TEST not in about
-        pinned = {"package": packaged.as_posix(), "sha256": files.sha256(packaged / package.CHECKSUMS)}
+        pinned = {"package": packaged.as_posix(), "sha256": files.sha256(packaged / sealed.CHECKSUMS)}
         corpus = {"licence": licence, **new_corpus.corpus_of(codes, about), "mixture": mixture, "start": pinned}
         new_corpus.write({name: corpus}, sections)
         chosen = {"vocabularies": [VOCABULARY], "models": [config.model], "sizes": [size_of(config)]}
@@ -107,13 +107,13 @@ def general_pairs(folder: Path, most: int) -> Iterator[parts.Pair]:
     return compress(parts.read(folder, parts.TRAIN), sample(total, most, 1))
 
 
-def size_of(config: package.Config) -> str:
+def size_of(config: sealed.Config) -> str:
     """The size of configs/ from which a package learns further: its own, or of those that have another the first."""
     sizes = catalogue.sizes_of(read_yaml(config_file(config.model)))
     return config.size if config.size in sizes else sizes[0]
 
 
-def overrides(config: package.Config, size: Size, share: float) -> dict[str, Any]:
+def overrides(config: sealed.Config, size: Size, share: float) -> dict[str, Any]:
     """What the corpus changes of params.yaml and of configs/, for `size` of text and a share of general text."""
     mixed = Size(round(size.pairs / (1 - share)), round(size.words / (1 - share)))
     training: dict[str, Any] = training_length.suggest(mixed, PASSES)
@@ -135,7 +135,7 @@ def overrides(config: package.Config, size: Size, share: float) -> dict[str, Any
     }
 
 
-def summary(name: str, config: package.Config, size: Size, mixture: dict[str, float], share: float) -> str:
+def summary(name: str, config: sealed.Config, size: Size, mixture: dict[str, float], share: float) -> str:
     """What was decided, and the command that builds it."""
     how = f"mixed with general text ({share:.0%} of the pairs)" if mixture else "without general text"
     corpus = read_yaml(corpus_file(name))

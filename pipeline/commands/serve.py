@@ -12,7 +12,7 @@ from ..common import cores
 from ..common.files import DataError
 from ..decoding.glossary import Glossary
 from ..decoding.settings import MOST_BEAM
-from ..packaging.package import CONFIG
+from ..packaging.sealed import CONFIG
 from ..serving import app, connections
 from ..serving.engines import Engine, EngineKind
 from ..serving.service import Options

@@ -8,7 +8,7 @@ from ..common.system import BEFORE, System
 from ..decoding.translator import Translator
 from ..evaluation.scores import caveats
 from ..layers.transformer import Transformer
-from . import card, ctranslate2_form, package
+from . import card, ctranslate2_form, package, sealed
 
 
 def build(folder: Path, system: System, translator: Translator, licence: str) -> None:
@@ -18,7 +18,7 @@ def build(folder: Path, system: System, translator: Translator, licence: str) ->
     package.write(folder, config, weights=system.weights, vocabulary=system.vocabulary_folder)
     can_run = isinstance(translator.model, Transformer)  # which alone CTranslate2 runs
     if can_run:
-        form = folder / package.CTRANSLATE2
+        form = folder / sealed.CTRANSLATE2
         form.mkdir()
         ctranslate2_form.save(translator.model, translator.vocabulary, form)
     before = system.scored / BEFORE / "scores.json"
@@ -30,17 +30,17 @@ def build(folder: Path, system: System, translator: Translator, licence: str) ->
         caveats=caveats(config.scores),
         has_ctranslate2=can_run,
     )
-    files.write_lines(folder / package.CARD, card.card_text(config, facts).split("\n"))
+    files.write_lines(folder / sealed.CARD, card.card_text(config, facts).split("\n"))
     package.seal(folder)
 
 
-def read_config(system: System, translator: Translator, training: dict[str, Any], licence: str) -> package.Config:
+def read_config(system: System, translator: Translator, training: dict[str, Any], licence: str) -> sealed.Config:
     """config.json of a system, from its training, its settings of the search and its scores."""
     metrics = files.read_json(system.metrics)
     best = {name: value for name, value in training["best"].items() if name.startswith("validation_")}
-    return package.Config.model_validate(
+    return sealed.Config.model_validate(
         {
-            "format": package.FORMAT,
+            "format": sealed.FORMAT,
             "system": system.id,
             **system.axes,
             **files.read_json(system.languages),

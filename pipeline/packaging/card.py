@@ -10,7 +10,7 @@ from ruamel.yaml import YAML
 
 from ..common.params import flatten
 from ..evaluation.settings import TITLES
-from .package import CTRANSLATE2, Config
+from .sealed import CTRANSLATE2, Config
 
 TEMPLATE = Path(__file__).parent / "card.md.jinja"
 

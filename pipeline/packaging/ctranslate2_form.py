@@ -16,7 +16,7 @@ from ..layers.positions import sinusoids
 from ..layers.residual import PostNorm, PreNorm
 from ..layers.transformer import Transformer
 from ..vocabularies.vocabulary import Vocabulary
-from .package import POSITIONS
+from .sealed import POSITIONS
 
 SPECIAL = {ids.PAD: "<pad>", ids.UNK: "<unk>", ids.BOS: "<s>", ids.EOS: "</s>"}
 FILES = {"model.bin", "config.json", *(f"{side}_vocabulary.json" for side in ("shared", "source", "target"))}

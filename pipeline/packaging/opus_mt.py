@@ -26,7 +26,7 @@ from ..languages import codes
 from ..models.transformer_postnorm import Arch, Model
 from ..vocabularies import marian
 from ..vocabularies.vocabulary import Vocabulary
-from . import ctranslate2_form, package
+from . import ctranslate2_form, package, sealed
 
 NEEDED = "config.json", "vocab.json", "source.spm", "target.spm"
 OPTIONAL = "generation_config.json", "tokenizer_config.json", "README.md"
@@ -73,7 +73,7 @@ def build(out: Path, folder: Path, address: str, *, name: str, tag: str | None, 
     config = read_config(folder)
     order, pieces = read_pieces(folder / "vocab.json", config)
     source, target = languages(folder, address, pieces, tag, pair)
-    (vocabulary := out / package.VOCABULARY).mkdir()
+    (vocabulary := out / sealed.VOCABULARY).mkdir()
     for side in ("source", "target"):
         shutil.copyfile(folder / f"{side}.spm", vocabulary / f"{side}.model")
     before = f">>{tag}<<" if tag else ""
@@ -81,22 +81,22 @@ def build(out: Path, folder: Path, address: str, *, name: str, tag: str | None, 
     arch, decoding = sections(config, folder / "config.json")
     net = Model(arch, source_size=len(order), target_size=len(order))
     load(net, path, order, config["vocab_size"])
-    weights.save(out / package.WEIGHTS, net.state_dict())
-    (out / package.CTRANSLATE2).mkdir()
-    ctranslate2_form.save(net, Vocabulary.load(vocabulary), out / package.CTRANSLATE2)
+    weights.save(out / sealed.WEIGHTS, net.state_dict())
+    (out / sealed.CTRANSLATE2).mkdir()
+    ctranslate2_form.save(net, Vocabulary.load(vocabulary), out / sealed.CTRANSLATE2)
     card = (folder / "README.md").read_text(encoding="utf-8") if (folder / "README.md").exists() else ""
     licence = match[1] if (match := LICENCE.match(card.partition("\n---\n")[0])) else "unknown"
     size = "base" if arch.width <= 512 else "big"  # of configs/, for a training that goes on from it
-    about: dict[str, Any] = {"format": package.FORMAT, "system": name, "corpus": name, "vocabulary": "marian"}
+    about: dict[str, Any] = {"format": sealed.FORMAT, "system": name, "corpus": name, "vocabulary": "marian"}
     about |= {"model": "transformer_postnorm", "size": size, "arch": arch.model_dump(), "precision": "fp32"}
     about |= {"source_language": source, "target_language": target, "licence": licence, "validation": {}, "scores": {}}
     about["max_source_pieces"] = min(config["max_length"], config["max_position_embeddings"]) - 1
     about |= {"decoding": decoding.model_dump(), "num_parameters": sum(map(torch.numel, net.parameters()))}
-    files.write_json(out / package.CONFIG, package.Config.model_validate(about).model_dump())
+    files.write_json(out / sealed.CONFIG, sealed.Config.model_validate(about).model_dump())
     template = Path(__file__).with_name("imported.md.jinja").read_text(encoding="utf-8")
     facts = about | {"origin": address, "tag": before, "sha256": files.sha256(path)}
     text = Environment(undefined=StrictUndefined, trim_blocks=True).from_string(template).render(facts)
-    files.write_lines(out / package.CARD, text.split("\n"))
+    files.write_lines(out / sealed.CARD, text.split("\n"))
     package.seal(out)
 
 

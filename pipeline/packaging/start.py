@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, StringConstraints
 
 from ..common import files
 from ..common.params import ParamsError, Section
-from . import package
+from . import sealed
 
 
 class Start(Section):
@@ -28,7 +28,7 @@ class Base(NamedTuple):
     """A package to start from."""
 
     folder: Path
-    config: package.Config
+    config: sealed.Config
 
 
 def load(corpus: str, models: Collection[str] = ()) -> Base | None:
@@ -40,9 +40,9 @@ def load(corpus: str, models: Collection[str] = ()) -> Base | None:
     if not (start := Starting.load_own(f"{place}:").start):
         return None
     folder = Path(start.package)
-    config, pinned = package.read(folder), files.sha256(folder / package.CHECKSUMS)
+    config, pinned = sealed.read(folder), files.sha256(folder / sealed.CHECKSUMS)
     if start.sha256 != pinned:
-        what = f"must be that of {folder / package.CHECKSUMS}"
+        what = f"must be that of {folder / sealed.CHECKSUMS}"
         raise ParamsError(f"{place}: start.sha256: {what}, got {start.sha256}; expected {pinned}")
     if others := sorted({*models} - {config.model}):
         what = f"{folder} is no {others[0]}, got build.models: {', '.join(models)}"

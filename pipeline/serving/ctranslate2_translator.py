@@ -18,7 +18,7 @@ from ..compute import ids
 from ..decoding.scores import Hypothesis
 from ..decoding.settings import Decoding
 from ..decoding.translator import Translator
-from ..packaging.package import POSITIONS
+from ..packaging.sealed import POSITIONS
 
 BATCH = 32  # equally long lines at once in int8
 

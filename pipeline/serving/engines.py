@@ -7,7 +7,7 @@ from typing import Any, Literal
 from ..common.files import read_lines
 from ..common.system import split_folder
 from ..decoding import attending, texts
-from ..packaging import loading, package
+from ..packaging import loading, sealed
 
 EngineKind = Literal["torch", "ctranslate2", "ctranslate2-int8"]
 MOST_EXAMPLES, LONGEST_EXAMPLE = 6, 60  # sentences, characters
@@ -21,8 +21,8 @@ class Engine:
     """
 
     def __init__(self, folder: Path, kind: EngineKind, threads: int, beam_size: int | None = None) -> None:
-        form = folder / package.CTRANSLATE2
-        self.folder, self.config, self.kind = folder, package.read(folder), kind if form.is_dir() else "torch"
+        form = folder / sealed.CTRANSLATE2
+        self.folder, self.config, self.kind = folder, sealed.read(folder), kind if form.is_dir() else "torch"
         self.translator = loading.load(folder)
         if self.kind != "torch":
             from .ctranslate2_translator import CTranslate2Translator  # which only these kinds need
@@ -36,7 +36,7 @@ class Engine:
         test = split_folder(self.config.corpus) / "test.source.txt"  # there, if this is the project that built it
         lines = [line for line in read_lines(test) if len(line) <= LONGEST_EXAMPLE] if test.exists() else []
         self.examples = lines[:: max(1, len(lines) // MOST_EXAMPLES)][:MOST_EXAMPLES]
-        card = folder / package.CARD
+        card = folder / sealed.CARD
         self.card = card.read_text(encoding="utf-8") if card.exists() else ""
 
     def split(self, units: Iterable[str]) -> texts.SplitLine:

@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, create_model
 
 from ..common.params import Node, ParamsError, Section
 from ..common.system import Name, System, config_file, corpus_file
-from ..packaging import package
+from ..packaging import sealed
 from ..packaging.start import Base
 from .budget import Batches
 from .loss import Spread
@@ -55,7 +55,7 @@ def model_nodes(system: System, base: Base | None) -> list[Node]:
     nodes = [Node.read(f"{path}:{name}") for name in ("shared", system.size)]
     if base:
         nodes = [node.only(Learning.model_fields) for node in nodes]
-        nodes.append(Node(base.config.arch, "arch", base.folder / package.CONFIG))
+        nodes.append(Node(base.config.arch, "arch", base.folder / sealed.CONFIG))
     own = Overriding.load_own(f"{corpus}:").models.get(system.model, {})
     return [*nodes, Node(own, f"models.{system.model}", corpus)]
 

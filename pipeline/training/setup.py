@@ -16,7 +16,7 @@ from ..console.progress import TrainingDisplay, say
 from ..encoding.shards import CHECKSUMS, Encoded
 from ..evaluation.bleu import tokenizer
 from ..models import interface
-from ..packaging import package, start
+from ..packaging import sealed, start
 from ..packaging.start import Base
 from ..tracking import runs
 from ..tracking.store import store
@@ -48,7 +48,7 @@ class TrainingConfig(NamedTuple):
     @property
     def inputs(self) -> list[Path]:
         """The files and folders that the training reads."""
-        system, start = self.system, [self.base.folder / package.WEIGHTS] if self.base else []
+        system, start = self.system, [self.base.folder / sealed.WEIGHTS] if self.base else []
         encoded = [system.encoded / TRAIN / CHECKSUMS, system.encoded / VALIDATION]
         text = [system.split / "validation.target.txt", system.languages]
         return [*encoded, system.vocabulary_folder, *text, *start]
@@ -190,7 +190,7 @@ def set_first_weights(net: Any, config: TrainingConfig, encoded: Encoded, ranks:
     """Give a network, whose weights are random, those that its training starts with, on every rank the same."""
     if base := config.base:
         expected = f"weights of this network: {base.folder} has another, so override none of its keys"
-        weights.load(base.folder / package.WEIGHTS, net, expected)
+        weights.load(base.folder / sealed.WEIGHTS, net, expected)
     elif (most_pairs := config.learning.lsi_pairs) and ranks.is_main:
         lsi.start(net.embedding_matrices, encoded, most_pairs=most_pairs, seed=config.system.seed)
     ranks.broadcast_weights(net.state_dict().values())

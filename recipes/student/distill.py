@@ -15,7 +15,7 @@ from pipeline.common import files, parts, work
 from pipeline.common.params import Section
 from pipeline.common.system import Name, System, split_folder, vocabulary_folder
 from pipeline.console import cli
-from pipeline.packaging import loading, package
+from pipeline.packaging import loading, sealed
 
 ROOT, CORPUS, REFERENCES = Path("../.."), "taught", "references_of_"
 
@@ -63,7 +63,7 @@ def main() -> None:
         shutil.copyfile(split / "languages.json", out / "languages.json")
     files.write_json(Path("data/split", f"{CORPUS}.json"), summary | {"pairs": counts})
     with files.new_folder(vocabulary_folder(CORPUS, teacher.vocabulary)) as folder:
-        package.copy_vocabulary(packaged / package.VOCABULARY, folder)
+        sealed.copy_vocabulary(packaged / sealed.VOCABULARY, folder)
 
 
 def translate_shard(shard: parts.Shard, split: Path, packaged: Path, out: Path) -> int:

@@ -13,8 +13,7 @@ from pipeline.common.files import DataError
 from pipeline.common.system import System
 from pipeline.evaluation.scores import UNMATCHABLE, caveats, without_unknown
 from pipeline.evaluation.settings import Scoring
-from pipeline.packaging import loading
-from pipeline.packaging import package as packages
+from pipeline.packaging import loading, sealed
 from stages import score
 from tests.toys.project import SYSTEMS
 
@@ -86,12 +85,12 @@ def test_translations_of_fewer_sentences_are_named(translated):
 def test_a_package_translates_elsewhere_as_the_stage_did(project, tmp_path, monkeypatch):
     translations, sources = SYSTEM.decoded / "test.txt", list(files.read_lines(SYSTEM.split / "test.source.txt"))
     expected = list(files.read_lines(translations))
-    config = packages.read(SYSTEM.packaged)
+    config = sealed.read(SYSTEM.packaged)
     assert config.scores["test"]["bleu"] == files.read_json(SYSTEM.metrics)["test"]["bleu"]
     assert config.decoding == files.read_json(SYSTEM.decoded / "decode.json")
     elsewhere = SYSTEM.packaged.rename(tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     assert loading.load(elsewhere).translate(sources) == expected
-    form = ctranslate2.Translator(str(elsewhere / packages.CTRANSLATE2), compute_type="int8")
+    form = ctranslate2.Translator(str(elsewhere / sealed.CTRANSLATE2), compute_type="int8")
     assert form.translate_batch([["▁le"]])
     assert Path("model/README.md").stat().st_size

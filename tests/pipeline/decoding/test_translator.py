@@ -14,7 +14,7 @@ from pipeline.decoding.glossary import Glossary
 from pipeline.decoding.search import search
 from pipeline.decoding.translator import Translator
 from pipeline.layers.kernels.prepacked import can_prepack
-from pipeline.packaging import loading, package
+from pipeline.packaging import loading, package, sealed
 from pipeline.vocabularies.vocabulary import Vocabulary
 from tests.toys import networks, searches, systems
 from tests.toys.networks import needs_bf16_products
@@ -172,8 +172,8 @@ def with_config(key, **values):
     """A forgery: other values of a key of config.json."""
 
     def forge(folder):
-        config = files.read_json(folder / package.CONFIG)
-        files.write_json(folder / package.CONFIG, config | {key: config[key] | values})
+        config = files.read_json(folder / sealed.CONFIG)
+        files.write_json(folder / sealed.CONFIG, config | {key: config[key] | values})
 
     return forge
 
@@ -182,16 +182,16 @@ def with_weights(change):
     """A forgery: other weights."""
 
     def forge(folder):
-        weights = load_file(folder / package.WEIGHTS)
+        weights = load_file(folder / sealed.WEIGHTS)
         change(weights)
-        save_file(weights, folder / package.WEIGHTS)
+        save_file(weights, folder / sealed.WEIGHTS)
 
     return forge
 
 
 def with_another_model(folder):
-    config = files.read_json(folder / package.CONFIG)
-    files.write_json(folder / package.CONFIG, config | {"model": "interface"})
+    config = files.read_json(folder / sealed.CONFIG)
+    files.write_json(folder / sealed.CONFIG, config | {"model": "interface"})
 
 
 BIAS = "decoder.0.cross_attention.project_in.bias"

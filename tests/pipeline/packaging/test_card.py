@@ -3,17 +3,17 @@
 import pytest
 from huggingface_hub import ModelCard
 
-from pipeline.packaging import package
+from pipeline.packaging import sealed
 from tests.toys import packages, systems
 
 
 @pytest.fixture(scope="module")
 def text(packaged):
-    return (packaged / package.CARD).read_text()
+    return (packaged / sealed.CARD).read_text()
 
 
 def test_the_hub_reads_its_metadata(packaged):
-    data = ModelCard.load(packaged / package.CARD).data
+    data = ModelCard.load(packaged / sealed.CARD).data
     assert data.language == ["fr", "en"]
     assert (data.license, data.license_name) == ("other", "CC0, mine")
     assert data.pipeline_tag == "translation"

@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from pipeline.common import files
 from pipeline.common.files import DataError
 from pipeline.compute import ids
-from pipeline.packaging import loading, opus_mt, package
+from pipeline.packaging import loading, opus_mt, sealed
 from pipeline.training.batching import GlobalBatch, Position, collate
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
@@ -60,7 +60,7 @@ def test_every_piece_has_the_score_that_it_has_there(tmp_path, activation):
 
 
 def test_config_and_card_say_what_the_files_say(folder):
-    config = package.read(build(folder))
+    config = sealed.read(build(folder))
     assert (config.source_language, config.target_language, config.licence) == ("fr", "en", "cc-by-4.0")
     assert (config.decoding["beam_size"], config.decoding["max_length_offset"], config.max_source_pieces) == (3, 63, 63)
     assert (
@@ -68,10 +68,10 @@ def test_config_and_card_say_what_the_files_say(folder):
     )
     for name in opus_mt.OPTIONAL:
         (folder / name).unlink()
-    config = package.read(build(folder))
+    config = sealed.read(build(folder))
     assert (config.source_language, config.target_language, config.licence) == ("fr", "en", "unknown")
     assert (config.decoding["beam_size"], config.decoding["max_length_offset"]) == (1, 511)
-    assert package.read(build(folder, pair="pt_BR-de")).source_language == "pt-BR"
+    assert sealed.read(build(folder, pair="pt_BR-de")).source_language == "pt-BR"
 
 
 def test_a_tag_stands_before_every_source_that_is_not_empty(tmp_path):
@@ -134,13 +134,13 @@ def test_other_weights_than_the_config_says_are_refused(folder, name, value, wha
 
 def test_a_pickle_is_read_and_runs_no_code(folder, tmp_path):
     """Old files have the one matrix under several names, and the sinusoids."""
-    expected, weights = build(folder) / package.WEIGHTS, load_file(folder / "model.safetensors")
+    expected, weights = build(folder) / sealed.WEIGHTS, load_file(folder / "model.safetensors")
     expected = load_file(expected)
     weights["lm_head.weight"] = weights["model.decoder.embed_tokens.weight"] = weights["model.shared.weight"]
     weights["model.encoder.embed_positions.weight"] = torch.zeros(64, 16)
     (folder / "model.safetensors").unlink()
     torch.save(weights, folder / "pytorch_model.bin")
-    ours = load_file(build(folder) / package.WEIGHTS)
+    ours = load_file(build(folder) / sealed.WEIGHTS)
     assert all(torch.equal(ours[name], weight) for name, weight in expected.items())
     torch.save({"x": (tmp_path / "x")}, folder / "pytorch_model.bin")
     with pytest.raises(DataError, match=r"pytorch_model\.bin: not a whole file of weights"):

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.common import files
 from pipeline.common.files import DataError
-from pipeline.packaging import package
+from pipeline.packaging import package, sealed
 
 EXPECTED = "expected a folder that the stage `package` wrote"
 
@@ -21,13 +21,13 @@ def folder(packaged, tmp_path):
 
 def refusal(folder):
     with pytest.raises(DataError) as caught:
-        package.read(folder)
+        sealed.read(folder)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def change_config(folder, **values):
-    path = folder / package.CONFIG
+    path = folder / sealed.CONFIG
     path.write_text(json.dumps(files.read_json(path) | values))
     package.seal(folder)
 
@@ -37,9 +37,9 @@ def test_hidden_files_and_links_are_no_fault(folder, tmp_path):
     (folder / ".gitattributes").write_text("*.bin filter=lfs\n")
     (folder / ".cache/more").mkdir(parents=True)
     (folder / ".cache/more/file").write_text("x")
-    weights = (folder / package.WEIGHTS).rename(tmp_path / "blob")
-    (folder / package.WEIGHTS).symlink_to(weights)
-    assert package.read(folder).model == "transformer_prenorm"
+    weights = (folder / sealed.WEIGHTS).rename(tmp_path / "blob")
+    (folder / sealed.WEIGHTS).symlink_to(weights)
+    assert sealed.read(folder).model == "transformer_prenorm"
 
 
 def test_a_linked_folder_is_refused(folder, tmp_path):
@@ -49,7 +49,7 @@ def test_a_linked_folder_is_refused(folder, tmp_path):
     assert refusal(folder) == f"{folder}/vocabulary: must be a regular file, got another kind or a link; {EXPECTED}"
 
 
-@pytest.mark.parametrize("name", [package.CARD, package.CHECKSUMS, "unlisted"])
+@pytest.mark.parametrize("name", [sealed.CARD, sealed.CHECKSUMS, "unlisted"])
 def test_what_has_no_end_is_not_opened(folder, name):
     (folder / name).unlink(missing_ok=True)
     os.mkfifo(folder / name)
@@ -62,13 +62,13 @@ def test_no_folder(tmp_path):
     assert refusal(tmp_path / "file") == f"{tmp_path}/file: not a folder; {EXPECTED}"
 
 
-@pytest.mark.parametrize("name", [package.CONFIG, package.CHECKSUMS, "vocabulary/joint.model", package.CARD])
+@pytest.mark.parametrize("name", [sealed.CONFIG, sealed.CHECKSUMS, "vocabulary/joint.model", sealed.CARD])
 def test_every_file_is_missed(folder, name):
     (folder / name).unlink()
     assert refusal(folder).startswith(f"{folder}/{name}: no such file; ")
 
 
-@pytest.mark.parametrize("name", [package.CONFIG, package.CHECKSUMS, "vocabulary/joint.model"])
+@pytest.mark.parametrize("name", [sealed.CONFIG, sealed.CHECKSUMS, "vocabulary/joint.model"])
 def test_a_file_that_would_fill_the_memory_is_not_read(folder, name):
     os.truncate(folder / name, 1 << 26)
     assert refusal(folder) == f"{folder}/{name}: must have 33554432 bytes at most, got 67108864; {EXPECTED}"
@@ -88,14 +88,14 @@ def test_a_changed_size_a_changed_byte_and_an_added_file_are_named(folder):
 
 @pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "a/../b", ".hidden", "vocabulary/.hidden", "", "a//b"])
 def test_a_path_outside_is_refused_before_it_is_read(folder, name):
-    listed = files.read_json(folder / package.CHECKSUMS)
-    files.write_json(folder / package.CHECKSUMS, {name: listed[package.CARD], **listed})
+    listed = files.read_json(folder / sealed.CHECKSUMS)
+    files.write_json(folder / sealed.CHECKSUMS, {name: listed[sealed.CARD], **listed})
     assert refusal(folder) == f"{folder}/checksums.json: not a file inside the folder, got {name!r}; {EXPECTED}"
 
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"a": 1}', '{"a": {"size": 1, "sha256": "z"}}'])
 def test_broken_checksums_are_one_line(folder, text):
-    (folder / package.CHECKSUMS).write_text(text)
+    (folder / sealed.CHECKSUMS).write_text(text)
     assert refusal(folder).startswith(f"{folder}/checksums.json: ")
 
 
