@@ -63,7 +63,7 @@ def lay_out(folder: Path, num_pairs: int) -> None:
     table = {"kind": "local", "table": "my/big.tsv", "source_column": 1, "target_column": 2}
     shares = {"validation_share": 3000 / num_pairs, "test_share": 3000 / num_pairs}
     corpus = {"licence": "none", "source_language": "de", "target_language": "en", "parts": {"train": table}}
-    YAML().dump(corpus | {"clean": {}, "split": shares, "tags": {}}, folder / "corpora/big.yaml")
+    YAML().dump(corpus | {"clean": {}, "split": shares, "tags": {}, "start": {}}, folder / "corpora/big.yaml")
     (folder / "params.yaml").write_bytes((ROOT / "params.yaml").read_bytes())
 
 
