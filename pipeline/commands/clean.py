@@ -1,11 +1,9 @@
 """`nmt clean --preview`: what each rule of cleaning drops from the first pairs of each bitext; nothing is written."""
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import compress, islice
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -19,12 +17,12 @@ from ..common.parts import Pair, RawPair
 from ..common.system import corpus_file
 from ..console.printing import printable
 from ..corpora import downloading
-from ..corpora.fetching import Downloads
 from ..corpora.sources import Download
 from ..preparation import bitexts, cleaning
 from ..preparation.cleaning import Cleaning, Tally
 from ..preparation.rules import interface
 from . import catalogue, project
+from .survey import downloads
 
 PAIRS, EXAMPLES = 10_000, 3  # of each bitext that are read; of each rule that are shown
 WIDTH = 160  # of the table, at most
@@ -42,11 +40,10 @@ def clean(
         raise DataError(f"CORPUS: no such corpus, got {corpus!r}{nearest(corpus, catalogue.corpus_names())}")
     download = Download.load_own(f"{corpus_file(corpus)}:")
     sections = cleaning.sections(Node.read("clean"), Node.read(f"{corpus_file(corpus)}:clean"), download.bitexts)
-    downloads = Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
     titles = ("bitext", "rule", "pairs", "share", "examples")
     table, seen = Table(*(Column(title, overflow="fold") for title in titles), box=SIMPLE_HEAD), set[tuple[str, int]]()
     for name, source in download.bitexts.items():
-        raw = islice(downloading.read(name, source, download.languages, downloads, {}), PAIRS)
+        raw = islice(downloading.read(name, source, download.languages, downloads(), {}), PAIRS)
         for row in rows(raw, sections[name], download.languages, seen):
             table.add_row(name, *row)
         table.add_section()

@@ -12,7 +12,7 @@ from pydantic import Field, create_model
 
 from ..common import files, work
 from ..common.normalisation import normalised
-from ..common.params import Node, ParamsError, Section, nearest
+from ..common.params import Node, ParamsError, Section, name_faults
 from ..common.parts import Pair, RawPair
 from ..console import progress
 from .rules import interface
@@ -50,9 +50,8 @@ def sections(page: Node, own: Node, bitexts: Collection[str]) -> dict[str, Clean
         name: [*above, *(Node(of[key], f"{own.name}.{OF}.{key}", own.path) for key in of if key == name)]
         for name in bitexts
     }
-    faults = [
-        own.fault([OF, name], f"no such bitext{nearest(name, bitexts)}") for name in of if name not in bitexts
-    ] + [fault for each in nodes.values() for fault in Cleaning.merged_faults(each)]
+    faults = name_faults(of, bitexts, own.fault([OF], ""))
+    faults += [fault for each in nodes.values() for fault in Cleaning.merged_faults(each)]
     if faults:
         raise ParamsError("\n".join(dict.fromkeys(faults)))
     return {name: Cleaning.merged(each) for name, each in nodes.items()}
