@@ -74,7 +74,7 @@ def fine_tune(
         assert size, "a part of files"
         own = about[parts.TRAIN] if isinstance(about[parts.TRAIN], list) else [{"name": TEXT} | about[parts.TRAIN]]
         mixture = mix(about, own, copies, folder, size, general_share)
-        sections = overrides(config, size, general_share if mixture else 0.0)
+        sections = tuning_sections(config, size, general_share if mixture else 0.0)
         sections["split"] |= {"carve_from": [bitext["name"] for bitext in own] if mixture else []}
         sections["split"]["test_share"] *= parts.TEST not in about
         pinned = {"package": packaged.as_posix(), "sha256": files.sha256(packaged / sealed.CHECKSUMS)}
@@ -113,7 +113,7 @@ def size_of(config: sealed.Config) -> str:
     return config.size if config.size in sizes else sizes[0]
 
 
-def overrides(config: sealed.Config, size: Size, share: float) -> dict[str, Any]:
+def tuning_sections(config: sealed.Config, size: Size, share: float) -> dict[str, Any]:
     """What the corpus changes of params.yaml and of configs/, for `size` of text and a share of general text."""
     mixed = Size(round(size.pairs / (1 - share)), round(size.words / (1 - share)))
     training: dict[str, Any] = training_length.suggest(mixed, PASSES)
@@ -131,7 +131,7 @@ def overrides(config: sealed.Config, size: Size, share: float) -> dict[str, Any]
         "average": {"checkpoints": 1},
         "decode": {key: value for key, value in config.decoding.items() if key in page and page[key] != value},
         "score": {},
-        "models": {config.model: {"schedule": linear}},
+        "models": {config.model: {"schedule": linear, "r_drop": 0.0}},
     }
 
 

@@ -88,11 +88,13 @@ def new_corpus(
                 about[part] = local_part(copies.part(part, source=sides[0], target=sides[1]), {})
         corpora = {name: corpus_of(codes, about)}
         size = survey(corpora[name], paths[0])
-        sections = overrides(about, size, updates, is_web=bool(opus) and all(map(knows, codes)))
+        chosen = {} if add else choices(size, models, sizes)
+        sections = suited_sections(about, size, updates, is_web=bool(opus) and all(map(knows, codes)))
+        sections["models"] = suited_learning(size, chosen or read_yaml(PATH)["build"])
         if reverse:
             corpora[names[1]] = corpus_of(codes[::-1], {part: exchanged(sources) for part, sources in about.items()})
         write({name: {"licence": licence} | one for name, one in corpora.items()}, sections)
-        build(names, {} if add else choices(size, models, sizes))
+        build(names, chosen)
     for one in names:
         print(summary(one, size))
 
@@ -143,7 +145,7 @@ def undone_on_failure(paths: list[Path]) -> Iterator[list[Path]]:
         raise
 
 
-def overrides(about: dict[str, Any], size: Size | None, updates: int | None, *, is_web: bool) -> dict[str, Any]:
+def suited_sections(about: dict[str, Any], size: Size | None, updates: int | None, *, is_web: bool) -> dict[str, Any]:
     """What a corpus changes of params.yaml: its training, what it holds out, and the languages of text of the web.
 
     Raises: DataError if nothing says how long to train.
@@ -163,8 +165,13 @@ def overrides(about: dict[str, Any], size: Size | None, updates: int | None, *, 
         "average": {},
         "decode": {},
         "score": {},
-        "models": {},
     }
+
+
+def suited_learning(size: Size | None, axes: dict[str, list[str]]) -> dict[str, Any]:
+    """What a corpus changes of configs/, if `build` has the model and the size that suit it."""
+    band, model = training_length.band(size), training_length.MODEL
+    return {model: band.learning} if band.learning and model in axes["models"] and axes["sizes"] == [band.size] else {}
 
 
 def write(corpora: dict[str, dict[str, Any]], sections: dict[str, Any]) -> None:

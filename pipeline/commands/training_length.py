@@ -1,16 +1,15 @@
-"""What suits a new corpus by the number of its pairs: a model, a vocabulary, a training and a share to hold out.
+"""What suits a new corpus by the number of its pairs: a size, a vocabulary, a training and a share to hold out.
 
 The choices are those of `benchmarks/data_size.py`, whose table is in docs/results.md.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..common import cores
 from ..compute import device
 
 TOKENS_PER_WORD = 1.4  # of subwords in European languages, about
-# Target tokens of a core in a second, about.
-SPEEDS = {"few": 5000, "some": 1150, "quick": 1350, "tiny": 6500, "small": 1600}
+SPEEDS = {"tiny": 5000, "small": 1200}  # target tokens of a core in a second, about
 MODEL = "transformer_modern"
 
 
@@ -32,13 +31,17 @@ class Band(NamedTuple):
     vocabulary: str
     tokens_per_update: int
     threads: int
+    learning: dict[str, Any]  # keys of MODEL in place of those of its size, which are for more text or time
 
 
+STRONG = {"dropout": 0.3, "attention_dropout": 0.3, "feed_forward_dropout": 0.3}
+WEAK = {"dropout": 0.1, "attention_dropout": 0.0, "feed_forward_dropout": 0.0}
+SHORT = {"schedule": {"kind": "linear", "peak_rate": 0.002, "warmup": 300}, "r_drop": 0.0}
 BANDS = (
-    Band(5_000, "few", "tiny", "bpe_2k", 800, 1),
-    Band(20_000, "some", "small", "bpe_8k", 800, 0),
-    Band(1_000_000, "quick", "small", "bpe_8k", 800, 0),
-    Band(float("inf"), "base", "small", "bpe_32k", 25_000, 0),
+    Band(5_000, "tiny", "tiny", "bpe_2k", 800, 1, STRONG),
+    Band(20_000, "small", "small", "bpe_8k", 800, 0, STRONG | SHORT),
+    Band(1_000_000, "small", "small", "bpe_8k", 800, 0, WEAK | SHORT),
+    Band(float("inf"), "base", "small", "bpe_32k", 25_000, 0, {}),
 )
 UPDATES = 2_500  # of a training, unless they were too many or too few passes over the text
 FEWEST_PASSES, MOST_PASSES = 4, 120

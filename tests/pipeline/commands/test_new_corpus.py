@@ -47,19 +47,21 @@ def build() -> dict[str, list[str]]:
 def test_two_files_become_a_corpus_with_one_transformer(folder, run):
     said = run("new-corpus", "mine", *SIDES)
     assert said.out.startswith(
-        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few"
+        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern tiny"
     )
     corpus = read_yaml(Path("corpora/mine.yaml"))
     assert corpus["parts"] == {"train": {"kind": "local", "source": "my/mine.train.de", "target": "my/mine.train.en"}}
     assert (corpus["source_language"], corpus["target_language"]) == ("de", "en")
     assert corpus["split"] == {"validation_share": 0.1, "test_share": 0.1}
     assert corpus["training"]["updates"] == 400
+    keys = ("dropout", "attention_dropout", "feed_forward_dropout")
+    assert corpus["models"] == {"transformer_modern": dict.fromkeys(keys, 0.3)}
     assert Path("my/mine.train.de").read_bytes() == Path("mine.de").read_bytes()
     assert {axis: build()[axis] for axis in ("corpora", "vocabularies", "models", "sizes")} == {
         "corpora": ["mine"],
         "vocabularies": ["bpe_2k"],
         "models": ["transformer_modern"],
-        "sizes": ["few"],
+        "sizes": ["tiny"],
     }
 
 
@@ -75,6 +77,8 @@ def test_models_and_sizes_can_be_chosen(folder, run):
     said = run("new-corpus", "mine", *SIDES, "--models", "rnnsearch,gru_attention", "--sizes", "tiny,small")
     assert (build()["models"], build()["sizes"]) == (["rnnsearch", "gru_attention"], ["tiny", "small"])
     assert "builds rnnsearch tiny with bpe_2k, rnnsearch small with bpe_2k, gru_attention tiny" in said.out
+    run("new-corpus", "other", *SIDES, "--sizes", "small")
+    assert [read_yaml(Path(f"corpora/{name}.yaml"))["models"] for name in ("mine", "other")] == [{}, {}]
 
 
 @pytest.mark.parametrize("given", [["test"], ["validation"], ["validation", "test"]])
@@ -204,7 +208,7 @@ COLUMNS = ("--source-column", "de", "--target-column", "en")
 def test_a_small_data_set_is_counted(data_set, run):
     said = run("new-corpus", "mine", *HUB, *COLUMNS)
     assert said.out.startswith(
-        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern few"
+        "corpora/mine.yaml: German (de) to English (en), 500 pairs; `nmt repro` builds transformer_modern tiny"
     )
     assert read_yaml(Path("corpora/mine.yaml"))["split"] == {"validation_share": 0.1, "test_share": 0.1}
 

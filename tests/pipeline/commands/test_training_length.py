@@ -38,11 +38,11 @@ def test_a_thousand_of_many_are_held_out_and_a_tenth_of_few(pairs, share):
 @pytest.mark.parametrize(
     ("pairs", "characters", "size", "vocabulary"),
     [
-        (1_000, 100, "few", "bpe_2k"),
-        (4_000, 3000, "few", "bpe_8k"),  # Chinese
-        (10_000, 100, "some", "bpe_8k"),
-        (29_000, 100, "quick", "bpe_8k"),
-        (29_000, 5000, "quick", "bpe_32k"),
+        (1_000, 100, "tiny", "bpe_2k"),
+        (4_000, 3000, "tiny", "bpe_8k"),  # Chinese
+        (10_000, 100, "small", "bpe_8k"),
+        (29_000, 100, "small", "bpe_8k"),
+        (29_000, 5000, "small", "bpe_32k"),
         (1_000_000, 100, "base", "bpe_32k"),
     ],
 )
@@ -61,6 +61,6 @@ def test_minutes_by_hand(monkeypatch):
     monkeypatch.setattr(training_length.cores, "count", lambda: 2)
     size = Size(4_000, 4_000 * 12)
     tokens = training_length.suggest(size)["updates"] * 800
-    assert training_length.minutes(["small"], size) == round(tokens / 1600 / 60)  # one thread
-    assert training_length.minutes(["small", "small"], size) == round(tokens / 1600 / 60)  # two lanes
+    assert training_length.minutes(["small"], size) == round(tokens / 1200 / 60)  # one thread
+    assert training_length.minutes(["small", "small"], size) == round(tokens / 1200 / 60)  # two lanes
     assert training_length.minutes(["paper"], size) == 0  # not measured
