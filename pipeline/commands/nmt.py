@@ -31,6 +31,7 @@ COMMANDS = {
     "clean": Command("clean", "clean", BUILD, "Show what each rule of cleaning drops from a corpus."),
     "params": Command("show", "show_params", BUILD, "Show what a system gets from params.yaml, configs/ and corpora/."),
     "repro": Command("repro", "repro", BUILD, "Build every system that params.yaml chooses."),
+    "verify": Command("verify", "verify", BUILD, "Compare the scores of a build with those that are expected."),
     "experiments": Command("experiments", "experiments", BUILD, "Show DVC's experiments: what was varied, and scores."),
     "list": Command("show", "list_all", BUILD, "List corpora, vocabularies, models, sizes and built systems."),
     "translate": Command("translate", "translate", TRANSLATE, "Translate a sentence, a file or standard input."),

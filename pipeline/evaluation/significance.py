@@ -13,6 +13,8 @@ SEED = "SACREBLEU_SEED"  # of the environment; sacreBLEU draws from it, and take
 ALPHA = 0.05  # a p of at least this: the difference may well be chance
 SIGMOIDS = {"bleu": (0.88333, 0.96639), "chrf": (0.93, 1.11427), "spbleu": (0.91, 0.8079)}  # of points
 
+FEW = 3  # trainings, below which their spread is not known
+
 
 class Standing(NamedTuple):
     """One system's score, with its margin, beside the best system's."""
@@ -98,3 +100,21 @@ def welch(first: Sequence[float], second: Sequence[float]) -> float:
         warnings.simplefilter("ignore", RuntimeWarning)  # of samples without variance
         p_value = float(ttest_ind(first, second, equal_var=False).pvalue)
     return 1.0 if math.isnan(p_value) else p_value
+
+
+def tolerance(metric: str, scores: Sequence[float], count: int, alpha: float) -> float:
+    """How far the mean of `count` new trainings may lie from that of the known `scores`, but for `alpha` of the cases.
+
+    t(1 - alpha / 2, n - 1) s sqrt(1 / n + 1 / count): the two-sided prediction interval of n known ones with standard
+    deviation s. Welch's test would need two new ones. A processor that rounds differently is as good as another seed.
+    Of fewer than three the interval would be wider than any fault: two points, or the nats that are about as much.
+
+    Source: Hahn 1970, Statistical intervals for a normal population; the idea is that of MLPerf's reference
+        convergence points.
+    """
+    from scipy.stats import t
+
+    if len(scores) < FEW:
+        return 0.1 if metric == "loss" else 2.0
+    quantile = float(t.ppf(1 - alpha / 2, len(scores) - 1))
+    return quantile * statistics.stdev(scores) * math.sqrt(1 / len(scores) + 1 / count)

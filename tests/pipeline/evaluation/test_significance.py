@@ -5,10 +5,11 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from pipeline.evaluation.significance import Standing, agreement, bootstrap, holm, seeds, welch
+from pipeline.evaluation.significance import Standing, agreement, bootstrap, holm, seeds, tolerance, welch
 
 REFERENCES = [
     f"the {animal} sees {number} green birds near the old house ." for animal in ("cat", "dog") for number in range(12)
@@ -84,3 +85,21 @@ def test_holm_by_hand():
 def test_how_many_people_agree_is_what_mt_thresholds_prints(metric, difference, share):
     assert agreement(metric, difference) == pytest.approx(share, abs=6e-4)
     assert agreement("ter", difference) is None
+
+
+def test_tolerance_by_hand():
+    """Deviation 2; with 2 degrees of freedom the quantile of p = 0.975 is (2p - 1) / sqrt(2p (1 - p))."""
+    quantile = 0.95 / (2 * 0.975 * 0.025) ** 0.5
+    known = [30.0, 32.0, 34.0]
+    assert tolerance("bleu", known, 1, 0.05) == pytest.approx(quantile * 2 * (1 / 3 + 1) ** 0.5)
+    assert tolerance("bleu", known, 2, 0.05) == pytest.approx(quantile * 2 * (1 / 3 + 1 / 2) ** 0.5)
+
+
+def test_new_trainings_lie_within_the_tolerance_as_often_as_it_says():
+    draws = np.random.default_rng(1).normal(size=(4000, 6))
+    outside = [abs(row[4:].mean() - row[:4].mean()) > tolerance("bleu", row[:4], 2, 0.1) for row in draws]
+    assert np.mean(outside) == pytest.approx(0.1, abs=0.015)  # three standard errors
+
+
+def test_one_training_has_a_tolerance_of_two_points():
+    assert (tolerance("bleu", [30.0], 1, 0.05), tolerance("loss", [1.5, 1.6], 1, 0.05)) == (2.0, 0.1)
