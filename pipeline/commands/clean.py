@@ -1,20 +1,17 @@
 """`nmt clean --preview`: what each rule of cleaning drops from the first pairs of each bitext; nothing is written."""
 
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import compress, islice
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Column, Table
 
 from ..common.files import DataError
 from ..common.params import Node, nearest
 from ..common.parts import Pair, RawPair
 from ..common.system import corpus_file
+from ..console import tables
 from ..console.printing import printable
 from ..corpora import downloading
 from ..corpora.sources import Download
@@ -25,7 +22,6 @@ from . import catalogue, project
 from .survey import downloads
 
 PAIRS, EXAMPLES = 10_000, 3  # of each bitext that are read; of each rule that are shown
-WIDTH = 160  # of the table, at most
 
 
 def clean(
@@ -40,15 +36,13 @@ def clean(
         raise DataError(f"CORPUS: no such corpus, got {corpus!r}{nearest(corpus, catalogue.corpus_names())}")
     download = Download.load_own(f"{corpus_file(corpus)}:")
     sections = cleaning.sections(Node.read("clean"), Node.read(f"{corpus_file(corpus)}:clean"), download.bitexts)
-    titles = ("bitext", "rule", "pairs", "share", "examples")
-    table, seen = Table(*(Column(title, overflow="fold") for title in titles), box=SIMPLE_HEAD), set[tuple[str, int]]()
+    table, seen = tables.titled("bitext", "rule", "pairs", "share", "examples"), set[tuple[str, int]]()
     for name, source in download.bitexts.items():
         raw = islice(downloading.read(name, source, download.languages, downloads(), {}), PAIRS)
         for row in rows(raw, sections[name], download.languages, seen):
             table.add_row(name, *row)
         table.add_section()
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False)
-    console.print(table, width=WIDTH)
+    tables.show(table)
 
 
 def rows(

@@ -2,21 +2,15 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Column, Table
-
 from ..common.files import DataError
 from ..common.params import PATH, flatten
+from ..console import tables
 from . import project
 from .board import METRICS
 from .repro import DVC
-
-WIDTH = 160  # of the table, at most
 
 
 def experiments() -> None:
@@ -26,8 +20,7 @@ def experiments() -> None:
     shown = subprocess.run(command, capture_output=True, text=True, check=False)
     if shown.returncode:
         raise DataError(f"dvc exp show: {shown.stderr.strip()}")
-    titles = ("name", "varied", "system", "loss", "score")
-    table = Table(*(Column(title, overflow="fold") for title in titles), box=SIMPLE_HEAD)
+    table = tables.titled("name", "varied", "system", "loss", "score")
     for commit in json.loads(shown.stdout)[1:]:  # after the workspace
         base = commit["data"] or {}
         for system, values in scores(base).items():
@@ -43,8 +36,7 @@ def experiments() -> None:
             state = (experiment["executor"] or {}).get("state", "scores as before")
             rows = [[system, *cells(values)] for system, values in changed.items()] or [[state]]
             table.add_row(name, "\n".join(varied), *("\n".join(column) for column in zip(*rows, strict=True)))
-    console = Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False)
-    console.print(table, width=WIDTH)
+    tables.show(table)
 
 
 def scores(data: dict[str, Any]) -> dict[str, dict[str, float]]:

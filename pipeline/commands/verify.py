@@ -2,25 +2,20 @@
 
 import math
 import statistics
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Column, Table
 
 from ..common import files
 from ..common.system import Build, System
+from ..console import tables
 from ..evaluation.significance import ALPHA, tolerance
 from . import project
 
 EXPECTED = Path("benchmarks/expected.json")
-COLUMNS = "system", "part", "measure", "expected (trainings)", "got", "verdict"
 PASSES, WORSE, BETTER, UNKNOWN = "passes", "worse", "suspiciously better", "no expectation"
-WIDTH = 160  # of a table that goes to no terminal
 
 
 def verify() -> None:
@@ -42,10 +37,10 @@ def verify() -> None:
         raise files.DataError(f"{EXPECTED}: has none of the finished systems; expected some of {', '.join(expected)}")
     alpha = ALPHA / sum(len(list(measures(entry))) for entry in known.values())
     rows = [row for name, seeds in finished.items() for row in compared(name, known.get(name), seeds, alpha)]
-    table = Table(*(Column(title, overflow="fold") for title in COLUMNS), box=SIMPLE_HEAD)
+    table = tables.titled("system", "part", "measure", "expected (trainings)", "got", "verdict")
     for row in rows:
         table.add_row(*row)
-    Console(width=None if sys.stdout.isatty() else WIDTH, markup=False, highlight=False).print(table)
+    tables.show(table)
     for name in filter(finished.get, known):
         print(*signature_faults(name, known[name], finished[name][0]), sep="", end="")
     raise typer.Exit(any(verdict not in (PASSES, UNKNOWN) for *_, verdict in rows))

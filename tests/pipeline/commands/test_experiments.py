@@ -4,6 +4,7 @@ import json
 import sys
 
 from pipeline.commands import experiments
+from pipeline.console import tables
 
 
 def data(beam, dropout, **systems):
@@ -45,4 +46,4 @@ def test_what_was_varied_and_what_it_changed(toy, run, monkeypatch):
         ["gru:shared.dropout=0.2"],
         ["later", "decode.beam_size=3", "Queued"],
     ]
-    assert max(map(len, lines)) <= experiments.WIDTH
+    assert max(map(len, lines)) <= tables.WIDTH
