@@ -1,4 +1,4 @@
-"""Recipes build on the packages of the project, whose own graph does not know them."""
+"""Synthetic text from a package or a program, and the graph under Slurm."""
 
 import os
 import shutil
@@ -6,40 +6,96 @@ import sys
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 
-from pipeline.common import files, parts
+from pipeline.common import files
+from pipeline.common.files import DataError
 from pipeline.packaging import loading
+from recipes.synthetic import synthesise
+from tests.toys import packages
 from tests.toys.project import ROOT, SYSTEMS, create, stages_run
 
-STUDENT = "taught-bpe-transformer_prenorm-toy-1"
-TEACHER = {"corpus": "toy", "vocabulary": "bpe", "model": "transformer_postnorm", "size": "toy", "seed": 1}
+LINES = ["le chat noir", "", "une pomme rouge", "le chat dort", "dort"]
+UPPER = f"{sys.executable} -c 'import sys; [print(line.strip().upper()) for line in sys.stdin]'"
 
 
-@pytest.mark.slow
-def test_a_student_learns_from_the_translations_of_its_teacher(built, tmp_path):
-    project, recipe = built.copy(tmp_path / "copy"), tmp_path / "copy/recipes/student"
-    toys = YAML(typ="safe").load(project.root / "params.yaml")
-    params = {name: toys[name] for name in ("training", "average", "decode", "score")}
-    params["teacher"] = TEACHER | {"keep_references": True}
-    params["student"] = {"models": ["transformer_prenorm"], "sizes": ["toy"], "seeds": [1]}
-    YAML(typ="safe").dump(params, recipe / "params.yaml")
-    shutil.copytree(project.root / "configs", recipe / "configs", dirs_exist_ok=True)
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """The keys of a page about a toy package, in a project that has it and a text."""
+    monkeypatch.chdir(tmp_path)
+    files.write_lines(tmp_path / "my/mono.fr", LINES)
+    return {"folder": str(packages.build(tmp_path)), "decode": {"beam_size": 2}, "sampling": {}}
 
-    stages = stages_run(project.dvc("--cd", "recipes/student", "repro"))
-    systems = [f"{stage}@{STUDENT}" for stage in ("train", "average", "decode", "score", "package")]
-    assert stages == ["distill", "encode", *systems]
-    assert stages_run(project.dvc("--cd", "recipes/student", "repro")) == project.repro() == []
 
-    split, taught = project.root / "data/split/toy", recipe / "data/split/taught"
-    sources, references = map(list, zip(*parts.read(split, parts.TRAIN), strict=True))
-    teacher = loading.load(project.root / "models" / SYSTEMS[0])
-    taught_pairs = [*zip(sources, teacher.translate(sources), strict=True), *zip(sources, references, strict=True)]
-    assert list(parts.read(taught, parts.TRAIN)) == taught_pairs
-    assert (taught / "test.target.txt").read_bytes() == (split / "test.target.txt").read_bytes()
-    student = loading.load(recipe / "models" / STUDENT)
-    assert student.vocabulary.digest == teacher.vocabulary.digest
-    assert not any((recipe / "work/shards").iterdir())
+def page(*, output="my/taught.en", size=2, **translator):
+    [(kind, keys)] = translator.items()
+    content = {"text": "my/mono.fr", "output": output, "lines_per_shard": size, "translator": {"kind": kind} | keys}
+    files.write_json(Path("page.yaml"), content)  # JSON is YAML
+    return Path("page.yaml")
+
+
+def written():
+    return list(files.read_lines(Path("my/taught.en")))
+
+
+def test_a_text_is_translated_line_by_line_into_the_same_bytes_by_any_number_of_processes(package, capsys):
+    synthesise.main(page(package=package))
+    translator = loading.load(Path(package["folder"]))
+    expected = translator.translate(LINES, translator.decoding.changed(beam_size=2))
+    assert written() == expected
+    assert capsys.readouterr().out.endswith("my/taught.en: 5 lines, of which 1 are empty\n")
+    synthesise.main(page(package=package))
+    assert capsys.readouterr().out == "my/taught.en: is up to date\n"
+    Path("my/taught.en").unlink()
+    synthesise.main(page(package=package), processes=2)
+    assert written() == expected
+    assert not any(Path("work/shards").iterdir())
+
+
+def test_what_a_page_or_its_text_changes_is_translated_again(package):
+    synthesise.main(page(package=package))
+    best = written()
+    sampling = {"temperature": 1.0, "top_k": 0, "seed": 1}
+    synthesise.main(page(package=package | {"sampling": sampling}))
+    assert written() != best
+    files.write_lines(Path("my/mono.fr"), LINES[:2])
+    synthesise.main(page(package=package))
+    assert written() == best[:2]
+
+
+def test_a_killed_run_goes_on_where_it_was(package, monkeypatch):
+    asked = []
+
+    def translate(self, lines, what):
+        asked.append(lines)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return [line[::-1] for line in lines]
+
+    monkeypatch.setattr(synthesise.Packaged, "translate", translate)
+    with pytest.raises(KeyboardInterrupt):
+        synthesise.main(page(package=package))
+    assert not Path("my/taught.en").exists()
+    synthesise.main(page(package=package))
+    assert asked == [LINES[:2], LINES[2:4], LINES[2:4], LINES[4:]]
+    assert written() == [line[::-1] for line in LINES]
+
+
+def test_a_program_may_translate(package):
+    synthesise.main(page(command={"command": UPPER}, size=4))
+    assert written() == [line.upper() for line in LINES]
+
+
+def test_mistakes_are_named(package):
+    with pytest.raises(DataError, match="translates fr to en, got a text in fr and an output in de; expected"):
+        synthesise.main(page(output="my/taught.de", package=package))
+    with pytest.raises(DataError, match="must print 2 lines for lines 1 to 2, got 0; expected"):
+        synthesise.main(page(command={"command": "true"}))
+    with pytest.raises(DataError, match=r"output: must be in my/, got taught.en; expected my/taught.en"):
+        synthesise.main(page(output="taught.en", command={"command": "cat"}))
+    files.write_lines(Path("my/taught.en"), ["Mine."])
+    with pytest.raises(DataError, match=r"my/taught.en: is there, and not as this recipe wrote it; expected"):
+        synthesise.main(page(command={"command": "cat"}))
+    assert written() == ["Mine."]
 
 
 @pytest.mark.slow

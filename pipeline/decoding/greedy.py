@@ -1,6 +1,6 @@
-"""Greedy search: the likeliest piece at every step."""
+"""Greedy search: the likeliest piece at every step, or one that is drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -9,6 +9,11 @@ from ..compute import ids
 from ..models import interface
 from .scores import Hypothesis, logit_blocks
 from .settings import length_penalty
+
+
+def likeliest(logits: Tensor, sentence: Tensor) -> Tensor:
+    """The likeliest piece of each row; the first of equals."""
+    return logits.max(dim=1).indices  # `argmax` takes three times as long
 
 
 @torch.inference_mode()
@@ -20,10 +25,12 @@ def decode(
     alpha: float = 0.0,
     unknown: bool = False,
     no_repeat: int = 0,
+    choose: Callable[[Tensor, Tensor], Tensor] = likeliest,
 ) -> list[Hypothesis]:
     """The translation of each sentence; its score is log P over the length penalty. UNK only with `unknown`.
 
-    With `no_repeat` none holds an n-gram of so many pieces twice.
+    With `no_repeat` none holds an n-gram of so many pieces twice. `choose` gives the next pieces of some sentences, by
+    their logits and their rows in `source`.
 
     A sentence ends at its EOS, or without one at its maximum length (in pieces, EOS counted); its row then leaves the
     batch. Of equally likely pieces the lower id is taken. The caller has put the model into `eval()`.
@@ -42,8 +49,8 @@ def decode(
             hidden, state = model.step(state, tokens)
             prefixes = torch.stack(written, dim=1)[sentence] if no_repeat and written else None
             best = []
-            for _, logits in logit_blocks(model, hidden, prefixes, unknown=unknown, no_repeat=no_repeat):
-                tokens = logits.max(dim=1).indices  # the first of the highest; `argmax` takes three times as long
+            for rows, logits in logit_blocks(model, hidden, prefixes, unknown=unknown, no_repeat=no_repeat):
+                tokens = choose(logits, sentence[rows])
                 best.append((tokens, torch.log_softmax(logits, dim=1).gather(1, tokens[:, None])[:, 0]))
             tokens, scores = (torch.cat(tensors) for tensors in zip(*best, strict=True))
             log_p.index_add_(0, sentence, scores)

@@ -20,6 +20,7 @@ from ..compute import ids
 from ..compute.padding import cuts, pad
 from ..models import interface
 from . import beam, greedy
+from .sampling import Sampling
 from .scores import Hypothesis
 from .settings import Decoding
 
@@ -36,21 +37,24 @@ def search(
     number: int = 1,
     *,
     unknown: bool = False,
+    sampling: Sampling | None = None,
 ) -> Iterator[tuple[int, list[Hypothesis]]]:
     """Index and `number` best translations of each source that is not empty, batch after batch, the longest first.
 
     There are fewer only if no more are possible, or if `patience` ends the search earlier. With `unknown` UNK may be
-    among their pieces. The caller has put the model on `device` and into `eval()`; no weight may change until the last
-    result is taken.
+    among their pieces. With `sampling` there is one of each, which is drawn. The caller has put the model on `device`
+    and into `eval()`; no weight may change until the last result is taken.
     """
     settings: dict[str, Any] = {"alpha": decoding.length_penalty, "unknown": unknown}
     settings["no_repeat"] = decoding.no_repeat_ngram_size
 
     def search_batch(batch: list[int]) -> list[list[Hypothesis]]:
-        source = pad([sources[index] for index in batch], after=(ids.EOS,), multiple=MULTIPLE).to(device)
-        limits = [decoding.max_length(len(sources[index])) for index in batch]
-        if decoding.beam_size == 1:
-            return [[best] for best in greedy.decode(model, source, limits, **settings)]
+        texts = [sources[index] for index in batch]
+        source = pad(texts, after=(ids.EOS,), multiple=MULTIPLE).to(device)
+        limits = [decoding.max_length(len(text)) for text in texts]
+        if sampling or decoding.beam_size == 1:
+            choose = sampling.chooser(texts) if sampling else greedy.likeliest
+            return [[best] for best in greedy.decode(model, source, limits, choose=choose, **settings)]
         width, most = decoding.beam_size, decoding.max_finished
         results = beam.decode(model, source, limits, beam_size=width, n_best=number, max_finished=most, **settings)
         return [hypotheses[:number] for hypotheses in results]

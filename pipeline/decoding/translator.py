@@ -26,6 +26,7 @@ from ..vocabularies.vocabulary import Vocabulary
 from . import attending, markup, texts
 from .ensemble import Ensemble
 from .glossary import Glossary
+from .sampling import Sampling
 from .scores import Hypothesis
 from .search import search
 from .settings import Decoding
@@ -42,6 +43,7 @@ class Translator:
     settings: Decoding | None = None  # of the search, unless a call gives others
     writes_unknown: bool = True  # whether a translation in whole words may hold unknown ones
     glossary: Glossary | None = None
+    sampling: Sampling | None = None  # in place of a beam search
 
     def __post_init__(self) -> None:
         """Put the network on the best device: there in bf16 only if a CPU has instructions for it."""
@@ -155,7 +157,8 @@ class Translator:
         `what` is the label of a progress bar.
         """
         results, unknown = [[Hypothesis([], 0.0)] for _ in sources], self.vocabulary.whole_words and self.writes_unknown
-        finished = search(self.model, sources, decoding, self.where, number, unknown=unknown)
+        settings: dict[str, Any] = {"unknown": unknown, "sampling": self.sampling}
+        finished = search(self.model, sources, decoding, self.where, number, **settings)
         if what:
             finished = progress.track(finished, what, total=sum(map(bool, sources)), unit="sentences")
         for index, hypotheses in finished:

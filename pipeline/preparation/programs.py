@@ -1,5 +1,6 @@
 """Programs of others, in environments of their own: lines in, with tabs between, and lines out, in the same order."""
 
+import io
 import os
 import shlex
 import subprocess
@@ -25,7 +26,7 @@ def run(command: str, rows: Iterable[Sequence[str]], where: str, expected: str) 
         )
     except (OSError, ValueError, subprocess.CalledProcessError) as error:
         raise DataError(f"{where}: {error}; expected {expected}") from None
-    return ended.stdout.splitlines()
+    return [line.rstrip("\n") for line in io.StringIO(ended.stdout)]  # not `splitlines`, which splits at U+2028 too
 
 
 def numbers(lines: Iterable[str], where: str, expected: str) -> list[float]:
