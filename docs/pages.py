@@ -21,7 +21,6 @@ OUTSIDE = {  # a file of the repository -> its name on the site
     "CHANGELOG.md": "changelog.md",
     "LOG.md": "log.md",
     "benchmarks/README.md": "benchmarks.md",
-    "recipes/student/README.md": "student.md",
     "LICENSE": "LICENSE.txt",
 }
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)[^)#\s]+")
