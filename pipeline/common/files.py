@@ -128,33 +128,18 @@ def read_lines(path: Path) -> Iterator[str]:
 
     Raises: DataError if the file is missing, or naming file and line if it is not UTF-8 or too long.
     """
-    for number, line in enumerate(raw_lines(path), 1):
-        yield decoded(line, str(path), number)
+    with opened(path) as file:
+        for number, line in enumerate(bounded_lines(file.readline, str(path)), 1):
+            yield decoded(line.rstrip(b"\n").removesuffix(b"\r"), str(path), number)
 
 
-def all_lines(path: Path) -> list[str]:
-    """The lines of a text that an earlier stage wrote, all in memory.
+def all_lines(path: Path) -> list[bytes]:
+    """The lines of a text that an earlier stage wrote, all in memory, not decoded.
 
     Raises: DataError if the file is missing.
     """
     with opened(path) as file:
-        return file.read().decode("utf-8").split("\n")[:-1]
-
-
-def all_raw_lines(path: Path) -> list[bytes]:
-    """The same, not decoded."""
-    with opened(path) as file:
         return file.read().split(b"\n")[:-1]
-
-
-def raw_lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file without their ends, not decoded.
-
-    Raises: DataError if the file is missing, or naming a line that is too long.
-    """
-    with opened(path) as file:
-        for line in bounded_lines(file.readline, str(path)):
-            yield line.rstrip(b"\n").removesuffix(b"\r")
 
 
 def bounded_lines(readline: Callable[[int], bytes], name: str) -> Iterator[bytes]:
@@ -194,14 +179,6 @@ def opened(path: Path) -> IO[bytes]:
         raise DataError(f"{path}: no such file; expected what an earlier stage writes") from None
 
 
-def read_pairs(source: Path, target: Path) -> Iterator[tuple[str, str]]:
-    """Line i of `source` with line i of `target`.
-
-    Raises: DataError as `read_lines`, NotParallel with both counts if one file is longer.
-    """
-    return parallel(source, target, read_lines)
-
-
 def parallel(source: F, target: F, read: Callable[[F], Iterator[T]]) -> Iterator[tuple[T, T]]:
     """What `read` gives of two files, side by side.
 
@@ -217,15 +194,6 @@ def not_parallel(source: F, target: F, read: Callable[[F], Iterator[Any]]) -> No
     """The error for two files that should have the same number of lines."""
     counts = [sum(1 for _ in read(file)) for file in (source, target)]
     return NotParallel(f"{source} has {counts[0]} lines, {target} {counts[1]}: the two files must be parallel")
-
-
-def count_lines(path: Path) -> int:
-    """How many lines a file has; one without an end counts too."""
-    count, last = 0, b"\n"
-    with opened(path) as file:
-        while block := file.read(1 << 20):
-            count, last = count + block.count(b"\n"), block[-1:]
-    return count + (last != b"\n")
 
 
 def sha256(*paths: Path) -> str:

@@ -49,21 +49,16 @@ class Shard(NamedTuple):
 
         Raises: DataError if a file is missing; NotParallel.
         """
-        source, target = map(files.all_lines, self.paths(folder))
-        self.check(len(source), len(target), folder)
-        return source, target
+        source, target = self.raw_lines(folder)
+        return [*map(bytes.decode, source)], [*map(bytes.decode, target)]
 
     def raw_lines(self, folder: Path) -> tuple[list[bytes], list[bytes]]:
         """The same, not decoded."""
-        source, target = map(files.all_raw_lines, self.paths(folder))
-        self.check(len(source), len(target), folder)
-        return source, target
-
-    def check(self, source: int, target: int, folder: Path) -> None:
-        """Check the numbers of lines."""
-        if not source == target == self.pairs:
-            got = f"{source} and {target} lines"
+        source, target = map(files.all_lines, self.paths(folder))
+        if not len(source) == len(target) == self.pairs:
+            got = f"{len(source)} and {len(target)} lines"
             raise files.NotParallel(f"{' and '.join(map(str, self.paths(folder)))}: must have {self.pairs}, got {got}")
+        return source, target
 
 
 def write_shards(folder: Path, bitext: str, pairs: Iterable[RawPair]) -> Iterator[Shard]:
@@ -123,7 +118,7 @@ def read(folder: Path, part: str) -> Iterator[Pair]:
     """
     if part == TRAIN:
         return chain.from_iterable(shard.read(folder) for shard in read_bitexts(folder))
-    return files.read_pairs(*paths(folder, part))
+    return files.parallel(*paths(folder, part), files.read_lines)
 
 
 def read_tests(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:

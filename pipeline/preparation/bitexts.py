@@ -27,9 +27,9 @@ def clean(
     kinds = sorted({section.duplicates for section in sections.values()} - {"off"})
     by_bitext = {name: Tally(0).counts() for name in sections}
 
-    def mapped(function: Any, items: Sequence[Any], step: str, processes: int | None = None) -> None:
-        results = work.map_shards(function, items, folder, step, processes=processes)
-        results = progress.track(results, f"clean {corpus}: {step}", total=len(items), unit="shards")
+    def mapped(function: Any, step: str, processes: int | None = None) -> None:
+        results = work.map_shards(function, [*shards], folder, step, processes=processes)
+        results = progress.track(results, f"clean {corpus}: {step}", total=len(shards), unit="shards")
         for index, counts in enumerate(results):
             shard = shards[index]
             by_bitext[shard.bitext] = work.added(by_bitext[shard.bitext], counts)
@@ -38,10 +38,10 @@ def clean(
 
     rules = partial(apply_rules, raw=raw, folder=folder, sections=sections, kinds=kinds, languages=languages)
     has_program = any(getattr(section, EXTERNAL) for section in sections.values())
-    mapped(rules, [*shards], "rules", 1 if has_program else None)
+    mapped(rules, "rules", 1 if has_program else None)
     for kind in kinds:
         duplicates.find(shards, kind, folder)
-    mapped(partial(drop_duplicates, shards=[*shards], folder=folder, sections=sections), range(len(shards)), DUPLICATES)
+    mapped(partial(drop_duplicates, folder=folder, sections=sections), DUPLICATES)
     parts.write_bitexts(folder / work.DATA, shards)
     for name, counts in by_bitext.items():
         most = sections[name].examples
@@ -62,13 +62,12 @@ def apply_rules(
     return tally.counts()
 
 
-def drop_duplicates(index: int, shards: Sequence[Shard], folder: Path, sections: Sections) -> dict[str, Any]:
+def drop_duplicates(shard: Shard, folder: Path, sections: Sections) -> dict[str, Any]:
     """Write the pairs of a shard that are no duplicates; returns counts."""
-    shard = shards[index]
     section = sections[shard.bitext]
     tally, kept = Tally(section.examples), np.ones(shard.pairs, dtype=bool)
     if section.duplicates != "off":
-        kept[duplicates.lines(index, section.duplicates, folder)] = False
+        kept = ~duplicates.repeated(shard, section.duplicates, folder)
     pairs = list(zip(*shard.raw_lines(folder / ROUGH), strict=True))
     parts.write_lines(shard.paths(folder / work.DATA), compress(pairs, kept))
     dropped = ((source.decode(), target.decode()) for source, target in compress(pairs, ~kept))

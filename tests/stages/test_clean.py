@@ -78,7 +78,6 @@ def test_a_pair_of_two_bitexts_falls_to_the_first_whatever_the_shards_and_worker
     texts["empty"] = [texts["memory"][0]] * 3
     project.edit("corpora/toy.yaml:clean", {"of": {"web": {"duplicates": "target"}}})
     monkeypatch.setattr(parts, "SHARD_PAIRS", 7)
-    monkeypatch.setattr(duplicates, "BUCKET_KEYS", 16)
     downloaded(texts)
     out, seen, targets = project.root / "data/clean/toy", {}, set()
     for name, pairs in texts.items():
@@ -93,7 +92,7 @@ def test_a_pair_of_two_bitexts_falls_to_the_first_whatever_the_shards_and_worker
         written.append(read(out))
     monkeypatch.setattr(cores, "count", lambda: 1)
     with monkeypatch.context() as patch:
-        patch.setattr(duplicates, "write_bucket", killed)
+        patch.setattr(duplicates, "find", killed)
         with pytest.raises(KeyboardInterrupt):
             clean.main("toy")
     clean.main("toy")

@@ -102,12 +102,6 @@ def test_json_tables_and_lines_are_read_as_written(tmp_path):
     assert list(files.read_lines(tmp_path / "a.txt")) == lines
 
 
-@pytest.mark.parametrize(("data", "count"), [(b"", 0), (b"a\r\nb", 2), (b"a\nb\n", 2), (b"\n\n", 2)])
-def test_lines_are_counted_as_they_are_read(tmp_path, data, count):
-    (tmp_path / "a.txt").write_bytes(data)
-    assert files.count_lines(tmp_path / "a.txt") == len(list(files.read_lines(tmp_path / "a.txt"))) == count
-
-
 @pytest.mark.parametrize(
     ("read", "data", "fault"),
     [
@@ -136,10 +130,10 @@ def test_pairs_must_be_parallel(tmp_path):
     source, target = tmp_path / "a", tmp_path / "b"
     files.write_lines(source, ["1", "2"])
     files.write_lines(target, ["3", "4"])
-    assert list(files.read_pairs(source, target)) == [("1", "3"), ("2", "4")]
+    assert list(files.parallel(source, target, files.read_lines)) == [("1", "3"), ("2", "4")]
     files.write_lines(target, ["3"])
     with pytest.raises(DataError, match=f"^{source} has 2 lines, {target} 1: the two files must be parallel$"):
-        list(files.read_pairs(source, target))
+        list(files.parallel(source, target, files.read_lines))
 
 
 def test_sha256_is_of_all_files_in_order(tmp_path):
