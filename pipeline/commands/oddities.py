@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..common.parts import Pair
+from ..corpora.tables import are_names
 from ..languages.identification import base, identify, knows
 
 # Of Moses's tokeniser or of subwords; of HTML; tags, which are odd where the other side has none.
@@ -20,17 +21,19 @@ SHOWN_CHARACTERS = 80  # of a line in an example
 class Oddities:
     """Counts of odd lines of each side, with the first one as an example."""
 
-    def __init__(self) -> None:
-        self.total = 0
+    def __init__(self, tags: tuple[str, str]) -> None:
+        self.tags, self.total = tags, 0
         self.counts = Counter[tuple[str, str]]()  # (side, what is odd)
         self.examples: dict[tuple[str, str], str] = {}
 
     def look_at(self, pair: Pair) -> None:
         """Count what is odd in a pair."""
         self.total += 1
+        is_header = self.total == 1 and are_names(pair, self.tags)
         tags = [bool(TAG.search(line)) for line in pair]
         for side, line, has_tag, other_has in zip(("source", "target"), pair, tags, reversed(tags), strict=True):
             kinds: dict[str, object] = {
+                "look like a name of a column": is_header,
                 "look tokenised": TOKENISED.search(line),
                 "have entities of HTML": ENTITY.search(line),
                 "have tags that the other side lacks": has_tag and not other_has,

@@ -81,7 +81,7 @@ class Looks:
 
     def __init__(self, section: cleaning.Cleaning, download: Download) -> None:
         self.section, self.download = section, download
-        self.odd, self.characters, self.seen = oddities.Oddities(), set[str](), set[tuple[str, int]]()
+        self.odd, self.characters, self.seen = oddities.Oddities(download.languages), set[str](), set[tuple[str, int]]()
         self.counts = dict[str, dict[str, Any]]()
         self.sample, self.step = list[Pair](), 1  # every pair, or one of each `step`
 

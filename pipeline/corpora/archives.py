@@ -61,7 +61,8 @@ def opened(path: Path, address: str, member: str | None = None) -> Iterator[IO[b
         if isinstance(error, OSError) and error.errno is not None:  # of the disk
             raise
         got = str(error) or type(error).__name__
-        what = kind if kind != "file" else Path(address).suffix.removeprefix(".")
+        of_one_text = suffix[1:] if (suffix := Path(address).suffix) in PACKED else "packed"
+        what = of_one_text if kind == "file" else kind
         raise Damaged(f"{address}: damaged or no {what} file, got {got}; expected a whole one") from None
 
 

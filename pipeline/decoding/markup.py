@@ -105,7 +105,7 @@ def joined(plain: str, written: Callable[[str], str], more: str) -> str:
 
 def flat(opened: Sequence[tuple[str, Mark]], levels: Sequence[Sequence[Mark]]) -> list[Mark]:
     """The marks inside a pair, whose tags that are never closed stand alone."""
-    tags = [[mark] for _, mark in opened]
+    tags = [[mark._replace(opening=mark.opening.rstrip())] for _, mark in opened]
     return [mark for part in chain.from_iterable(zip_longest(levels, tags, fillvalue=())) for mark in part]
 
 

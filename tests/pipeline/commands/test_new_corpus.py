@@ -369,12 +369,13 @@ def test_languages_have_one_form(option, file, code):
     [
         (("Der Hund bellt .", "The dog &apos;s"), "look tokenised, such as 'Der Hund bellt .'"),
         (("Der Hund bellt .", "The dog &apos;s"), "1 of 1 lines of target have entities of HTML"),
+        (("Deutsch", "target_text"), "1 of 1 lines of target look like a name of a column, such as 'target_text'"),
         (("<p>Der Hund</p>", "The dog"), "lines of source have tags that the other side lacks"),
         (("Où est <b>la</b> gare ?", "Where is <b>R&D</b>; x < y?"), None),
     ],
 )
 def test_odd_lines_are_counted_with_an_example(pair, warning):
-    odd = oddities.Oddities()
+    odd = oddities.Oddities(("de", "en"))
     odd.look_at(pair)
     assert any(warning in line for line in odd.lines()) if warning else not list(odd.lines())
 

@@ -38,6 +38,7 @@ def weights(text, plain):
         ("{a}{b}: dort.", "dort.", "{a}{b}: sleeps."),
         ("Le chat.%sBonjour.", "Le chat.Bonjour.", "The cat.%sHello."),
         ("Le <b>chat", "Le chat", "The <b>cat"),
+        ("Le <x> chat dort.", "Le chat dort.", "The <x> cat sleeps."),
         ("</i>Le chat<br> dort.", "Le chat dort.", "</i>The cat<br> sleeps."),
         ("Le chat <3 ici.", "Le chat ici.", "The cat <3 here."),
         ("Le chat 👨‍👩‍👧 ici", "Le chat ici", "The cat 👨‍👩‍👧 here"),
