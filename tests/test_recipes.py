@@ -86,7 +86,7 @@ def test_a_program_may_translate(package):
 
 
 def test_mistakes_are_named(package):
-    with pytest.raises(DataError, match="translates fr to en, got a text in fr and an output in de; expected"):
+    with pytest.raises(DataError, match=r"translates fr to en, got my/mono.fr and my/taught.de; expected"):
         synthesise.main(page(output="my/taught.de", package=package))
     with pytest.raises(DataError, match="must print 2 lines for lines 1 to 2, got 0; expected"):
         synthesise.main(page(command={"command": "true"}))

@@ -36,16 +36,16 @@ class Packaged(Section):
     decode: dict[str, Any]
     sampling: Annotated[Sampling | None, BeforeValidator(lambda value: value or None)]
 
-    def identity(self, text: str | None, output: str | None) -> str:
+    def identity(self, text: Path, output: Path) -> str:
         """What tells this package from others.
 
-        Raises: DataError if it is not there, not whole, or does not translate from one of these languages to the other.
+        Raises: DataError if it is not there, not whole, or does not translate between the languages of these files.
         """
         config = sealed.read(Path(self.folder))
         pair = config.source_language, config.target_language
-        if pair != (text, output):
-            what = f"translates {' to '.join(pair)}, got a text in {text} and an output in {output}"
-            raise DataError(f"translator.folder: {self.folder} {what}; expected endings as its languages")
+        if pair != (codes.of_file(text.name), codes.of_file(output.name)):
+            what = f"{self.folder} translates {' to '.join(pair)}, got {text} and {output}"
+            raise DataError(f"translator.folder: {what}; expected the endings .{' and .'.join(pair)}")
         return files.sha256(Path(self.folder, sealed.CHECKSUMS))
 
     def translate(self, lines: Sequence[str], what: str) -> list[str]:
@@ -60,7 +60,7 @@ class Command(Section):
     kind: Literal["command"]
     command: Annotated[str, Field(min_length=1)]
 
-    def identity(self, text: str | None, output: str | None) -> str:
+    def identity(self, text: Path, output: Path) -> str:
         """The command itself."""
         return self.command
 
@@ -96,11 +96,10 @@ def main(
     text, out = local.text_of(recipe.text), Path(recipe.output)
     if out.parts[:1] != local.FOLDER.parts:
         raise DataError(f"{page}: output: must be in {local.FOLDER}/, got {out}; expected {local.FOLDER / out.name}")
-    languages = codes.of_file(text.path.name), codes.of_file(out.name)
     made_of = {
         "recipe": recipe.model_dump(),
         "text": files.sha256(text.path),
-        "translator": recipe.translator.identity(*languages),
+        "translator": recipe.translator.identity(text.path, out),
     }
     record = out.with_name(f"{out.name}.json")
     if is_done(out, record, made_of):
@@ -131,7 +130,7 @@ def is_done(out: Path, record: Path, made_of: dict[str, Any]) -> bool:
     written = files.read_json(record) if record.exists() else {}
     if written.get("sha256") != files.sha256(out):
         raise DataError(f"{out}: is there, and not as this recipe wrote it; expected another `output`, or no such file")
-    return {key: written[key] for key in made_of} == made_of
+    return all(written.get(key) == value for key, value in made_of.items())
 
 
 def shard_path(folder: Path, shard: int) -> Path:
