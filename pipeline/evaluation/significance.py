@@ -106,7 +106,7 @@ def tolerance(metric: str, scores: Sequence[float], count: int, alpha: float) ->
     """How far the mean of `count` new trainings may lie from that of the known `scores`, but for `alpha` of the cases.
 
     t(1 - alpha / 2, n - 1) s sqrt(1 / n + 1 / count): the two-sided prediction interval of n known ones with standard
-    deviation s. Welch's test would need two new ones. A processor that rounds differently is as good as another seed.
+    deviation s. Welch's test would need two new ones. Another processor changes a score no more than another seed.
     Of fewer than three the interval would be wider than any fault: two points, or the nats that are about as much.
 
     Source: Hahn 1970, Statistical intervals for a normal population; the idea is that of MLPerf's reference

@@ -1,0 +1,27 @@
+"""The table of scores in README is that of benchmarks/expected.json."""
+
+import json
+
+from docs import scores
+
+
+def test_the_table_is_that_of_the_file():
+    """If not: python -m docs.scores."""
+    assert scores.table() in scores.README.read_text(encoding="utf-8")
+
+
+def test_cells_by_hand(tmp_path, monkeypatch):
+    monkeypatch.setattr(scores, "EXPECTED", tmp_path / "expected.json")
+    runs = {"good": [(40.0, 60.0), (42.0, 60.5)], "poor": [(39.0, 58.0), (41.0, 59.0)]}
+    expected = {
+        f"{scores.PREFIX}{name}-tiny": {
+            "runs": [{"scores": {part: {"bleu": bleu, "chrf": chrf} for part in ("test", "compositional")}}
+                     for bleu, chrf in values]
+        }
+        for name, values in runs.items()
+    }  # fmt: skip
+    scores.EXPECTED.write_text(json.dumps(expected))
+    good = "| `good` | 41.0 ± 1.4 | – | 41.0 ± 1.4 | 60.2 ± 0.4 |\n"
+    poor = "| `poor` | 40.0 ± 1.4 | 64 % | 40.0 ± 1.4 | 58.5 ± 0.7 |\n"
+    assert scores.table() == scores.HEAD + good + poor
+    assert scores.renewed(f"a\n\n{scores.HEAD}| old |\n\nb\n") == f"a\n\n{scores.HEAD}{good}{poor}\nb\n"
