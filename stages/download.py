@@ -1,7 +1,7 @@
 """Download one corpus, or unpack the bundled one: corpora/<corpus>.yaml -> data/download/<corpus>/.
 
-Fetched files are kept in work/downloads/ and fetched once, unless the folder `CORPUS_MIRROR` has them. A user's own
-files (`kind: local`) lie in my/, which DVC watches.
+Fetched files are kept in work/downloads/ and fetched once. `CORPUS_MIRROR` (a folder or an http address) is asked
+first. A user's own files (`kind: local`) lie in my/, which DVC watches.
 """
 
 import os

@@ -25,6 +25,8 @@ PACKED: dict[str, tuple[bytes, Callable[..., Any]]] = {
 FOREIGN = {b"PK\x03\x04": "a zip or .xlsx file", b"\xd0\xcf\x11\xe0": "an office file", b"\x28\xb5\x2f\xfd": "zstd"}
 # What the standard library raises for a damaged archive; RuntimeError is for an encrypted member.
 BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, tarfile.TarError, RuntimeError)
+HEADER_BYTES = 1 << 20  # of a tar's member
+MOST_MEMBERS = 50_000  # of a tar, which are kept in memory
 
 
 class Damaged(files.DataError):
@@ -82,13 +84,28 @@ def unpacked(path: Path, address: str) -> IO[bytes]:
     return path.open("rb")
 
 
+class Headers:
+    """A tar file whose headers are bounded, whatever size they claim."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.file, self.seek, self.tell, self.seekable = file, file.seek, file.tell, file.seekable
+
+    def read(self, size: int) -> bytes:
+        """So many bytes."""
+        if size > HEADER_BYTES:
+            raise tarfile.ReadError(f"a header of {size:,} bytes")
+        return self.file.read(size)
+
+
 def tar_member(file: IO[bytes], address: str, member: str) -> IO[bytes]:
-    """A member of a tar file.
+    """A member of a tar file, found in bounded memory.
 
     Raises: DataError if there is none, or it is no regular file.
     """
-    archive = tarfile.open(fileobj=file, mode="r:")  # noqa: SIM115 (the caller closes the file)
-    for info in archive:
+    archive = tarfile.open(fileobj=cast(Any, Headers(file)), mode="r:")  # noqa: SIM115 (the caller closes the file)
+    for number, info in enumerate(archive):
+        if number == MOST_MEMBERS:
+            raise files.DataError(f"{address}: has over {MOST_MEMBERS:,} members; expected fewer")
         if info.name == member:
             if content := archive.extractfile(info) if info.isfile() else None:
                 return content

@@ -10,7 +10,7 @@ from pydantic import StringConstraints, model_validator
 
 from ...common import files, params
 from .. import tables
-from ..fetching import Downloads
+from ..fetching import Downloads, is_address
 from ..readers import RawPair, TextFile, flat
 from .interface import BaseSource, Bitext, Languages, NonEmpty, Stated, check_either
 
@@ -148,7 +148,7 @@ def mirrored(source: Source, downloads: Downloads) -> Path | None:
 
     A mirror of the hub itself is named by `HF_ENDPOINT`.
     """
-    if not downloads.mirror:
+    if downloads.mirror is None or is_address(downloads.mirror):
         return None
     revision = "" if source.revision == "main" else f"@{source.revision}"
     folder = Path(downloads.mirror, HOST, "datasets", f"{source.dataset}{revision}").resolve()

@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, Self, TypeVar
 
-from pydantic import Field, PositiveInt, StringConstraints, model_validator
+from pydantic import Field, PositiveInt, StringConstraints, field_validator, model_validator
 
 from ...common import files
 from ...common.params import Section
@@ -59,6 +59,16 @@ class ParallelSource(BaseSource, Generic[T]):
     source_column: Column | None = None
     target_column: Column | None = None
     quoting: tables.Quoting | None = None  # of the table; without it its quotes decide
+
+    @field_validator("source", "target", "table", "tmx", mode="before")
+    @classmethod
+    def check_one_file(cls, value: Any) -> Any:
+        """Several files were a list here once."""
+        if isinstance(value, list):
+            raise ValueError(
+                f"must be one file, got {len(value)}; expected a list at parts.train, with an item for each"
+            )
+        return value
 
     @model_validator(mode="after")
     def check_choice(self) -> Self:

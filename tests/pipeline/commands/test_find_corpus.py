@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from pipeline.corpora import fetching
 from pipeline.corpora.importers import opus
 from pipeline.corpora.sources import Download
 from tests.server import serving
@@ -58,13 +59,16 @@ def test_a_pair_is_given_where_opus_writes_a_language_in_another_way(mirror, run
     assert run("find-corpus", "pt_br", "en").out.endswith("    corpus: TED/v1\n    pair: en-pt_br\n")
 
 
-def test_what_the_mirror_lacks_is_asked_of_opus(monkeypatch, tmp_path, run):
+def test_a_mirror_over_http_gets_the_question(monkeypatch, tmp_path, run):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("CORPUS_MIRROR", "mirror")
     with serving() as server:
-        server.files[f"/opusapi/{QUERY}"] = json.dumps(ANSWER).encode()
-        monkeypatch.setattr(opus, "API", f"{server.address}/opusapi/")
+        server.files[f"/m/opus.nlpl.eu/opusapi/{QUERY}"] = json.dumps(ANSWER).encode()
+        monkeypatch.setenv("CORPUS_MIRROR", f"{server.address}/m/")
         assert run("find-corpus", "deu", "en").out.count("kind: opus") == 4
+        assert len(server.asked) == 1
+        monkeypatch.setenv("CORPUS_MIRROR", f"{server.address}/of_files_alone")
+        monkeypatch.setattr(opus, "API", f"{server.address}/m/opus.nlpl.eu/opusapi/")
+        assert run("find-corpus", "de", "en").status == 0
 
 
 @pytest.mark.parametrize(
@@ -88,5 +92,6 @@ def test_what_is_not_there_is_one_line(mirror, fails, codes, answer, message):
 
 def test_without_a_network_it_is_one_line(monkeypatch, tmp_path, fails):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(fetching, "QUESTIONS", 0)
     monkeypatch.setattr(opus, "API", "http://127.0.0.1:1/")
     assert fails("find-corpus", "de", "en").startswith("http://127.0.0.1:1/: cannot be asked, got ")

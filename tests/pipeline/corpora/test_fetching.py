@@ -54,9 +54,12 @@ def test_a_killed_download_goes_on_unless_the_file_has_changed(server, downloads
     assert [asked for _, asked in server.asked] == ["bytes=100-"] * 2
 
 
-def test_a_rest_of_another_version_is_not_appended(server, downloads, address):
+@pytest.mark.parametrize(
+    "headers", [{"ETag": '"one"', "Content-Range": "bytes 0-9/10"}, {"ETag": '"two"'}, {}, {"Last-Modified": "today"}]
+)
+def test_a_rest_of_another_range_or_version_is_not_appended(server, downloads, address, headers):
     begin(downloads, address, b"x" * 100, '"one"')
-    server.headers, server.faults = {"ETag": '"two"'}, ["rest"]
+    server.headers, server.faults = headers, ["rest"]
     assert downloads.fetch(address).read_bytes() == BODY
     assert [asked for _, asked in server.asked] == ["bytes=100-", None]
 
@@ -128,6 +131,14 @@ def test_a_mirrors_folder_is_asked_first(server, tmp_path, address):
         downloads.fetch(address, SHA256)
     server.files["/a/y"] = b"y"
     assert downloads.fetch(f"{server.address}/a/y").read_bytes() == b"y"  # which the mirror has not
+
+
+def test_a_mirrors_address_is_asked_first(server, tmp_path):
+    server.files = {"/m/a.org/x": b"mirrored", "/y": b"published"}
+    downloads = Downloads(tmp_path, f"{server.address}/m/")
+    assert downloads.fetch("https://a.org/x").read_bytes() == b"mirrored"
+    assert downloads.fetch(f"{server.address}/y").read_bytes() == b"published"
+    assert [path for path, _ in server.asked] == ["/m/a.org/x", f"/m/{server.address[7:]}/y", "/y"]
 
 
 @pytest.mark.parametrize("address", ["https://a.org/../../etc/passwd", "https://a.org/get?file=a"])

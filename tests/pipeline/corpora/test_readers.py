@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.common import files
 from pipeline.common.files import DataError, NotParallel
+from pipeline.corpora import archives
 from pipeline.corpora.archives import Damaged, archive_kind
 from pipeline.corpora.readers import TextFile
 
@@ -89,12 +90,21 @@ def test_a_text_in_another_form_is_named(text, content):
         list(text(content).lines())
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.DIRTYPE])
-def test_a_member_of_a_tar_that_is_no_file(text, kind):
-    info = tarfile.TarInfo("a")
-    info.type, info.linkname = kind, "/etc/passwd"
-    with pytest.raises(DataError, match=r"^x\.tgz: member 'a' is a folder or a link; expected a regular file"):
-        list(text(gzip.compress(info.tobuf()), "x.tgz", "a").lines())
+@pytest.mark.parametrize(
+    ("kind", "size", "message"),
+    [
+        (tarfile.SYMTYPE, 0, "member 'a' is a folder or a link; expected a regular file"),
+        (tarfile.DIRTYPE, 0, "member 'a' is a folder or a link; expected a regular file"),
+        (tarfile.XHDTYPE, 1 << 30, "damaged or no tar file, got a header of "),
+        (tarfile.REGTYPE, 0, "has over 10 members; expected fewer"),
+    ],
+)
+def test_a_tar_with_odd_or_endless_members(text, monkeypatch, kind, size, message):
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 10)
+    info = tarfile.TarInfo("a" if kind != tarfile.REGTYPE else "b")
+    info.type, info.size, info.linkname = kind, size, "/etc/passwd"
+    with pytest.raises(DataError, match=rf"^x\.tgz: {message}"):
+        list(text(gzip.compress(info.tobuf() * 20), "x.tgz", "a").lines())
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,10 @@ def test_a_list_has_bitexts_in_order_of_trust():
         ([{"name": "a", **MINE, "at_moost": 3}], ".a.at_moost: unknown key; nearest is 'at_most'"),
         ([{"name": "a", **MINE, "at_most": 0}], ".a.at_most: should be greater than 0, got 0"),
         ([{"name": "a", **PHRASES}], ".a.kind: the phrasebook is in fr and en, got de and en"),
+        (
+            [{"name": "a", **MINE, "source": ["my/x.fr", "my/y.fr"]}],
+            ".a.source: must be one file, got 2; expected a list ",
+        ),
         ([MINE], ".0.name: is missing"),
         ([{"name": "a-b", **MINE}], ".a-b.name: should be letters, digits and underscores, got 'a-b'"),
         ([{"name": "a", **MINE}] * 2, ": must have different names, got a, a"),
