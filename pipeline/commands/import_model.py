@@ -10,11 +10,11 @@ import typer
 from ..common import files
 from ..common.files import DataError
 from ..common.params import NAME
-from ..corpora.fetching import is_address
-from ..corpora.importers.hub import HOST
+from ..corpora.importers import hub
 from ..packaging import opus_mt
+from .survey import downloads
 
-DOWNLOADS, MODELS = Path("work/downloads"), Path("models")
+MODELS = Path("models")
 
 
 def import_model(
@@ -27,7 +27,7 @@ def import_model(
     name: Annotated[str | None, typer.Option(help="Of the folder in models/; by default that of the model.")] = None,
 ) -> None:
     """Make a package of a model of OPUS-MT, which translate, serve, export and fine-tune take as any other."""
-    folder, address = found(model, revision)
+    folder, address = locate(model, revision)
     last = address.partition("@")[0].rpartition("/")[2]
     name = name or re.sub(r"\W+", "_", f"{last}_{tag}" if tag else last)
     if not re.fullmatch(NAME, name):
@@ -39,29 +39,23 @@ def import_model(
     print(out)
 
 
-def found(model: str, revision: str) -> tuple[Path, str]:
+def locate(model: str, revision: str) -> tuple[Path, str]:
     """The folder with a model's files, of a mirror's folder or fetched from the hub once, and where they come from.
-
-    A mirror of the hub itself is named by `HF_ENDPOINT`.
 
     Raises: DataError if there is no such folder or model.
     """
     if (folder := Path(model)).is_dir():
         return folder, folder.resolve().name
-    mirror, version = os.environ.get("CORPUS_MIRROR", ""), "" if revision == "main" else f"@{revision}"
-    if mirror and not is_address(mirror) and (folder := Path(mirror, HOST, f"{model}{version}")).is_dir():
-        return folder, f"{HOST}/{model}{version}"
-    import huggingface_hub  # which a folder can do without
+    address = f"{hub.HOST}/{model}"
+    if mirrored := hub.mirrored(model, revision, downloads()):
+        return mirrored, address if revision == "main" else f"{address}@{revision}"
+    with hub.named(f"{address}@{revision}", "a folder or id"):
+        import huggingface_hub  # which a folder can do without
 
-    try:
         for weights in opus_mt.WEIGHTS:
-            wanted, cache = [*opus_mt.NEEDED, *opus_mt.OPTIONAL, weights], DOWNLOADS / HOST
+            wanted, cache = [*opus_mt.NEEDED, *opus_mt.OPTIONAL, weights], downloads().folder / hub.HOST
             got = huggingface_hub.snapshot_download(model, revision=revision, cache_dir=cache, allow_patterns=wanted)
             folder = Path(got)
             if (folder / weights).exists():
                 break
-    except Exception as error:  # of several libraries: no class is common to them
-        got = " ".join(str(error).split()) or type(error).__name__
-        expected = "a folder or id, and a connection or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
-        raise DataError(f"{HOST}/{model}@{revision}: cannot be read, got {got}; expected {expected}") from None
-    return folder, f"{HOST}/{model}@{folder.name}"  # which is the commit
+    return folder, f"{address}@{folder.name}"  # which is the commit

@@ -4,43 +4,37 @@ It is `transformer_postnorm` with its width in another order: theirs has all sin
 ours has them by turns. So the width is permuted in all that reads or writes it; heads and hidden units stay.
 """
 
-import pickle
 import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
 from jinja2 import Environment, StrictUndefined
 from safetensors import SafetensorError
 from safetensors.torch import load_file
-from torch import nn
+from torch import Tensor, nn
 
 from ..common import files
 from ..common.files import DataError
-from ..common.params import nearest, stored_section
+from ..common.params import nearest
 from ..compute import ids, weights
 from ..decoding.settings import Decoding
 from ..languages import codes
 from ..models.transformer_postnorm import Arch, Model
 from ..vocabularies import marian
+from ..vocabularies.subwords import Pieces
 from ..vocabularies.vocabulary import Vocabulary
 from . import ctranslate2_form, package, sealed
+from .opus_mt_config import EXPECTED, Id, MarianConfig, Tokenizer
 
 NEEDED = "config.json", "vocab.json", "source.spm", "target.spm"
 OPTIONAL = "generation_config.json", "tokenizer_config.json", "README.md"
 WEIGHTS = "model.safetensors", "pytorch_model.bin"  # the first that is there
-EXPECTED = "a model of OPUS-MT, as the Hugging Face hub has it"
 TAG = re.compile(">>(.+)<<")
 LICENCE = re.compile(r"---\n(?:.*\n)*?license: *[\"']?([\w.-]+)")
-# Keys of config.json that have one value here, which is that of transformers where they are missing.
-ONLY = dict.fromkeys(("normalize_before", "normalize_embedding", "add_final_layer_norm"), False)
-ONLY |= dict.fromkeys(("static_position_embeddings", "share_encoder_decoder_embeddings", "tie_word_embeddings"), True)
-ACTIVATIONS = {"swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu"}
-USUAL: dict[str, Any] = {"activation_function": "gelu", "dropout": 0.1, "attention_dropout": 0.0}
-USUAL |= {"activation_dropout": 0.0, "max_position_embeddings": 1024, "max_length": 512, "bad_words_ids": []}
-USUAL |= {"num_beams": 1, "length_penalty": 1.0, "no_repeat_ngram_size": 0}
 ARCH = {"width": "d_model", "heads": "encoder_attention_heads", "feed_forward": "encoder_ffn_dim"}
 ARCH |= {name: name for name in ("encoder_layers", "decoder_layers", "dropout", "attention_dropout")}
 ARCH |= {"feed_forward_dropout": "activation_dropout"}
@@ -56,6 +50,7 @@ LAYERS = {  # ours -> theirs, one above the other
     "feed_forward.narrow": ["fc2"],
     "feed_forward_residual.norm": ["final_layer_norm"],
 }
+SHARED = "model.shared.weight"
 COPIES = re.compile(r"model\.(shared|\w+\.embed_tokens)\.weight|lm_head\.weight")  # of one matrix
 NO_SHARE = -30.0  # of the probability for PAD: their padding, with a share, is our BOS
 COMPUTED = re.compile(r"model\.\w+\.embed_positions\.weight")
@@ -70,27 +65,28 @@ def build(out: Path, folder: Path, address: str, *, name: str, tag: str | None, 
     for needed in (*(folder / file for file in NEEDED), path):
         if not needed.exists():
             raise DataError(f"{needed}: no such file; expected {EXPECTED}")
-    config = read_config(folder)
+    config = MarianConfig.read(folder)
     order, pieces = read_pieces(folder / "vocab.json", config)
     source, target = languages(folder, address, pieces, tag, pair)
     (vocabulary := out / sealed.VOCABULARY).mkdir()
     for side in ("source", "target"):
+        Pieces.load(folder / f"{side}.spm")
         shutil.copyfile(folder / f"{side}.spm", vocabulary / f"{side}.model")
     before = f">>{tag}<<" if tag else ""
     files.write_json(vocabulary / marian.FILE, {"pieces": pieces, "tag": before})
-    arch, decoding = sections(config, folder / "config.json")
+    arch, decoding = sections(config)
     net = Model(arch, source_size=len(order), target_size=len(order))
-    load(net, path, order, config["vocab_size"])
+    load(net, path, order, config.vocab_size)
     weights.save(out / sealed.WEIGHTS, net.state_dict())
     (out / sealed.CTRANSLATE2).mkdir()
     ctranslate2_form.save(net, Vocabulary.load(vocabulary), out / sealed.CTRANSLATE2)
-    card = (folder / "README.md").read_text(encoding="utf-8") if (folder / "README.md").exists() else ""
+    card = (folder / "README.md").read_text("utf-8", errors="replace") if (folder / "README.md").exists() else ""
     licence = match[1] if (match := LICENCE.match(card.partition("\n---\n")[0])) else "unknown"
     size = "base" if arch.width <= 512 else "big"  # of configs/, for a training that goes on from it
     about: dict[str, Any] = {"format": sealed.FORMAT, "system": name, "corpus": name, "vocabulary": "marian"}
     about |= {"model": "transformer_postnorm", "size": size, "arch": arch.model_dump(), "precision": "fp32"}
     about |= {"source_language": source, "target_language": target, "licence": licence, "validation": {}, "scores": {}}
-    about["max_source_pieces"] = min(config["max_length"], config["max_position_embeddings"]) - 1
+    about["max_source_pieces"] = min(config.max_length, config.max_position_embeddings) - 1
     about |= {"decoding": decoding.model_dump(), "num_parameters": sum(map(torch.numel, net.parameters()))}
     files.write_json(out / sealed.CONFIG, sealed.Config.model_validate(about).model_dump())
     template = Path(__file__).with_name("imported.md.jinja").read_text(encoding="utf-8")
@@ -100,39 +96,26 @@ def build(out: Path, folder: Path, address: str, *, name: str, tag: str | None, 
     package.seal(out)
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """The keys of config.json and, in place of some, of generation_config.json.
+def read_pieces(path: Path, config: MarianConfig) -> tuple[list[int], list[str]]:
+    """Their ids in our order, the four special pieces first, and the names of the other pieces.
 
-    Raises: DataError naming each key that asks for what we cannot do.
+    Raises: DataError if one has no id, two have the same one, or it is none of the model's.
     """
-    path, config = folder / "config.json", ONLY | USUAL
-    for file in filter(Path.exists, (path, folder / "generation_config.json")):
-        config |= {key: value for key, value in files.read_json(file).items() if value is not None}
-    wanted = ONLY | {"model_type": "marian", "scale_embedding": True}
-    wanted |= {f"decoder_{key}": config.get(f"encoder_{key}") for key in ("attention_heads", "ffn_dim")}
-    wanted |= {"decoder_vocab_size": config.get("vocab_size")} if "decoder_vocab_size" in config else {}
-    wanted |= {"bad_words_ids": [[config.get("pad_token_id")]]} if config["bad_words_ids"] else {}
-    got = {key: config.get(key) for key in wanted}
-    faults = [f"{key}: must be {wanted[key]!r}, got {got[key]!r:.60}" for key in wanted if got[key] != wanted[key]]
-    if (kind := config["activation_function"]) not in ACTIVATIONS:
-        faults.append(f"activation_function: is unknown, got {kind!r}{nearest(str(kind), ACTIVATIONS)}")
-    if faults:
-        raise DataError(f"{path}: {'; '.join(faults)}; expected {EXPECTED}")
-    return config
-
-
-def read_pieces(path: Path, config: dict[str, Any]) -> tuple[list[int], list[str]]:
-    """Their ids in our order, the four special pieces first, and the names of the other pieces."""
-    places = files.read_json(path)
+    places = sealed.parse(path, dict[str, Id], EXPECTED)
     names = {number: piece for piece, number in places.items()}
-    pad, start, end = (config.get(f"{key}_token_id") for key in ("pad", "decoder_start", "eos"))
-    special = [pad, places.get("<unk>"), start, end]
-    others = sorted(names.keys() - set(special))
-    for number in (*special, *others):
-        if number not in names or not 0 <= number < config["vocab_size"]:
-            what = "<unk>, the special pieces of config.json and all others must have ids below its vocab_size"
-            raise DataError(f"{path}: {what}, got {number}; expected {EXPECTED}")
-    return [*special, *others], [names[number] for number in others]
+    special = {key: getattr(config, key) for key in ("pad_token_id", "decoder_start_token_id", "eos_token_id")}
+    faults = [f"{key}: has no piece, got {number}" for key, number in special.items() if number not in names]
+    faults += [
+        f"{piece}: must be below vocab_size, got {at}" for piece, at in places.items() if at >= config.vocab_size
+    ]
+    faults += [f"{piece}: has the id of {names[at]}, got {at}" for piece, at in places.items() if names[at] != piece]
+    faults += ["<unk>: is missing"] if "<unk>" not in places else []
+    if faults:
+        raise DataError(f"{path}: {faults[0]}; expected {EXPECTED}")
+    pad, start, end = special.values()
+    first = [pad, places["<unk>"], start, end]
+    others = sorted(names.keys() - set(first))
+    return [*first, *others], [names[number] for number in others]
 
 
 def languages(folder: Path, address: str, pieces: Sequence[str], tag: str | None, pair: str | None) -> tuple[str, str]:
@@ -145,24 +128,50 @@ def languages(folder: Path, address: str, pieces: Sequence[str], tag: str | None
         what = f"is not among the model's tags, got {tag!r}" if tag else "is missing, as the model has several"
         raise DataError(f"--tag: {what}{nearest(tag or '', known)}")
     path = folder / "tokenizer_config.json"
-    stated = files.read_json(path) if path.exists() else {}
+    stated = sealed.parse(path, Tokenizer, EXPECTED) if path.exists() else Tokenizer()
     source, target = f"-{pair or address.partition('@')[0]}".split("-")[-2:]
     if not pair:
-        source, target = stated.get("source_lang") or source, tag or stated.get("target_lang") or target
+        source, target = stated.source_lang or source, tag or stated.target_lang or target
     if not ((left := codes.tag(source)) and (right := codes.tag(target))):
         raise DataError(f"--languages: must be two codes, got '{source}-{target}'; expected such as de-en")
     return left, right
 
 
-def sections(config: dict[str, Any], origin: Path) -> tuple[Arch, Decoding]:
+def sections(config: MarianConfig) -> tuple[Arch, Decoding]:
     """The architecture, and the search with their beam and bound, which ends with as many translations as the beam."""
-    arch = {ours: config.get(theirs) for ours, theirs in ARCH.items()}
+    arch = {ours: getattr(config, theirs) for ours, theirs in ARCH.items()} | {"norm_epsilon": 1e-5}  # torch's default
+    arch |= {"activation": "silu" if config.activation_function == "swish" else config.activation_function}
     arch |= {"tied_embeddings": "all", "initialisation": {"kind": "xavier", "sublayer_gain": 1.0}}
-    arch |= {"activation": ACTIVATIONS[config["activation_function"]], "norm_epsilon": 1e-5}  # torch's default
-    decode = {"beam_size": config["num_beams"], "patience": 1.0, "max_length_factor": 0.0, "tokens_per_batch": 2000}
-    decode |= {key: config[key] for key in ("length_penalty", "no_repeat_ngram_size")}
-    decode["max_length_offset"] = config["max_length"] - 1  # they count the piece to start with
-    return stored_section(Arch, arch, "", origin, EXPECTED), stored_section(Decoding, decode, "", origin, EXPECTED)
+    decoding = Decoding(
+        beam_size=config.num_beams,
+        length_penalty=config.length_penalty,
+        patience=1.0,
+        no_repeat_ngram_size=config.no_repeat_ngram_size,
+        max_length_factor=0.0,
+        max_length_offset=config.max_length - 1,  # they count the piece to start with
+        tokens_per_batch=2000,
+    )
+    return Arch.model_validate(arch), decoding
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """The weights in a file by their names, in fp32.
+
+    Raises: DataError if the file is damaged, or holds something else.
+    """
+    try:
+        is_safe = path.suffix == ".safetensors"
+        theirs = load_file(path) if is_safe else torch.load(path, map_location="cpu", weights_only=True)
+    except (SafetensorError, UnpicklingError, RuntimeError, EOFError) as error:
+        what = f"not a whole file of weights ({type(error).__name__})"
+        raise DataError(f"{path}: {what}; expected {EXPECTED}") from None
+    for name, weight in theirs.items() if isinstance(theirs, dict) else [(None, theirs)]:
+        if not (isinstance(name, str) and isinstance(weight, Tensor) and weight.is_floating_point()):
+            got = f"{type(weight).__name__} {getattr(weight, 'dtype', '')}".strip()
+            raise DataError(f"{path}: {name}: must be a weight, got {got}; expected {EXPECTED}")
+        if not weight.isfinite().all():
+            raise DataError(f"{path}: {name}: holds a number that is not finite; expected {EXPECTED}")
+    return {name: weight.float() for name, weight in theirs.items() if not COMPUTED.fullmatch(name)}
 
 
 def load(net: nn.Module, path: Path, order: Sequence[int], vocab_size: int) -> None:
@@ -170,29 +179,29 @@ def load(net: nn.Module, path: Path, order: Sequence[int], vocab_size: int) -> N
 
     Raises: DataError if the file is damaged, or has other weights than its config.json says.
     """
-    try:
-        is_safe = path.suffix == ".safetensors"
-        theirs = load_file(path) if is_safe else torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError) as error:
-        what = str(error).splitlines()[0]
-        raise DataError(f"{path}: not a whole file of weights ({what:.100}); expected {EXPECTED}") from None
-    theirs = {name: weight.float() for name, weight in theirs.items() if not COMPUTED.fullmatch(name)}
-    stated = net.state_dict()
+    theirs, stated = read_weights(path), net.state_dict()
+
+    def take(name: str, *shape: int) -> Tensor:
+        weight = theirs.pop(name, torch.empty(0))
+        if weight.shape != shape:
+            what = f"must be {shape} by config.json, got {tuple(weight.shape) if len(weight) else 'none'}"
+            raise DataError(f"{path}: {name}: {what}; expected {EXPECTED}")
+        return weight
+
     width = stated["embeddings.target"].shape[1]
-    matrices = [theirs.pop(name) for name in filter(COPIES.fullmatch, list(theirs))]
-    bias = theirs.pop("final_logits_bias", torch.empty(0))
-    if {matrix.shape for matrix in matrices} != {(vocab_size, width)} or bias.shape != (1, vocab_size):
-        what = f"must have embeddings ({vocab_size}, {width}) and final_logits_bias (1, {vocab_size}) by config.json"
-        raise DataError(f"{path}: {what}; expected {EXPECTED}")
-    ours = {"embeddings.target": matrices[0][order], "embeddings.bias": bias[0, order]}
+    matrix, *_ = [take(name, vocab_size, width) for name in filter(COPIES.fullmatch, [*theirs])] or [
+        take(SHARED, vocab_size, width)
+    ]
+    ours = {"embeddings.target": matrix[order], "embeddings.bias": take("final_logits_bias", 1, vocab_size)[0, order]}
     ours["embeddings.bias"][ids.PAD] = NO_SHARE
     for name in stated.keys() - ours.keys():
         side, number, *layer, kind = name.split(".")
-        names = [f"model.{side}.layers.{number}.{part}.{kind}" for part in LAYERS[".".join(layer)]]
-        if theirs.keys() >= {*names}:
-            ours[name] = torch.cat([theirs.pop(part) for part in names])
-    if fault := weights.misfit(ours | theirs, stated):
-        raise DataError(f"{path}: {fault}; expected what config.json says")
+        parts = LAYERS[".".join(layer)]
+        rows, *columns = stated[name].shape
+        shape = rows // len(parts), *columns
+        ours[name] = torch.cat([take(f"model.{side}.layers.{number}.{part}.{kind}", *shape) for part in parts])
+    if theirs:
+        raise DataError(f"{path}: {min(theirs)}: must not be there by config.json; expected {EXPECTED}")
     lanes = torch.arange(width).view(2, -1).T.flatten()  # the place in theirs of each number of ours
     for name, weight in ours.items():
         if name == "embeddings.target" or name.endswith(("project_in.weight", "widen.weight")):

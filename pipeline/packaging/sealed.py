@@ -87,7 +87,7 @@ def read(folder: Path) -> Config:
     return parse(path, Config)
 
 
-def parse(path: Path, kind: type[T]) -> T:
+def parse(path: Path, kind: type[T], expected: str = EXPECTED) -> T:
     """The JSON at `path` as one of these classes.
 
     Raises: DataError with the first fault.
@@ -95,7 +95,7 @@ def parse(path: Path, kind: type[T]) -> T:
     try:
         return TypeAdapter(kind).validate_python(files.read_json(path))
     except ValidationError as error:
-        raise DataError(f"{path}: {first_fault(error, kind.__name__)}; expected {EXPECTED}") from None
+        raise DataError(f"{path}: {first_fault(error, kind.__name__)}; expected {expected}") from None
 
 
 def check(folder: Path) -> None:

@@ -52,10 +52,15 @@ class Source(BaseSource):
         """The data set, as messages and download.json call it."""
         return f"{HOST}/datasets/{self.dataset}@{self.revision}"
 
+    @property
+    def label(self) -> str:
+        """The split, as messages call it."""
+        return " ".join(filter(None, (self.address, self.config, self.split)))
+
     def stated(self, languages: Languages, downloads: Downloads) -> Stated | None:
         """The number of rows of the split: of the card, of parquet's footers, or of the lines of a mirror's files."""
-        with named(self) as name:
-            folder, _, places, num_rows = find_split(self, downloads, name)
+        with named(self.label):
+            folder, _, places, num_rows = find_split(self, downloads)
             if not num_rows and all(suffix(place) == ".parquet" for place in places):
                 import fsspec  # type: ignore[import-untyped]  # it brings no types, as pyarrow
                 import pyarrow.parquet  # type: ignore[import-untyped]
@@ -74,22 +79,19 @@ class Source(BaseSource):
 
 
 @contextmanager
-def named(source: Source) -> Iterator[str]:
-    """A block that reads a split, with its name, by which it is called where the block fails.
+def named(name: str, expected: str = "a data set with this revision and config") -> Iterator[None]:
+    """A block that reads what is called `name` where the block fails.
 
     Raises: DataError.
     """
-    name = " ".join(filter(None, (source.address, source.config, source.split)))
     try:
-        yield name
+        yield
     except files.DataError:
         raise
     except Exception as error:  # of three libraries and what they read with: no class is common to them
         got = " ".join(str(error).split()) or type(error).__name__
-        raise files.DataError(
-            f"{name}: cannot be read, got {got}; expected a data set with this revision and config, and a connection "
-            "or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
-        ) from None
+        expected += ", and a connection or a mirror (CORPUS_MIRROR, HF_ENDPOINT)"
+        raise files.DataError(f"{name}: cannot be read, got {got}; expected {expected}") from None
 
 
 def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Iterator[Bitext]:
@@ -98,28 +100,27 @@ def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Itera
         yield (text,), pairs(text.path, source, languages)
 
 
-def find_split(source: Source, downloads: Downloads, name: str) -> tuple[Path | None, str, list[str], int]:
+def find_split(source: Source, downloads: Downloads) -> tuple[Path | None, str, list[str], int]:
     """Of a split the mirror's folder, if it is there; the root of its places; these; and the rows of its card, or 0.
 
-    `name` is the split's in messages.
     Raises: DataError if there is no such split, or it does not consist of tables of its own.
     """
     import datasets  # three seconds to import, and only here in need
 
-    folder = mirrored(source, downloads)
+    folder = mirrored(f"datasets/{source.dataset}", source.revision, downloads)
     # `hf://` keeps the library from taking the id for a path in the working directory.
     root = f"hf://datasets/{source.dataset}" if folder is None else str(folder)
     revision = source.revision if folder is None else None
     builder = datasets.load_dataset_builder(root, name=source.config, revision=revision)
     splits = builder.config.data_files
     if source.split not in splits:
-        raise files.DataError(f"{name}: no such split{params.nearest(source.split, map(str, splits))}")
+        raise files.DataError(f"{source.label}: no such split{params.nearest(source.split, map(str, splits))}")
     places = [*map(str, splits[source.split])]
     for place in places:
         inside = place.startswith((f"{root}@", f"{root}/")) and ".." not in place.split("/")
         if not inside or suffix(place) not in FORMATS:
             expected = f"files of its own, of {', '.join(FORMATS)}"
-            raise files.DataError(f"{name}: has data in {place}; expected {expected}")
+            raise files.DataError(f"{source.label}: has data in {place}; expected {expected}")
     on_card = (builder.info.splits or {}).get(source.split)
     return folder, root, places, (on_card.num_examples or 0) if on_card else 0
 
@@ -129,8 +130,8 @@ def texts(source: Source, downloads: Downloads) -> Iterator[TextFile]:
 
     Raises: DataError as `find_split` does, or if there is no such data set.
     """
-    with named(source) as name:
-        folder, root, places, _ = find_split(source, downloads, name)
+    with named(source.label):
+        folder, root, places, _ = find_split(source, downloads)
         for place in places:
             if folder is not None:
                 yield TextFile(f"{source.address}/{Path(place).relative_to(folder).as_posix()}", Path(place))
@@ -143,15 +144,14 @@ def texts(source: Source, downloads: Downloads) -> Iterator[TextFile]:
                 yield TextFile(f"{source.address}/{inner}", Path(path), commit=commit)
 
 
-def mirrored(source: Source, downloads: Downloads) -> Path | None:
-    """The folder with a data set's files, `<dataset>` or `<dataset>@<revision>`, if the mirror is a folder that has it.
+def mirrored(name: str, revision: str, downloads: Downloads) -> Path | None:
+    """The folder of a model or data set, `<name>` or `<name>@<revision>`, if the mirror is a folder that has it.
 
     A mirror of the hub itself is named by `HF_ENDPOINT`.
     """
     if downloads.mirror is None or is_address(downloads.mirror):
         return None
-    revision = "" if source.revision == "main" else f"@{source.revision}"
-    folder = Path(downloads.mirror, HOST, "datasets", f"{source.dataset}{revision}").resolve()
+    folder = Path(downloads.mirror, HOST, name if revision == "main" else f"{name}@{revision}").resolve()
     return folder if folder.is_dir() else None
 
 
@@ -160,7 +160,7 @@ def pairs(path: Path, source: Source, languages: Languages) -> Iterator[RawPair]
 
     Raises: DataError for a column or language that it lacks, or what is no text.
     """
-    with named(source):
+    with named(source.label):
         if suffix(path.name) in (".csv", ".tsv"):
             yield from tables.columns(TextFile(path.name, path), *source.columns, quoting=source.quoting)
             return

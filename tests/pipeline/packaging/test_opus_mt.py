@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from pipeline.common import files
 from pipeline.common.files import DataError
 from pipeline.compute import ids
 from pipeline.packaging import loading, opus_mt, sealed
+from pipeline.packaging.opus_mt_config import MarianConfig
 from pipeline.training.batching import GlobalBatch, Position, collate
 from pipeline.training.loop import train
 from pipeline.training.ranks import Ranks
@@ -35,6 +37,11 @@ def edit(path, **changed):
     path.write_text(json.dumps(files.read_json(path) | changed))
 
 
+def order(folder):
+    """Their ids in our order."""
+    return opus_mt.read_pieces(folder / "vocab.json", MarianConfig.read(folder))[0]
+
+
 def scores(translator, source, target):
     """The logits of every piece: PAD's own are left out."""
     given = torch.tensor([[*source, ids.EOS]]), torch.tensor([[ids.BOS, *target]])
@@ -51,12 +58,13 @@ def folder(tmp_path):
 def test_every_piece_has_the_score_that_it_has_there(tmp_path, activation):
     config = marian.lay_out(tmp_path / "model", activation_function=activation)
     theirs = load_file(tmp_path / "model/model.safetensors")
-    order, _ = opus_mt.read_pieces(tmp_path / "model/vocab.json", config)
-    translator = loading.load(build(tmp_path / "model"))
+    ids_there, translator = order(tmp_path / "model"), loading.load(build(tmp_path / "model"))
     for source in translator.vocabulary.encode_source(lines(8)):
         target = source[::-1]
-        expected = marian.logits(theirs, config, *([order[at] for at in row] for row in ([*source, 3], [2, *target])))
-        torch.testing.assert_close(scores(translator, source, target), expected[:, order[1:]], rtol=1e-5, atol=1e-5)
+        expected = marian.logits(
+            theirs, config, *([ids_there[at] for at in row] for row in ([*source, 3], [2, *target]))
+        )
+        torch.testing.assert_close(scores(translator, source, target), expected[:, ids_there[1:]], rtol=1e-5, atol=1e-5)
 
 
 def test_config_and_card_say_what_the_files_say(folder):
@@ -89,46 +97,70 @@ def test_a_tag_stands_before_every_source_that_is_not_empty(tmp_path):
             build(tmp_path / "model", tag)
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "what"),
-    [
-        ("normalize_before", True, "must be False, got True"),
-        ("share_encoder_decoder_embeddings", False, "must be True, got False"),
-        ("scale_embedding", None, "must be True, got None"),
-        ("model_type", "bart", "must be 'marian', got 'bart'"),
-        ("decoder_vocab_size", 9, r"must be \d+, got 9"),
-        ("activation_function", "gelu_new", "is unknown, got 'gelu_new'; nearest is 'gelu'"),
-        ("bad_words_ids", [[5, 6]], r"must be \[\[\d+\]\], got \[\[5, 6\]\]"),
-    ],
-)
-def test_what_we_cannot_do_is_refused_by_its_key(folder, key, value, what):
-    (folder / "generation_config.json").unlink()
-    edit(folder / "config.json", **{key: value})
-    with pytest.raises(DataError, match=rf"^{folder}/config\.json: {key}: {what}; {EXPECTED}$"):
+CONFIG = "config.json"
+ODD = [
+    (CONFIG, {"normalize_before": True}, "normalize_before: should be False, got True"),
+    (
+        CONFIG,
+        {"share_encoder_decoder_embeddings": False},
+        "share_encoder_decoder_embeddings: should be True, got False",
+    ),
+    (
+        CONFIG,
+        {"scale_embedding": None, "d_model": "x"},
+        r"scale_embedding: is missing; .*: d_model: should be a valid int.*",
+    ),
+    (CONFIG, {"model_type": "bart"}, "model_type: should be 'marian', got 'bart'"),
+    (CONFIG, {"decoder_vocab_size": 9}, r"decoder_vocab_size: must be \d+, got 9"),
+    (CONFIG, {"d_model": 18}, r"d_model: must be a multiple of 4 heads, got 18"),
+    (CONFIG, {"activation_function": ["x"]}, r"activation_function: should be 'swish', .* or 'gelu', got \['x'\]"),
+    ("generation_config.json", {"bad_words_ids": [[5, 6]]}, r"bad_words_ids: must be \[\[\d+\]\], got \[\[5, 6\]\]"),
+    ("generation_config.json", {"eos_token_id": [0, 5]}, r"eos_token_id: should be a valid integer, got \[0, 5\]"),
+    ("generation_config.json", {"max_length": 1}, r"max_length: should be greater than 1, got 1"),
+    ("generation_config.json", "[]", r"dict: should be a valid dictionary, got \[\]"),
+    ("tokenizer_config.json", {"source_lang": ["fr"]}, r"source_lang: should be a valid string, got \['fr'\]"),
+    ("vocab.json", {"zzz": 7}, ".*: has the id of zzz, got 7"),
+    ("vocab.json", {"zzz": 999}, "zzz: must be below vocab_size, got 999"),
+    ("vocab.json", {"zzz": None}, "zzz: should be a valid integer, got None"),
+    ("vocab.json", "{}", r"pad_token_id: has no piece, got \d+"),
+    ("vocab.json", None, "no such file"),
+    ("model.safetensors", None, "no such file"),
+    ("model.safetensors", "", r"not a whole file of weights \(SafetensorError\)"),
+]
+
+
+@pytest.mark.parametrize(("name", "changed", "what"), ODD)
+def test_what_is_odd_or_asks_for_what_we_cannot_do_is_refused_by_file_and_key(folder, name, changed, what):
+    if isinstance(changed, dict):
+        edit(folder / name, **changed)
+    elif changed is None:
+        (folder / name).unlink()
+    else:
+        (folder / name).write_text(changed)
+    with pytest.raises(DataError, match=rf"^{folder}/{re.escape(name)}: {what}; {EXPECTED}$"):
         build(folder)
     assert not (folder.parent / "package").exists()
-
-
-@pytest.mark.parametrize("name", ["vocab.json", "source.spm", "model.safetensors"])
-def test_a_missing_file_is_named(folder, name):
-    (folder / name).unlink()
-    with pytest.raises(DataError, match=rf"^{folder}/{name}: no such file; {EXPECTED}$"):
-        build(folder)
 
 
 @pytest.mark.parametrize(
     ("name", "value", "what"),
     [
-        ("model.encoder.layers.0.fc1.bias", None, "without encoder.0.feed_forward.widen.bias"),
-        ("model.encoder.layers.2.fc1.bias", torch.zeros(24), r"with model\.encoder\.layers\.2\.fc1\.bias"),
+        ("model.encoder.layers.0.fc1.bias", None, r"must be \(24,\) by config.json, got none"),
+        (
+            "model.encoder.layers.0.self_attn.q_proj.weight",
+            torch.zeros(16),
+            r"must be \(16, 16\) by config.json, got \(16,\)",
+        ),
+        ("model.encoder.layers.2.fc1.bias", torch.zeros(24), "must not be there by config.json"),
         ("model.decoder.layers.0.fc2.bias", torch.full((16,), torch.nan), "holds a number that is not finite"),
-        ("model.shared.weight", torch.zeros(9, 16), r"must have embeddings \(\d+, 16\) and final_logits_bias"),
+        ("model.shared.weight", torch.zeros(9, 16), r"must be \(\d+, 16\) by config.json, got \(9, 16\)"),
+        ("final_logits_bias", torch.zeros(9, dtype=torch.int8), r"must be a weight, got Tensor torch.int8"),
     ],
 )
 def test_other_weights_than_the_config_says_are_refused(folder, name, value, what):
     weights = load_file(folder / "model.safetensors") | {name: value}
     save_file({name: weight for name, weight in weights.items() if weight is not None}, folder / "model.safetensors")
-    with pytest.raises(DataError, match=rf"^{folder}/model\.safetensors: .*{what}"):
+    with pytest.raises(DataError, match=rf"^{folder}/model\.safetensors: {name}: {what}; {EXPECTED}$"):
         build(folder)
 
 
@@ -142,9 +174,13 @@ def test_a_pickle_is_read_and_runs_no_code(folder, tmp_path):
     torch.save(weights, folder / "pytorch_model.bin")
     ours = load_file(build(folder) / sealed.WEIGHTS)
     assert all(torch.equal(ours[name], weight) for name, weight in expected.items())
-    torch.save({"x": (tmp_path / "x")}, folder / "pytorch_model.bin")
-    with pytest.raises(DataError, match=r"pytorch_model\.bin: not a whole file of weights"):
-        build(folder)
+    for content, what in (
+        ({"x": tmp_path}, r"not a whole file of weights"),
+        ({"x": {}}, "x: must be a weight, got dict"),
+    ):
+        torch.save(content, folder / "pytorch_model.bin")
+        with pytest.raises(DataError, match=rf"pytorch_model\.bin: {what}"):
+            build(folder)
 
 
 SHAPES = {
@@ -180,12 +216,12 @@ def test_transformers_gives_the_same_scores_and_lines(both, beam):
         expected = model(**given, decoder_input_ids=written).logits
     settings = translator.decoding.changed(beam_size=beam, length_penalty=0.0, patience=0.0, max_length_offset=19)
     assert translator.translate(lines(200), settings) == tokenizer.batch_decode(written, skip_special_tokens=True)
-    order, _ = opus_mt.read_pieces(folder / "vocab.json", config.to_dict())
-    place = {number: at for at, number in enumerate(order)}
+    ids_there = order(folder)
+    place = {number: at for at, number in enumerate(ids_there)}
     for source, row, theirs in zip(translator.vocabulary.encode_source(lines(200)), written, expected, strict=True):
         target = [place[piece] for piece in row.tolist() if piece != config.pad_token_id]
         ours = scores(translator, source, target)
-        torch.testing.assert_close(ours, theirs[: len(ours), order[1:]], rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(ours, theirs[: len(ours), ids_there[1:]], rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.slow
