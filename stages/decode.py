@@ -26,7 +26,7 @@ def main(name: str) -> None:
     translators = {".": Translator.built(system)}
     if base := start.load(system.corpus):
         translators[BEFORE] = loading.load(base.folder)
-    training = diagnosis.TrainingText.read(system.split)
+    training = None if base else diagnosis.TrainingText.read(system.split)
     with files.new_folder(system.decoded) as folder:
         for place, translator in translators.items():
             translate(translator, system.split, decoding, training, folder / place)
@@ -34,7 +34,7 @@ def main(name: str) -> None:
 
 
 def translate(
-    translator: Translator, split: Path, decoding: Decoding, training: diagnosis.TrainingText, folder: Path
+    translator: Translator, split: Path, decoding: Decoding, training: diagnosis.TrainingText | None, folder: Path
 ) -> None:
     """Write the translations of every test part, and what they say about the system.
 

@@ -23,9 +23,10 @@ def main(name: str) -> None:
     system = System.parse(name)
     section = Scoring.load(*READS, corpus=system.corpus)
     texts = translations.read(system.split, system.decoded, section.references)
-    findings = {"training": curves.of_training(*curves.read(system.trained))}
+    training = files.read_json(system.training_summary)
+    findings = {"training": curves.of_training(*curves.read(system.trained), len(training["mixture"]))}
     findings |= files.read_json(system.decoded / "diagnosis.json")
-    validation = {"loss": files.read_json(system.training_summary)["best"]["validation_loss"]}
+    validation = {"loss": training["best"]["validation_loss"]}
     with files.new_folder(system.scored) as folder:
         metrics = scoring.score(system, section, texts, system.decoded, folder)
         if (decoded := system.decoded / BEFORE).exists():

@@ -25,7 +25,9 @@ def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
     done = project.nmt("fine-tune", "transformer_prenorm", *given)
     assert (done.returncode, done.stderr) == (0, "")
     assert "mine.yaml: toy-bpe-transformer_prenorm-toy-1 on 80 pairs, mixed with general text" in done.stdout
-    assert "there is a corpus of this name" in project.nmt("fine-tune", "transformer_prenorm", *given).stderr
+    assert (
+        "of this name; expected a new one, by --name" in project.nmt("fine-tune", "transformer_prenorm", *given).stderr
+    )
 
     assert project.repro()[-1] == "report"
     assert project.repro() == []
@@ -34,11 +36,12 @@ def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
     after, old = (files.read_json(project.root / f"metrics/{name}.json") for name in (system, base))
     assert before["general"]["bleu"]["score"] == old["test"]["bleu"]
     assert after["general"] != old["test"]
-    assert {"transformer_prenorm-before", "transformer_prenorm-toy"} == {
+    assert {"transformer_prenorm-toy_before", "transformer_prenorm-toy"} == {
         name.removeprefix("package-") for name in files.read_json(project.root / "report/metrics.json")
     }
     card = (project.root / f"models/{system}/README.md").read_text(encoding="utf-8")
     assert f"starting from `{base}`" in card
+    assert f"Licence: unknown; of {base}: " in card
     assert re.search(r"\| test part \| metric \| before \| score ", card)
     folders = (project.root / "data/vocabulary" / name for name in ("toy-bpe", "mine-package"))
     assert len({Vocabulary.load(folder).digest for folder in folders}) == 1

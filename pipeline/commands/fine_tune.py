@@ -60,7 +60,7 @@ def fine_tune(
     catalogue.check()
     packaged = Path(model) if Path(model).is_dir() else project.parse(model).packaged
     config = sealed.read(packaged)
-    corpus_path = new_corpus.new_corpus_file(name := name or f"{config.corpus}_tuned")
+    corpus_path = new_corpus.new_corpus_file(name := name or f"{config.corpus}_tuned", ", by --name")
     if not (source or target or table or tmx):
         raise DataError("--source, --target, --table or --tmx: is missing; expected the text to train on")
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}

@@ -99,13 +99,13 @@ def new_corpus(
         print(summary(one, size))
 
 
-def new_corpus_file(name: str) -> Path:
-    """The file of a new corpus.
+def new_corpus_file(name: str, how: str = "") -> Path:
+    """The file of a new corpus; `how` says how to name it.
 
     Raises: DataError if there is one of this name.
     """
     if os.path.lexists(corpus_file(name)):
-        raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one")
+        raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one{how}")
     return corpus_file(name)
 
 

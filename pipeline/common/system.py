@@ -12,7 +12,7 @@ from .params import NAME, Section
 # The section of `build` that lists the values of each axis.
 AXES = {"corpora": "corpus", "vocabularies": "vocabulary", "models": "model", "sizes": "size", "seeds": "seed"}
 
-# In data/decode/<system> and data/score/<system>, of the package that the system starts from; its size in the report.
+# A package that a system starts from: in data/decode/<system> and data/score/<system>, and behind the size in reports.
 BEFORE = "before"
 
 T = TypeVar("T", str, int)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, variance
 from typing import TypeAlias
 
 from ..common import files
@@ -17,6 +17,7 @@ FALL = 0.05  # in the last tenth of a training that should go on; a schedule tha
 RISE = 0.05  # of the validation loss above its lowest
 GAP = 1.0  # of validation above training, whose loss smoothing and dropout raise: good systems are below 0
 JUMP = 0.15  # of the training loss above its lowest, in means of tenths of the training: good ones fall to the end
+ERRORS = 4  # standard errors of that rise, else it is chance: a batch of long lines, or of a hard bitext
 TENTHS = 10
 
 
@@ -27,42 +28,46 @@ def read(folder: Path) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     return history, curve
 
 
-def of_training(history: Rows, curve: Rows) -> list[str]:
-    """The findings on a training, given its validations and the curve of its training loss, or one line without any."""
+def of_training(history: Rows, curve: Rows, num_bitexts: int = 1) -> list[str]:
+    """The findings on a training, given its validations and the curve of its training loss, or one line without any.
+
+    The loss of several bitexts says nothing beside that of a validation part, which may be like one of them alone.
+    """
     if not history:
         return ["trained elsewhere"]
     validated = [(int(row["update"]), float(row["validation_loss"])) for row in history]
-    trained = tenths([(int(row["update"]), float(row["train_loss"])) for row in curve])
-    too_high = jump(trained)
-    later = over_fitting(trained, validated) or ("" if too_high else fall(trained, validated))
+    blocks = tenths([(int(row["update"]), float(row["train_loss"])) for row in curve])
+    trained = [(block[-1][0], fmean(loss for _, loss in block)) for block in blocks]
+    too_high = jump(blocks)
+    later = over_fitting(trained, validated, num_bitexts) or ("" if too_high else fall(trained, validated))
     return [*filter(None, (too_high, later))] or [NOTHING]
 
 
-def tenths(curve: Sequence[Point]) -> list[Point]:
-    """The last update and the mean of each tenth of a curve."""
+def tenths(curve: Sequence[Point]) -> list[Sequence[Point]]:
+    """The tenths of a curve."""
     size = math.ceil(len(curve) / TENTHS)
-    blocks = [curve[begin : begin + size] for begin in range(0, len(curve), size)]
-    return [(block[-1][0], fmean(value for _, value in block)) for block in blocks]
+    return [curve[begin : begin + size] for begin in range(0, len(curve), size)]
 
 
-def jump(trained: Sequence[Point]) -> str:
-    """The largest rise of the training loss above what it had been."""
-    most, text, lowest = JUMP, "", math.inf
-    for update, loss in trained:
-        if loss - lowest >= most:
+def jump(blocks: Sequence[Sequence[Point]]) -> str:
+    """The largest rise of the training loss above what it had been; of single values none says something."""
+    most, text, lowest, lowest_error = JUMP, "", math.inf, 0.0
+    for losses, update in (([loss for _, loss in block], block[-1][0]) for block in blocks if len(block) > 1):
+        loss, error = fmean(losses), variance(losses) / len(losses)
+        if loss - lowest >= max(most, ERRORS * math.sqrt(error + lowest_error)):
             most = loss - lowest
             text = f"training loss rose from {lowest:.2f} to {loss:.2f} by update {update}"
-        lowest = min(lowest, loss)
+        lowest, lowest_error = min((lowest, lowest_error), (loss, error))
     return f"{text}: the learning rate is too high; try a third of `peak_rate`, or a longer `warmup`" if text else ""
 
 
-def over_fitting(trained: Sequence[Point], validated: Sequence[Point]) -> str:
+def over_fitting(trained: Sequence[Point], validated: Sequence[Point], num_bitexts: int) -> str:
     """The rise of the validation loss since its lowest, else how far it stayed above the training loss."""
     best, lowest = min(validated, key=lambda point: point[1])
     last, known = validated[-1][1], trained[-1][1]
     if last - lowest >= RISE:
         symptom = f"validation loss rose from {lowest:.2f} at update {best} to {last:.2f}"
-    elif last - known >= GAP:
+    elif num_bitexts == 1 and last - known >= GAP:
         symptom = f"validation loss is {last:.2f}, training loss {known:.2f}"
     else:
         return ""

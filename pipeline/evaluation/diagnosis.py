@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from operator import attrgetter
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, Self
@@ -42,23 +43,26 @@ class TrainingText(NamedTuple):
 
     source_words: frozenset[str]
     target_words: frozenset[str]
-    length: float  # mean characters of a source
+    lengths: list[float]  # mean characters of a source, by bitext
 
     @classmethod
     def read(cls, split: Path) -> Self:
         """The training part in `split`: the first pairs of each shard."""
         shards = read_bitexts(split)
         each = max(1, MOST_PAIRS // len(shards))
-        return cls.of(chain.from_iterable(islice(shard.read(split), each) for shard in shards))
+        bitexts: dict[str, list[Pair]] = {}
+        for shard in filter(attrgetter("pairs"), shards):
+            bitexts.setdefault(shard.bitext, []).extend(islice(shard.read(split), each))
+        return cls.of(*bitexts.values())
 
     @classmethod
-    def of(cls, pairs: Iterable[Pair]) -> Self:
-        """Some pairs."""
-        sources, targets = zip(*pairs, strict=True)
+    def of(cls, *bitexts: Sequence[Pair]) -> Self:
+        """Some pairs of each bitext."""
+        sources, targets = zip(*chain.from_iterable(bitexts), strict=True)
         return cls(
             frozenset(chain.from_iterable(map(words, sources))),
             frozenset(chain.from_iterable(map(words, targets))),
-            fmean(map(len, sources)),
+            [fmean(len(source) for source, _ in pairs) for pairs in bitexts],
         )
 
 
@@ -72,9 +76,12 @@ def of_part(
     references: Sequence[str],
     translations: Sequence[str],
     pieces: Sequence[Sequence[int]],
-    training: TrainingText,
+    training: TrainingText | None,
 ) -> list[str]:
-    """The findings on a test part, `pieces` being those of its sources; one line if all is usual."""
+    """The findings on a test part, `pieces` being those of its sources; one line if all is usual.
+
+    Without `training`, as of a system that starts from a package, nobody knows which words and lengths it has seen.
+    """
     findings = (*of_translations(sources, references, translations), *of_sources(sources, pieces, training))
     return [*filter(None, findings)] or [NOTHING]
 
@@ -112,17 +119,11 @@ def of_translations(sources: Sequence[str], references: Sequence[str], translati
     yield share(same, SAME, "source ignored: {} of the translations are those of other sources too", cure)
 
 
-def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training: TrainingText) -> Iterator[str]:
+def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training: TrainingText | None) -> Iterator[str]:
     """Findings on sources unlike those of training; "" where all is usual."""
     running = [*chain.from_iterable(map(words, sources))]
-    unseen = [word for word in running if word not in training.source_words]
-    cure = "train on more text, or on text like this part"
-    if mostly(unseen, training.target_words):
-        cure = "are source and target swapped? training has them as targets"
-    elif mostly([word.casefold() for word in unseen], {word.casefold() for word in training.source_words}):
-        cure = "write them in upper and lower case as training does"
-    if len(running) >= ENOUGH and (part := len(unseen) / len(running)) >= UNSEEN:
-        yield f"vocabulary: {100 * part:.0f} % of the source's words are not in the training part; {cure}"
+    if training and (finding := unseen_words(running, training)):
+        yield finding
     else:  # else these would follow from that
         unknown = [piece == ids.UNK for line in pieces for piece in line]
         yield share(
@@ -130,9 +131,24 @@ def of_sources(sources: Sequence[str], pieces: Sequence[Sequence[int]], training
         )
         if len(running) >= ENOUGH and (each := len(unknown) / len(running)) >= PIECES:
             yield f"vocabulary: a word takes {each:.1f} pieces; take a larger `size`"
-    ratio = sum(map(len, sources)) / max(1, len(sources)) / training.length
-    if len(sources) >= ENOUGH and not 1 / LENGTHS <= ratio <= LENGTHS:
-        yield f"length: sources are {ratio:.2f} times as long as in training; train on text like this part"
+    if training and len(sources) >= ENOUGH:
+        length = fmean(map(len, sources))
+        ratio = length / min(training.lengths, key=lambda known: abs(known - length))
+        if not 1 / LENGTHS <= ratio <= LENGTHS:
+            yield f"length: sources are {ratio:.2f} times as long as in training; train on text like this part"
+
+
+def unseen_words(running: Sequence[str], training: TrainingText) -> str:
+    """The finding if training lacks many of a part's source words; "" if it is usual."""
+    unseen = [word for word in running if word not in training.source_words]
+    cure = "train on more text, or on text like this part"
+    if mostly(unseen, training.target_words):
+        cure = "are source and target swapped? training has them as targets"
+    elif mostly([word.casefold() for word in unseen], {word.casefold() for word in training.source_words}):
+        cure = "write them in upper and lower case as training does"
+    if len(running) < ENOUGH or (part := len(unseen) / len(running)) < UNSEEN:
+        return ""
+    return f"vocabulary: {100 * part:.0f} % of the source's words are not in the training part; {cure}"
 
 
 def of_attention(records: Iterable[Mapping[str, Any]]) -> list[str]:

@@ -37,6 +37,8 @@ def build(folder: Path, system: System, translator: Translator, licence: str) ->
 def read_config(system: System, translator: Translator, training: dict[str, Any], licence: str) -> sealed.Config:
     """config.json of a system, from its training, its settings of the search and its scores."""
     metrics = files.read_json(system.metrics)
+    if base := training.get("base"):
+        licence = f"{licence}; of {base['system']}: {base['licence']}"
     best = {name: value for name, value in training["best"].items() if name.startswith("validation_")}
     return sealed.Config.model_validate(
         {

@@ -174,7 +174,7 @@ def read_before(after: SystemResults) -> Iterator[SystemResults]:
     best = {"best": first | {"update": 0}, "updates": 0, "stopped": "not trained", "padding_share": 0.0}
     yield replace(
         after,
-        system=system._replace(size=BEFORE),
+        system=system._replace(size=f"{system.size}_{BEFORE}"),
         scores=[scores for _ in after.scores],
         details=details,
         by_length=files.read_table(folder / "by_length.csv"),

@@ -49,7 +49,7 @@ def publish(session: Session, state: TrainState) -> None:
         "num_parameters": sum(weight.numel() for weight in session.net.parameters()),
         **session.sampler.pair_counts(),
         "mixture": {name: portion._asdict() for name, portion in session.sampler.portions(state.update).items()},
-        **({"base": config.base.config.system} if config.base else {}),
+        **({"base": config.base.config.model_dump(include={"system", "licence"})} if config.base else {}),
         "params": config.params,
     }
     with files.new_folder(system.trained) as folder:
@@ -58,7 +58,7 @@ def publish(session: Session, state: TrainState) -> None:
         files.write_table(folder / "train_loss.csv", state.whole_curve())
         files.write_json(folder / "training.json", summary)
     files.write_json(checkpoints.folder / resuming.SUMMARY, summary)  # finished: see `resuming.drop_finished`
-    say("diagnosis of training", *curves.of_training(state.history, state.whole_curve()))
+    say("diagnosis of training", *curves.of_training(state.history, state.whole_curve(), len(summary["mixture"])))
     run.mark()
     run.artifact(system.trained / "curves.csv")
     run.artifact(system.vocabulary_folder, "vocabulary")

@@ -12,7 +12,8 @@ NAMES = ["Anne", "Paul", "Marie", "Luc", "Jean", "Rose", "Marc", "Julie", "Pierr
 VERBS = [("voit", "sees"), ("aime", "likes"), ("cherche", "looks for")]
 SOURCES = [f"{name} {verb} le chat" for name in NAMES for verb, _ in VERBS]
 TARGETS = [f"{name} {verb} the cat" for name in NAMES for _, verb in VERBS]
-TRAINING = TrainingText.of(zip(SOURCES, TARGETS, strict=True))
+PAIRS = [*zip(SOURCES, TARGETS, strict=True)]
+TRAINING = TrainingText.of(PAIRS)
 
 
 def findings(sources=SOURCES, references=TARGETS, translations=TARGETS, pieces=None):
@@ -78,6 +79,9 @@ def test_sources_unlike_those_of_training():
     assert "are source and target swapped?" in swapped[0]
     longer = [f"{line}, {line}" for line in SOURCES]
     assert findings(longer) == ["length: sources are 2.11 times as long as in training"]
+    both = TrainingText.of(PAIRS, [(line, line) for line in longer])
+    for training in (both, None):
+        assert diagnosis.of_part(longer, TARGETS, TARGETS, [[4]] * 30, training) == [NOTHING]
 
 
 def test_pieces_of_the_sources():
