@@ -78,8 +78,7 @@ def fine_tune(
         sections["split"] |= {"carve_from": [bitext["name"] for bitext in own] if mixture else []}
         sections["split"]["test_share"] *= parts.TEST not in about
         pinned = {"package": packaged.as_posix(), "sha256": files.sha256(packaged / sealed.CHECKSUMS)}
-        licences = licence if licence == config.licence else f"{licence} (text), {config.licence} (model)"
-        corpus = {"licence": licences, **new_corpus.corpus_of(codes, about), "mixture": mixture, "start": pinned}
+        corpus = {"licence": licence, **new_corpus.corpus_of(codes, about), "mixture": mixture, "start": pinned}
         new_corpus.write({name: corpus}, sections)
         chosen = {"vocabularies": [VOCABULARY], "models": [config.model], "sizes": [size_of(config)]}
         new_corpus.build([name], chosen)

@@ -21,15 +21,15 @@ SHOWN_CHARACTERS = 80  # of a line in an example
 class Oddities:
     """Counts of odd lines of each side, with the first one as an example."""
 
-    def __init__(self, tags: tuple[str, str]) -> None:
-        self.tags, self.total = tags, 0
+    def __init__(self, languages: tuple[str, str]) -> None:
+        self.languages, self.total = languages, 0
         self.counts = Counter[tuple[str, str]]()  # (side, what is odd)
         self.examples: dict[tuple[str, str], str] = {}
 
     def look_at(self, pair: Pair) -> None:
         """Count what is odd in a pair."""
         self.total += 1
-        is_header = self.total == 1 and are_names(pair, self.tags)
+        is_header = self.total == 1 and are_names(pair, self.languages)
         tags = [bool(TAG.search(line)) for line in pair]
         for side, line, has_tag, other_has in zip(("source", "target"), pair, tags, reversed(tags), strict=True):
             kinds: dict[str, object] = {

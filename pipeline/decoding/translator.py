@@ -157,8 +157,7 @@ class Translator:
         `what` is the label of a progress bar.
         """
         results, unknown = [[Hypothesis([], 0.0)] for _ in sources], self.vocabulary.whole_words and self.writes_unknown
-        settings: dict[str, Any] = {"unknown": unknown, "sampling": self.sampling}
-        finished = search(self.model, sources, decoding, self.where, number, **settings)
+        finished = search(self.model, sources, decoding, self.where, number, unknown=unknown, sampling=self.sampling)
         if what:
             finished = progress.track(finished, what, total=sum(map(bool, sources)), unit="sentences")
         for index, hypotheses in finished:

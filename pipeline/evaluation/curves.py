@@ -28,7 +28,7 @@ def read(folder: Path) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     return history, curve
 
 
-def of_training(history: Rows, curve: Rows, num_bitexts: int = 1) -> list[str]:
+def of_training(history: Rows, curve: Rows, num_bitexts: int) -> list[str]:
     """The findings on a training, given its validations and the curve of its training loss, or one line without any.
 
     The loss of several bitexts says nothing beside that of a validation part, which may be like one of them alone.

@@ -24,7 +24,9 @@ def keys(pairs: Iterable[Pair], kind: str) -> np.ndarray:
 
 def write_keys(shard: Shard, pairs: Iterable[Pair], kind: str, folder: Path) -> None:
     """Write the keys of a shard's pairs."""
-    save(path(shard, kind, folder, "keys"), keys(pairs, kind))
+    written = path(shard, kind, folder, "keys")
+    written.parent.mkdir(parents=True, exist_ok=True)
+    np.save(written, keys(pairs, kind))
 
 
 def find(shards: Sequence[Shard], kind: str, folder: Path) -> None:
@@ -39,7 +41,7 @@ def find(shards: Sequence[Shard], kind: str, folder: Path) -> None:
     repeated[order[1:]] = together[1:] == together[:-1]
     ends = np.cumsum([shard.pairs for shard in shards])
     for shard, of_shard in zip(shards, np.split(repeated, ends[:-1]), strict=True):
-        save(path(shard, kind, folder, "repeated"), of_shard)
+        np.save(path(shard, kind, folder, "repeated"), of_shard)
 
 
 def repeated(shard: Shard, kind: str, folder: Path) -> np.ndarray:
@@ -50,9 +52,3 @@ def repeated(shard: Shard, kind: str, folder: Path) -> np.ndarray:
 def path(shard: Shard, kind: str, folder: Path, what: str) -> Path:
     """Where an array about a shard is."""
     return folder / f"keys/{kind}/{shard.name}.{what}.npy"
-
-
-def save(path: Path, array: np.ndarray) -> None:
-    """Write an array, in a folder that may be new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    np.save(path, array)
