@@ -24,7 +24,7 @@ def main(name: str) -> None:
     section = Scoring.load(*READS, corpus=system.corpus)
     texts = translations.read(system.split, system.decoded, section.references)
     training = files.read_json(system.training_summary)
-    findings = {"training": curves.of_training(*curves.read(system.trained), len(training["mixture"]))}
+    findings = {"training": curves.of_training(*curves.read(system.trained), training)}
     findings |= files.read_json(system.decoded / "diagnosis.json")
     validation = {"loss": training["best"]["validation_loss"]}
     with files.new_folder(system.scored) as folder:

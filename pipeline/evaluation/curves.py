@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, variance
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..common import files
 
@@ -28,10 +28,11 @@ def read(folder: Path) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
     return history, curve
 
 
-def of_training(history: Rows, curve: Rows, num_bitexts: int) -> list[str]:
-    """The findings on a training, given its validations and the curve of its training loss, or one line without any.
+def of_training(history: Rows, curve: Rows, summary: Mapping[str, Any]) -> list[str]:
+    """The findings on a training, given its validations, the curve of its training loss and what it says of itself.
 
-    The loss of several bitexts says nothing beside that of a validation part, which may be like one of them alone.
+    The loss of several bitexts says nothing beside that of a validation part, which may be like one of them alone. A
+    training that its patience has stopped is expected to have risen: what it learned best is kept.
     """
     if not history:
         return ["trained elsewhere"]
@@ -39,7 +40,7 @@ def of_training(history: Rows, curve: Rows, num_bitexts: int) -> list[str]:
     blocks = tenths([(int(row["update"]), float(row["train_loss"])) for row in curve])
     trained = [(block[-1][0], fmean(loss for _, loss in block)) for block in blocks]
     too_high = jump(blocks)
-    later = over_fitting(trained, validated, num_bitexts) or ("" if too_high else fall(trained, validated))
+    later = over_fitting(trained, validated, summary) or ("" if too_high else fall(trained, validated))
     return [*filter(None, (too_high, later))] or [NOTHING]
 
 
@@ -61,13 +62,13 @@ def jump(blocks: Sequence[Sequence[Point]]) -> str:
     return f"{text}: the learning rate is too high; try a third of `peak_rate`, or a longer `warmup`" if text else ""
 
 
-def over_fitting(trained: Sequence[Point], validated: Sequence[Point], num_bitexts: int) -> str:
+def over_fitting(trained: Sequence[Point], validated: Sequence[Point], summary: Mapping[str, Any]) -> str:
     """The rise of the validation loss since its lowest, else how far it stayed above the training loss."""
     best, lowest = min(validated, key=lambda point: point[1])
     last, known = validated[-1][1], trained[-1][1]
-    if last - lowest >= RISE:
+    if last - lowest >= RISE and summary["stopped"] != "patience":
         symptom = f"validation loss rose from {lowest:.2f} at update {best} to {last:.2f}"
-    elif num_bitexts == 1 and last - known >= GAP:
+    elif len(summary["mixture"]) == 1 and last - known >= GAP:
         symptom = f"validation loss is {last:.2f}, training loss {known:.2f}"
     else:
         return ""

@@ -58,7 +58,7 @@ def publish(session: Session, state: TrainState) -> None:
         files.write_table(folder / "train_loss.csv", state.whole_curve())
         files.write_json(folder / "training.json", summary)
     files.write_json(checkpoints.folder / resuming.SUMMARY, summary)  # finished: see `resuming.drop_finished`
-    say("diagnosis of training", *curves.of_training(state.history, state.whole_curve(), len(summary["mixture"])))
+    say("diagnosis of training", *curves.of_training(state.history, state.whole_curve(), summary))
     run.mark()
     run.artifact(system.trained / "curves.csv")
     run.artifact(system.vocabulary_folder, "vocabulary")

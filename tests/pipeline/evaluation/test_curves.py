@@ -8,13 +8,13 @@ USUAL = [7.0, 5.0, 3.0, 2.0, 1.5, 1.3, 1.2, 1.15, 1.12, 1.1]
 ENDED = [3.5, 1.2, 1.0, 0.98]
 
 
-def training(trained, validated, updates=1000, num_bitexts=1):
+def training(trained, validated, updates=1000, num_bitexts=1, stopped="updates"):
     """The findings on curves, evenly spread over the updates."""
     history, curve = (
         [{"update": updates * n // len(values), name: str(value)} for n, value in enumerate(values, 1)]
         for name, values in (("validation_loss", validated), ("train_loss", trained))
     )
-    return of_training(history, curve, num_bitexts)
+    return of_training(history, curve, {"mixture": dict.fromkeys(range(num_bitexts)), "stopped": stopped})
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,4 @@ def test_a_mixture_is_easier_than_its_validation_text():
     flat = [3.5, 3.2, 3.1, 3.1]
     assert training(USUAL, flat, num_bitexts=2) == [NOTHING]
     assert "over-fitting" in training(USUAL, [*flat, 3.2], num_bitexts=2)[0]
+    assert training(USUAL, [*flat, 3.2], num_bitexts=2, stopped="patience") == [NOTHING]
