@@ -74,8 +74,8 @@ def check(
     """
     for part, counts in leaks.items():
         if not pairs[part]:
-            what = f"no pair is left in {part}, got {sum(counts['dropped'].values())} dropped for leakage"
-            raise files.DataError(f"{where}: {what}; expected at least one")
+            lost = f"{sum(counts['dropped'].values())} with a sentence of {' or '.join(counts['leakage'])}"
+            raise files.DataError(f"{where}: no pair is left in {part}, got {lost}; expected others too")
     policies = {"exact": splitting.leakage, "near": splitting.near_leakage}
     faults = [
         f"{part}/{name} {overlap[f'{level}_source']} sources and {overlap[f'{level}_target']} targets ({level})"

@@ -112,7 +112,7 @@ def test_brought_parts_by_hand(run, project):
         (
             {"validation": PAIRS[:3], "test": PAIRS[:4]},
             NONE_CARVED,
-            "data/clean/toy: no pair is left in validation, got 3 dropped for leakage; expected at least one",
+            "data/clean/toy: no pair is left in validation, got 3 with a sentence of test; expected others too",
         ),
     ],
 )
