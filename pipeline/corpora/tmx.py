@@ -8,17 +8,18 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import islice
-from xml.etree.ElementTree import Element, TreeBuilder
-from xml.parsers import expat
+from typing import Any
+
+from lxml import etree
 
 from ..common.files import DataError
 from ..console import progress
 from ..languages import codes
-from . import archives, encodings
+from . import archives
 from .readers import RawPair, TextFile
 
 CODE = {"bpt", "ept", "it", "ph", "sub", "ut"}  # formatting of the original in a segment; what `hi` marks is text
-BLOCK_BYTES = 1 << 16
+LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"  # xml:lang
 FIRST_UNITS = 10_000  # whose languages are those of the memory
 
 
@@ -80,54 +81,39 @@ def units(text: TextFile) -> Iterator[dict[str, str]]:
 
     Raises: DataError naming the line that is no XML, or has an entity, which may be endless or a file of this machine.
     """
-    builder, above, found = TreeBuilder(), list[Element](), list[Element]()
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        if not above and tag != "tmx":
-            raise ValueError(f"<{tag}>")
-        above.append(builder.start(tag, attributes))
-
-    def end(tag: str) -> None:
-        above.pop()
-        element = builder.end(tag)
-        if tag == "tu":
-            found.append(element)
-            above[-1].clear()
-
-    def refuse(name: str, *_: object) -> None:
-        raise ValueError(f"the entity {name!r}")
-
+    settings = {"resolve_entities": False, "no_network": True, "remove_comments": True, "remove_pis": True}
     with archives.opened(text.path, text.address, text.member) as file:
-        block = file.read(BLOCK_BYTES)
-        mark = next((encoding for mark, encoding in encodings.MARKS.items() if block.startswith(mark)), None)
-        parser = expat.ParserCreate(mark and mark.removesuffix("-sig"))  # without a mark, as the file says
-        parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, builder.data
-        parser.EntityDeclHandler = parser.SkippedEntityHandler = refuse
-        while True:
-            try:
-                parser.Parse(block, not block)
-            except (expat.ExpatError, LookupError, ValueError) as error:
-                got = expat.ErrorString(error.code) if isinstance(error, expat.ExpatError) else error
-                where = f"{text} line {parser.ErrorLineNumber}"
-                raise DataError(f"{where}: is no translation memory, got {got}; expected a whole TMX") from None
-            yield from map(segments, found)
-            found.clear()
-            if not block:
-                return
-            block = file.read(BLOCK_BYTES)
+        try:
+            for event, element in etree.iterparse(file, ("start", "end"), **settings):
+                if element.getparent() is None and element.tag != "tmx":
+                    raise no_memory(text, element.sourceline, f"<{element.tag}>")
+                if event == "end" and element.tag == "tu":
+                    for entity in element.iter(etree.Entity):
+                        raise no_memory(text, entity.sourceline, f"the entity {entity.name!r}")
+                    yield segments(element)
+                    element.clear()
+                    while element.getprevious() is not None:
+                        del element.getparent()[0]
+        except etree.XMLSyntaxError as error:
+            raise no_memory(text, error.lineno, error.msg) from None
 
 
-def segments(unit: Element) -> dict[str, str]:
+def no_memory(text: TextFile, line: int, got: str) -> DataError:
+    """The error for what stands in a line."""
+    return DataError(f"{text} line {line}: is no translation memory, got {got}; expected a whole TMX")
+
+
+def segments(unit: Any) -> dict[str, str]:
     """The first segment of each language in a unit."""
     texts: dict[str, str] = {}
     for variant in unit.iter("tuv"):
-        code = form(variant.get("xml:lang") or variant.get("lang") or "")
+        code = form(variant.get(LANGUAGE) or variant.get("lang") or "")
         if code and code not in texts and (segment := variant.find("seg")) is not None:
             texts[code] = re.sub(r"[ \t\r\n]+", " ", "".join(texts_of(segment))).strip()
     return texts
 
 
-def texts_of(element: Element) -> Iterator[str]:
+def texts_of(element: Any) -> Iterator[str]:
     """The texts of a segment without code."""
     yield element.text or ""
     for child in element:
