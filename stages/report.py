@@ -1,18 +1,14 @@
 """Put all systems that `build` chooses on one page: metrics/, runs/, data/ -> report/, data/plots/."""
 
-import sys
 from pathlib import Path
-
-from rich.console import Console
 
 from pipeline.common import files
 from pipeline.common.system import Build
-from pipeline.console import cli
+from pipeline.console import cli, tables
 from pipeline.report import leaderboard, outputs, page, plots
 from pipeline.report.results import read_corpora
 from pipeline.report.sentences import Report
 
-LOG_WIDTH = 160  # of a table that goes to no terminal
 READS = ("build", "report")
 
 
@@ -27,9 +23,8 @@ def main() -> None:
         for corpus in corpora:
             outputs.write(folder / "outputs" / corpus.name, corpus)
     plots.write(Path("data/plots"), corpora)
-    console = Console(width=None if sys.stdout.isatty() else LOG_WIDTH)
     for corpus in corpora:
-        console.print(leaderboard.terminal(corpus))
+        tables.show(leaderboard.terminal(corpus))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,8 @@ def anatomy(
         smoothing = f"{learning.label_smoothing:g} over {learning.smoothing_spread}"
         maps[f"target, label smoothing: {smoothing if learning.label_smoothing else 'none'}"] = [targets(learning)]
     with files.new_file(out) as file:
-        file.write(page.anatomy_page([positions(), rates(learnings)], maps))
+        drawn = [positions(), rates(learnings)]
+        file.write(page.TEMPLATES.get_template("anatomy.html").render(charts=drawn, maps=maps))
     print(out)
 
 

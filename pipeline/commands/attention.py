@@ -21,7 +21,8 @@ def attention(
     beam: Beam = None,
 ) -> None:
     """Translate a sentence, and draw the attention weights as an HTML page that needs no network."""
-    from ..report import page  # needs jinja2, which a package alone does not
+    from ..report import attention as maps
+    from ..report import page  # need jinja2, which a package alone does not
 
     project.check_here()
     chosen = project.parse(system)
@@ -38,6 +39,7 @@ def attention(
         )
     path = out or Path("work/attention", f"{chosen.id}.html")
     with files.new_file(path) as file:
-        file.write(page.attention_page(chosen.id, record))
+        data = {chosen.id: [maps.sentence(record, "")]}
+        file.write(page.TEMPLATES.get_template("attention.html").render(title=chosen.id, data=data))
     console.print(printable(record["text"]), markup=False, highlight=False)
     print(path)

@@ -53,12 +53,6 @@ class Params(Section):
     report: Report
 
 
-class CorpusFile(Download, Tagging, Mixing, Starting, Overriding):
-    """`corpora/<corpus>.yaml`: what a corpus is, and the keys of params.yaml that it overrides; {} for none."""
-
-    licence: NonEmpty
-
-
 def partial(kind: type[Section]) -> type[Section]:
     """A class with the keys and types of `kind`, each of which may be left out."""
     keys: dict[str, Any] = {
@@ -75,7 +69,9 @@ OVERRIDABLE: dict[str, Any] = {
 OVERRIDES: dict[str, Any] = {name: partial(kind) for name, kind in OVERRIDABLE.items()}
 by_bitext: Any = GenericAlias(dict, (str, OVERRIDES["clean"]))
 OVERRIDES["clean"] = create_model("Cleaning", __base__=OVERRIDES["clean"], of=(by_bitext, Field(default={})))
-Corpus = create_model("Corpus", __base__=CorpusFile, **OVERRIDES)
+# `corpora/<corpus>.yaml`: what a corpus is, and the keys of params.yaml that it overrides; {} for none.
+BASES = (Download, Tagging, Mixing, Starting, Overriding)
+Corpus = create_model("Corpus", __base__=BASES, licence=(NonEmpty, ...), **OVERRIDES)
 
 
 class Project(NamedTuple):

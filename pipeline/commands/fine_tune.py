@@ -1,7 +1,6 @@
 """`nmt fine-tune`: adds a corpus whose training goes on from a packaged system, on the user's own text."""
 
 import tempfile
-from collections.abc import Iterator
 from itertools import compress
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,17 +93,13 @@ def mix(
     if not share or not (folder / parts.TRAIN).is_dir():
         return {}
     with tempfile.TemporaryDirectory() as drawn:
-        num_pairs = parts.write(Path(drawn), GENERAL, general_pairs(folder, GENERAL_TIMES * size.pairs))
+        total = sum(shard.pairs for shard in parts.read_bitexts(folder))
+        chosen = sample(total, GENERAL_TIMES * size.pairs, 1)
+        num_pairs = parts.write(Path(drawn), GENERAL, compress(parts.read(folder, parts.TRAIN), chosen))
         source, target = parts.paths(Path(drawn), GENERAL)
         bitext = local_part(copies.part(GENERAL, source=source, target=target), {})
     about[parts.TRAIN] = [*own, {"name": GENERAL} | bitext]
     return {GENERAL: float(f"{size.pairs * share / (1 - share) / num_pairs:.3g}")}
-
-
-def general_pairs(folder: Path, most: int) -> Iterator[parts.Pair]:
-    """Pairs of a training part, drawn at random."""
-    total = sum(shard.pairs for shard in parts.read_bitexts(folder))
-    return compress(parts.read(folder, parts.TRAIN), sample(total, most, 1))
 
 
 def size_of(config: sealed.Config) -> str:
@@ -125,12 +120,10 @@ def tuning_sections(config: sealed.Config, size: Size, share: float) -> dict[str
     linear = {"kind": "linear", "peak_rate": float(f"{peak:.2g}"), "warmup": max(1, training["updates"] // 10)}
     page = read_yaml(PATH)["decode"]
     return {
-        "clean": {},
         "split": {"validation_share": held_out, "test_share": held_out},
         "training": training,
         "average": {"checkpoints": 1},
         "decode": {key: value for key, value in config.decoding.items() if key in page and page[key] != value},
-        "score": {},
         "models": {config.model: {"schedule": linear, "r_drop": 0.0}},
     }
 

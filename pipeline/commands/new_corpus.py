@@ -89,8 +89,8 @@ def new_corpus(
         corpora = {name: corpus_of(codes, about)}
         size = survey(corpora[name], paths[0])
         chosen = {} if add else choices(size, models, sizes)
-        sections = suited_sections(about, size, updates, is_web=bool(opus) and all(map(knows, codes)))
-        sections["models"] = suited_learning(size, chosen or read_yaml(PATH)["build"])
+        sections = suited_sections(about, size, updates, chosen or read_yaml(PATH)["build"])
+        sections["clean"] = {"language": True} if opus and all(map(knows, codes)) else {}  # text of the web
         if reverse:
             corpora[names[1]] = corpus_of(codes[::-1], {part: exchanged(sources) for part, sources in about.items()})
         write({name: {"licence": licence} | one for name, one in corpora.items()}, sections)
@@ -145,8 +145,12 @@ def undone_on_failure(paths: list[Path]) -> Iterator[list[Path]]:
         raise
 
 
-def suited_sections(about: dict[str, Any], size: Size | None, updates: int | None, *, is_web: bool) -> dict[str, Any]:
-    """What a corpus changes of params.yaml: its training, what it holds out, and the languages of text of the web.
+def suited_sections(
+    about: dict[str, Any], size: Size | None, updates: int | None, axes: dict[str, list[str]]
+) -> dict[str, Any]:
+    """What a corpus changes of params.yaml: its training and what it holds out.
+
+    And of configs/, if the `axes` of the build have the model and the size that suit it.
 
     Raises: DataError if nothing says how long to train.
     """
@@ -157,21 +161,13 @@ def suited_sections(about: dict[str, Any], size: Size | None, updates: int | Non
     else:
         what = "is missing, and nothing says how many pairs the text has"
         raise DataError(f"--updates: {what}; expected the updates of the training, such as 100000")
-    share = training_length.held_out_share(size)
+    share, band, model = training_length.held_out_share(size), training_length.band(size), training_length.MODEL
+    is_suited = band.learning and model in axes["models"] and axes["sizes"] == [band.size]
     return {
-        "clean": {"language": True} if is_web else {},
         "split": {f"{part}_share": 0.0 if part in about else share for part in (parts.VALIDATION, parts.TEST)},
         "training": training,
-        "average": {},
-        "decode": {},
-        "score": {},
+        "models": {model: band.learning} if is_suited else {},
     }
-
-
-def suited_learning(size: Size | None, axes: dict[str, list[str]]) -> dict[str, Any]:
-    """What a corpus changes of configs/, if `build` has the model and the size that suit it."""
-    band, model = training_length.band(size), training_length.MODEL
-    return {model: band.learning} if band.learning and model in axes["models"] and axes["sizes"] == [band.size] else {}
 
 
 def write(corpora: dict[str, dict[str, Any]], sections: dict[str, Any]) -> None:
@@ -180,7 +176,8 @@ def write(corpora: dict[str, dict[str, Any]], sections: dict[str, Any]) -> None:
         with files.new_file(corpus_file(name)) as file:
             about = {"licence": corpus["licence"], **{key: corpus[key] for key in Download.model_fields}}
             about |= {key: corpus.get(key, {}) for key in ("tags", "mixture", "start")}
-            file.write(dumped(about) + OVERRIDES + dumped(sections))
+            own = {name: sections.get(name, {}) for name in (*catalogue.OVERRIDABLE, "models")}
+            file.write(dumped(about) + OVERRIDES + dumped(own))
 
 
 def build(names: list[str], chosen: dict[str, list[str]]) -> None:

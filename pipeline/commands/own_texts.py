@@ -98,11 +98,14 @@ class Copies:
 
 def training_part(copies: Copies, texts: Texts, how: How) -> dict[str, Any] | list[dict[str, Any]]:
     """One source, or a list of bitexts: the user's own first, by the names of their files, then public ones."""
-    own: list[dict[str, Path]] = []
+    own, how = list[dict[str, Path]](), {key: value for key, value in how.items() if value}
     for source, target in zip_longest(texts.source or (), texts.target or ()):
         own.append({key: path for key, path in (("source", source), ("target", target)) if path})
     own += [{"table": path} for path in texts.table or ()] + [{"tmx": path} for path in texts.tmx or ()]
-    public = [hub_part(texts.hub, how)] if texts.hub else []
+    public: list[dict[str, Any]] = []
+    if texts.hub:
+        columns = {} if {*how} - {"quoting"} else {"translation_field": "translation"}
+        public = [{"kind": "hub", "dataset": texts.hub, "revision": "main", "split": "train", **columns, **how}]
     public += [{"kind": "opus", "corpus": corpus} for corpus in texts.opus or ()]
     stems = [next(iter(paths.values())).name for paths in own]
     stems += [item.get("dataset") or item["corpus"].split("/")[0] for item in public]
@@ -138,14 +141,7 @@ def exchanged(part: Any) -> Any:
 def local_part(keys: dict[str, Any], how: How) -> dict[str, Any]:
     """A part of the user's own files; the columns of a table are numbers, by default the first two."""
     usual = {"source_column": "1", "target_column": "2"} if "table" in keys else {}
-    given = keys | usual | {key: value for key, value in how.items() if value}
     return {"kind": "local"} | {
-        key: int(value) if key.endswith("_column") and value.isdecimal() else value for key, value in given.items()
+        key: int(value) if key.endswith("_column") and value.isdecimal() else value
+        for key, value in (keys | usual | how).items()
     }
-
-
-def hub_part(dataset: str, how: How) -> dict[str, Any]:
-    """A part of a data set: the named columns, or else the field `translation`."""
-    keys = {key: value for key, value in how.items() if value}
-    field = {} if {*keys} - {"quoting"} else {"translation_field": "translation"}
-    return {"kind": "hub", "dataset": dataset, "revision": "main", "split": "train", **field, **keys}

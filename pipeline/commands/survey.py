@@ -3,7 +3,6 @@
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from ..common.files import DataError
 from ..common.normalisation import num_words
 from ..common.params import PATH
 from ..common.parts import TEST, TRAIN, VALIDATION, Pair
-from ..corpora import downloading, readers
+from ..corpora import downloading
 from ..corpora.fetching import Downloads
 from ..corpora.importers import hub, local
 from ..corpora.importers.interface import BaseSource
@@ -37,7 +36,7 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
     download = Download.model_validate(about)
     for part, source in download.parts.items():
         if part != TRAIN and isinstance(source, local.Source):
-            pairs = read(part, source, download, is_text=True)
+            pairs = downloading.read(part, source, download.languages, downloads(), {}, is_text=True)
             blank = Counter(not all(map(bytes.strip, pair)) for pair in pairs)
             if not blank[False]:
                 raise DataError(
@@ -66,11 +65,6 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
     return size._replace(share=share(size, looks, download, corpus, page))
 
 
-def read(name: str, source: BaseSource, download: Download, *, is_text: bool) -> Iterator[readers.RawPair]:
-    """The pairs of a bitext or part."""
-    return downloading.read(name, source, download.languages, downloads(), {}, is_text=is_text)
-
-
 def downloads() -> Downloads:
     """The project's folder of fetched files, and its mirror."""
     return Downloads(Path("work/downloads"), os.environ.get("CORPUS_MIRROR"))
@@ -90,13 +84,14 @@ class Looks:
 
         Of one that says how many pairs and words it has, nothing is read.
         """
-        stated = source.stated(self.download.languages, downloads())
+        languages = self.download.languages
+        stated = source.stated(languages, downloads())
         if stated and stated.words:
             return Size(stated.pairs, stated.words)
         tally, words = cleaning.Tally(self.section.examples), 0
-        raw = read(name, source, self.download, is_text=False)
+        raw = downloading.read(name, source, languages, downloads(), {})
         most = SAMPLE if isinstance(source, hub.Source) else MOST
-        for pair in bitexts.kept_pairs(islice(raw, most), self.section, self.download.languages, tally, self.seen):
+        for pair in bitexts.kept_pairs(islice(raw, most), self.section, languages, tally, self.seen):
             words += num_words(pair[1])
             self.look_at(pair)
         if not tally.read:

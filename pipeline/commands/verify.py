@@ -28,8 +28,9 @@ def verify() -> None:
     project.check_here()
     expected, systems = files.read_json(EXPECTED), Build.load("build").systems()
     finished: dict[str, list[System]] = {key(system): [] for system in systems}
-    for system in filter(is_finished, systems):
-        finished[key(system)].append(system)
+    for system in systems:
+        if system.metrics.exists() and (system.scored / "scores.json").exists():
+            finished[key(system)].append(system)
     if not any(finished.values()):
         raise files.DataError("nmt verify: no system of `build` is finished; expected some that `nmt repro` has built")
     known = {name: entry for name, entry in expected.items() if name in finished}
@@ -49,11 +50,6 @@ def verify() -> None:
 def key(system: System) -> str:
     """Its id without the seed."""
     return system.id.rpartition("-")[0]
-
-
-def is_finished(system: System) -> bool:
-    """Whether a system is scored."""
-    return system.metrics.exists() and (system.scored / "scores.json").exists()
 
 
 def measures(entry: dict[str, Any]) -> Iterator[tuple[str, str, list[float]]]:

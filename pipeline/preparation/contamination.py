@@ -25,7 +25,6 @@ class HeldOut:
     """
 
     def __init__(self, held_out: Mapping[str, Sequence[Pair]]) -> None:
-        self.parts = list(held_out)
         self.sources, self.targets = HeldOutIndex(held_out, side=0), HeldOutIndex(held_out, side=1)
 
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from rich.text import Text
 
+from ..console import tables
 from ..evaluation.scores import caveats
 from ..evaluation.settings import TITLES
 from ..evaluation.significance import ALPHA, Standing, agreement
@@ -135,17 +136,15 @@ def cells(corpus: CorpusResults, system: SystemResults, part: str, standing: Sta
 def terminal(corpus: CorpusResults) -> Table:
     """Every system's scores on each test part, the best first; without the last column, for terminals are narrow."""
     notes = dict.fromkeys(caveat for system in corpus.systems for caveat in caveats(system.scores[0]))
-    caption = ".\n".join([*notes, ""])
-    table = Table(
-        title=f"Scores on {corpus.name}", title_justify="left", caption=caption, caption_justify="left", box=SIMPLE_HEAD
-    )
     boards = {part: rows(corpus, part) for part in corpus.parts}
-    table.add_column("system", no_wrap=True)
-    for column in [*next(iter(boards.values()))[0].cells][:-1]:
-        table.add_column(column, justify="right")
+    table = tables.titled("system", *[*next(iter(boards.values()))[0].cells][:-1])
+    table.title, table.title_justify = f"Scores on {corpus.name}", "left"
+    table.caption, table.caption_justify = ".\n".join([*notes, ""]), "left"
+    for number, column in enumerate(table.columns):
+        column.justify, column.no_wrap = ("right", False) if number else ("left", True)
     for part, systems in boards.items():
         table.add_section()
-        table.add_row(f"[bold]{part}")
+        table.add_row(Text(part, "bold"))
         for row in systems:
             table.add_row(row.label, *[*row.cells.values()][:-1])
     return table

@@ -10,7 +10,6 @@ from ..evaluation.curves import NOTHING
 from ..evaluation.diagnosis import NO_ATTENTION
 from ..evaluation.significance import ALPHA
 from . import attention, charts, leaderboard, sentences
-from .charts import Chart
 from .results import CorpusResults
 from .sentences import Report
 
@@ -30,17 +29,6 @@ def report(corpora: Sequence[CorpusResults], section: Report) -> str:
     """The page on all corpora."""
     data = [corpus_data(corpus, section) for corpus in corpora]
     return TEMPLATES.get_template("report.html").render(corpora=data, alpha=ALPHA, usual=(NOTHING, NO_ATTENTION))
-
-
-def attention_page(title: str, record: dict[str, Any]) -> str:
-    """A page on one sentence."""
-    data = {title: [attention.sentence(record, "")]}
-    return TEMPLATES.get_template("attention.html").render(title=title, data=data)
-
-
-def anatomy_page(drawn: Sequence[Chart], maps: dict[str, Any]) -> str:
-    """A page on the parts of training: charts, and matrices to choose from."""
-    return TEMPLATES.get_template("anatomy.html").render(charts=drawn, maps=maps)
 
 
 def corpus_data(corpus: CorpusResults, section: Report) -> dict[str, Any]:
