@@ -59,10 +59,14 @@ repro: install ## build every system that params.yaml chooses
 exps: install ## experiments of DVC: what was varied in each, and the scores that it changed
 	@nmt experiments
 
+# MLflow's number of the experiment of this folder: a copied or moved project has another than 1 once it has run.
+NUMBER := import os, sqlite3; print(sqlite3.connect("file:mlflow.db?mode=ro", uri=True).execute( \
+	"SELECT max(experiment_id) FROM experiments WHERE artifact_location = ?", [os.getcwd() + "/mlruns"]).fetchone()[0] or 1)
 ui: PORT ?= 5000
 ui: install ## MLflow on http://127.0.0.1:5000; `make ui PORT=5001` takes another port
 	@echo "In a few seconds, until Ctrl-C, the runs with their scores are on"
-	@echo "http://127.0.0.1:$(PORT)/#/experiments/1/runs?workflowType=machine_learning&viewStateShareKey=scores"
+	@number=$$(python -c '$(NUMBER)' 2>/dev/null || echo 1); \
+		echo "http://127.0.0.1:$(PORT)/#/experiments/$$number/runs?workflowType=machine_learning&viewStateShareKey=scores"
 	@MLFLOW_LOGGING_LEVEL=ERROR MLFLOW_SERVER_ENABLE_JOB_EXECUTION=false PYTHONWARNINGS=ignore \
 		mlflow ui --host 127.0.0.1 --port $(PORT) --workers 1 --uvicorn-opts "--log-level warning" \
 		--backend-store-uri "$${MLFLOW_TRACKING_URI:-sqlite:///mlflow.db}"
