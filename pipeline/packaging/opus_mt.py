@@ -6,6 +6,7 @@ ours has them by turns. So the width is permuted in all that reads or writes it;
 
 import re
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from pickle import UnpicklingError
@@ -99,20 +100,17 @@ def build(out: Path, folder: Path, address: str, *, name: str, tag: str | None, 
 def read_pieces(path: Path, config: MarianConfig) -> tuple[list[int], list[str]]:
     """Their ids in our order, the four special pieces first, and the names of the other pieces.
 
-    Raises: DataError if one has no id, two have the same one, or it is none of the model's.
+    Raises: DataError if an id has no piece or several, or is beyond those of the model.
     """
     places = sealed.parse(path, dict[str, Id], EXPECTED)
+    special = pad, start, end = config.pad_token_id, config.decoder_start_token_id, config.eos_token_id
+    got, wanted = Counter(places.values()), Counter({*range(config.vocab_size), *special})
+    if odd := (got - wanted) + (wanted - got):
+        what = f"must have one piece for each id below {config.vocab_size}, got {got[min(odd)]} for {min(odd)}"
+        raise DataError(f"{path}: {what}; expected {EXPECTED}")
+    if "<unk>" not in places:
+        raise DataError(f"{path}: <unk>: is missing; expected {EXPECTED}")
     names = {number: piece for piece, number in places.items()}
-    special = {key: getattr(config, key) for key in ("pad_token_id", "decoder_start_token_id", "eos_token_id")}
-    faults = [f"{key}: has no piece, got {number}" for key, number in special.items() if number not in names]
-    faults += [
-        f"{piece}: must be below vocab_size, got {at}" for piece, at in places.items() if at >= config.vocab_size
-    ]
-    faults += [f"{piece}: has the id of {names[at]}, got {at}" for piece, at in places.items() if names[at] != piece]
-    faults += ["<unk>: is missing"] if "<unk>" not in places else []
-    if faults:
-        raise DataError(f"{path}: {faults[0]}; expected {EXPECTED}")
-    pad, start, end = special.values()
     first = [pad, places["<unk>"], start, end]
     others = sorted(names.keys() - set(first))
     return [*first, *others], [names[number] for number in others]
@@ -162,16 +160,10 @@ def read_weights(path: Path) -> dict[str, Tensor]:
     try:
         is_safe = path.suffix == ".safetensors"
         theirs = load_file(path) if is_safe else torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, UnpicklingError, RuntimeError, EOFError) as error:
+        return {name: weight.float() for name, weight in theirs.items() if not COMPUTED.fullmatch(name)}
+    except (SafetensorError, UnpicklingError, RuntimeError, EOFError, AttributeError, TypeError) as error:
         what = f"not a whole file of weights ({type(error).__name__})"
         raise DataError(f"{path}: {what}; expected {EXPECTED}") from None
-    for name, weight in theirs.items() if isinstance(theirs, dict) else [(None, theirs)]:
-        if not (isinstance(name, str) and isinstance(weight, Tensor) and weight.is_floating_point()):
-            got = f"{type(weight).__name__} {getattr(weight, 'dtype', '')}".strip()
-            raise DataError(f"{path}: {name}: must be a weight, got {got}; expected {EXPECTED}")
-        if not weight.isfinite().all():
-            raise DataError(f"{path}: {name}: holds a number that is not finite; expected {EXPECTED}")
-    return {name: weight.float() for name, weight in theirs.items() if not COMPUTED.fullmatch(name)}
 
 
 def load(net: nn.Module, path: Path, order: Sequence[int], vocab_size: int) -> None:

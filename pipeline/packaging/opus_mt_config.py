@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, PositiveInt, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from ..common.files import DataError
 from ..common.params import Depth, Node, ParamsError, Section, Width
@@ -13,7 +13,6 @@ from . import sealed
 
 EXPECTED = "a model of OPUS-MT, as the Hugging Face hub has it"
 Id = Annotated[int, Field(strict=True, ge=0)]
-OneId = Annotated[Id, BeforeValidator(lambda ids: ids[0] if isinstance(ids, list) and len(ids) == 1 else ids)]
 Longest = Annotated[int, Field(gt=1)]
 
 
@@ -47,7 +46,7 @@ class MarianConfig(Section):
     max_position_embeddings: Longest = 1024
     pad_token_id: Id
     decoder_start_token_id: Id
-    eos_token_id: OneId
+    eos_token_id: Id
     bad_words_ids: list[list[int]] | None = None
     num_beams: Annotated[int, Field(gt=0, le=MOST_BEAM)] = 1
     max_length: Longest = 512

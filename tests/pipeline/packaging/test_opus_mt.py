@@ -119,10 +119,10 @@ ODD = [
     ("generation_config.json", {"max_length": 1}, r"max_length: should be greater than 1, got 1"),
     ("generation_config.json", "[]", r"dict: should be a valid dictionary, got \[\]"),
     ("tokenizer_config.json", {"source_lang": ["fr"]}, r"source_lang: should be a valid string, got \['fr'\]"),
-    ("vocab.json", {"zzz": 7}, ".*: has the id of zzz, got 7"),
-    ("vocab.json", {"zzz": 999}, "zzz: must be below vocab_size, got 999"),
+    ("vocab.json", {"zzz": 7}, r"must have one piece for each id below \d+, got 2 for 7"),
+    ("vocab.json", {"zzz": 999}, r"must have one piece for each id below \d+, got 1 for 999"),
     ("vocab.json", {"zzz": None}, "zzz: should be a valid integer, got None"),
-    ("vocab.json", "{}", r"pad_token_id: has no piece, got \d+"),
+    ("vocab.json", "{}", r"must have one piece for each id below \d+, got 0 for 0"),
     ("vocab.json", None, "no such file"),
     ("model.safetensors", None, "no such file"),
     ("model.safetensors", "", r"not a whole file of weights \(SafetensorError\)"),
@@ -152,9 +152,7 @@ def test_what_is_odd_or_asks_for_what_we_cannot_do_is_refused_by_file_and_key(fo
             r"must be \(16, 16\) by config.json, got \(16,\)",
         ),
         ("model.encoder.layers.2.fc1.bias", torch.zeros(24), "must not be there by config.json"),
-        ("model.decoder.layers.0.fc2.bias", torch.full((16,), torch.nan), "holds a number that is not finite"),
         ("model.shared.weight", torch.zeros(9, 16), r"must be \(\d+, 16\) by config.json, got \(9, 16\)"),
-        ("final_logits_bias", torch.zeros(9, dtype=torch.int8), r"must be a weight, got Tensor torch.int8"),
     ],
 )
 def test_other_weights_than_the_config_says_are_refused(folder, name, value, what):
@@ -174,12 +172,9 @@ def test_a_pickle_is_read_and_runs_no_code(folder, tmp_path):
     torch.save(weights, folder / "pytorch_model.bin")
     ours = load_file(build(folder) / sealed.WEIGHTS)
     assert all(torch.equal(ours[name], weight) for name, weight in expected.items())
-    for content, what in (
-        ({"x": tmp_path}, r"not a whole file of weights"),
-        ({"x": {}}, "x: must be a weight, got dict"),
-    ):
+    for content, error in ({"x": tmp_path}, "UnpicklingError"), ({"x": {}}, "AttributeError"):
         torch.save(content, folder / "pytorch_model.bin")
-        with pytest.raises(DataError, match=rf"pytorch_model\.bin: {what}"):
+        with pytest.raises(DataError, match=rf"pytorch_model\.bin: not a whole file of weights \({error}\)"):
             build(folder)
 
 
@@ -244,8 +239,12 @@ def test_ctranslate2_converts_it_alike(both):
 
 @pytest.mark.slow
 def test_transformers_computes_the_same_losses(both):
-    """Of three updates. Theirs (5.24) trains the sinusoids, but neither the bias nor, as an input, the first piece."""
+    """Of three updates. Theirs (5.24) trains the sinusoids, but neither the bias nor, as an input, the first piece.
+
+    Its smoothing spreads over its pieces, the gold one among them, ours over these and PAD, or over the others.
+    """
     model, tokenizer, translator, _, sources = both
+    smoother = pytest.importorskip("transformers.trainer_pt_utils").LabelSmoother(epsilon=0.1)
     words = marian.SENTENCES["target"].split()
     targets = [" ".join(words[at:]) for at in range(12)]
     given = tokenizer(sources[:12], text_target=targets, return_tensors="pt", padding=True)
@@ -255,7 +254,7 @@ def test_transformers_computes_the_same_losses(both):
         stack.embed_positions.weight.requires_grad_(False)
     optimizer, theirs = torch.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98), eps=1e-9), []
     for _ in range(3):
-        loss = model(**given).loss
+        loss = smoother(model(**given), given["labels"])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -263,7 +262,8 @@ def test_transformers_computes_the_same_losses(both):
     net, vocabulary = translator.model.train(), translator.vocabulary
     net.embeddings.bias.requires_grad_(False)
     batch = collate(samples.encoded(vocabulary.encode_source(lines(12)), vocabulary.encode_target(targets)), range(12))
-    counts, learning = [len(batch.non_padding)] * 3, samples.learning(label_smoothing=0.0, clip=0.0)
+    smoothing = {"label_smoothing": 0.1 * (1 - 1 / model.config.vocab_size), "smoothing_spread": "others"}
+    counts, learning = [len(batch.non_padding)] * 3, samples.learning(clip=0.0, **smoothing)
     updates = [GlobalBatch(Position(number, 0, 0, 0), {0: batch}, *counts) for number in (1, 2, 3)]
     steps = train(net, learning.optimizer.build(net), updates, learning, width=16, updates=3, seed=1, ranks=Ranks())
     assert [step.loss for step in steps] == pytest.approx(theirs, abs=1e-5)
