@@ -1,5 +1,6 @@
 """The package of a system that the graph has built: what its stages wrote, in one sealed folder."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ def build(folder: Path, system: System, translator: Translator, licence: str) ->
     """Write weights, vocabulary, config, model card and, for a Transformer, CTranslate2's form into `folder`."""
     training = files.read_json(system.training_summary)
     config = read_config(system, translator, training, licence)
-    package.write(folder, config, weights=system.weights, vocabulary=system.vocabulary_folder)
+    shutil.copyfile(system.weights, folder / sealed.WEIGHTS)
+    sealed.copy_vocabulary(system.vocabulary_folder, folder / sealed.VOCABULARY)
+    files.write_json(folder / sealed.CONFIG, config.model_dump())
     can_run = isinstance(translator.model, Transformer)  # which alone CTranslate2 runs
     if can_run:
         form = folder / sealed.CTRANSLATE2

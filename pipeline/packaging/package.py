@@ -1,17 +1,9 @@
-"""Writes a packaged system: a folder with all that translation needs, and the checksums of its files."""
+"""Seals a packaged system: a folder with all that translation needs gets the checksums of its files."""
 
-import shutil
 from pathlib import Path
 
 from ..common import files
-from .sealed import CHECKSUMS, CONFIG, VOCABULARY, WEIGHTS, Config, copy_vocabulary, list_files
-
-
-def write(folder: Path, config: Config, *, weights: Path, vocabulary: Path) -> None:
-    """Copy what translation needs into `folder`, beside config.json."""
-    shutil.copyfile(weights, folder / WEIGHTS)
-    copy_vocabulary(vocabulary, folder / VOCABULARY)
-    files.write_json(folder / CONFIG, config.model_dump())
+from .sealed import CHECKSUMS, list_files
 
 
 def seal(folder: Path) -> None:

@@ -1,23 +1,26 @@
 """The answers of a server's routes: texts translated sentence by sentence, by the system that suits them."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from markdown_it import MarkdownIt
 from starlette.exceptions import HTTPException
 
 from ..decoding.texts import SplitLine, ranked
 from ..languages.codes import match, name_of
 from ..languages.identification import identify
 from .batches import Batches
-from .cards import card_html
 from .engines import Engine
 from .requests import MOST_SENTENCES, Question, TranslationRequest
 from .sentences import LINE, sentences
 
 AUTO = "auto"
+FRONT_MATTER = re.compile(r"---\n.*?\n---\n", re.DOTALL)  # of a card, which the hub indexes
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
 SAMPLE = 1000  # characters by which a language is recognised
 Ranks = Sequence[tuple[str, float]]  # translations of a part and their confidence, the best first
 SHOWN = ("corpus", "vocabulary", "model", "size", "source_language", "target_language")  # on the page
@@ -83,19 +86,15 @@ class Service:
 
         Raises: HTTPException (413).
         """
-        split, number, language = [], 0, engine.config.source_language
-        error = HTTPException(413, f"q: is too long; expected at most {MOST_SENTENCES:,} texts and sentences")
+        split, number, language = list[SplitLine](), 0, engine.config.source_language
         for text in texts:
-            units: list[str] = []
-            for unit in sentences(text, language) if self.options.by_sentence else LINE.findall(text):
-                number += not unit.isspace()
-                units.append(unit)
-                if number > MOST_SENTENCES:
-                    raise error
-            split.append(engine.split(units))
-            number += max(0, len(split[-1].parts) - len(units)) + (not units)
+            units = [*(sentences(text, language) if self.options.by_sentence else LINE.findall(text))]
+            number += sum(not unit.isspace() for unit in units) + (not units)
+            if number <= MOST_SENTENCES:
+                split.append(engine.split(units))
+                number += max(0, len(split[-1].parts) - len(units))
             if number > MOST_SENTENCES:
-                raise error
+                raise HTTPException(413, f"q: is too long; expected at most {MOST_SENTENCES:,} texts and sentences")
         return split
 
     def named(self, system: str) -> dict[str, Engine]:
@@ -109,9 +108,13 @@ class Service:
         return named
 
     def card(self, system: str) -> dict[str, str]:
-        """The model card of a system."""
+        """The model card of a system, which is Markdown: nothing in it is taken as HTML or loaded from elsewhere."""
         engine, *_ = self.named(system).values()
-        return {"html": card_html(engine.card)}
+        tokens = MARKDOWN.parse(FRONT_MATTER.sub("", engine.card, count=1))
+        for token in tokens:
+            if token.attrs.pop("style", None) == "text-align:right":  # the page takes no styles in elements
+                token.attrs["class"] = "number"
+        return {"html": str(MARKDOWN.renderer.render(tokens, MARKDOWN.options, {}))}
 
     def systems(self) -> dict[str, Any]:
         """Every system, the best first, and what a client must know of this server."""

@@ -61,12 +61,6 @@ def test_a_recurrent_model_says_so_and_leaves_nothing(fails, project):
     assert not list((project / "work/export").iterdir())
 
 
-def test_an_unknown_type_says_so(fails, project):
-    assert fails("export", "--system", SYSTEM, "--quantization", "int9") == (
-        "quantization: unknown type, got 'int9'; nearest is 'int8'"
-    )
-
-
 def test_a_packaged_system_is_exported_anywhere(run, packaged, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     said = run("export", "--model", str(packaged), "--format", "argos")

@@ -126,16 +126,6 @@ def test_wrong_files_are_named(tmp_path, read, data, fault):
     assert str(caught.value).startswith(f"{path}{fault}")
 
 
-def test_pairs_must_be_parallel(tmp_path):
-    source, target = tmp_path / "a", tmp_path / "b"
-    files.write_lines(source, ["1", "2"])
-    files.write_lines(target, ["3", "4"])
-    assert list(files.parallel(source, target, files.read_lines)) == [("1", "3"), ("2", "4")]
-    files.write_lines(target, ["3"])
-    with pytest.raises(DataError, match=f"^{source} has 2 lines, {target} 1: the two files must be parallel$"):
-        list(files.parallel(source, target, files.read_lines))
-
-
 def test_sha256_is_of_all_files_in_order(tmp_path):
     for name in "ab":
         (tmp_path / name).write_text(name)

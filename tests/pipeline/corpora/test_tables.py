@@ -50,12 +50,6 @@ def test_quotes_that_may_be_of_both_kinds_are_asked_about(pairs, row):
     assert pairs(table, quoting="quoted")[:2] == [(b'"Ja"?', b"yes"), (b"Nein.", b"no")]
 
 
-def test_utf16_and_old_ends_of_lines(pairs):
-    for encoding in ("utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"):
-        assert pairs("Öl\toil\r\nEi\tegg\r\n".encode(encoding)) == [("Öl".encode(), b"oil"), (b"Ei", b"egg")]
-    assert pairs(b"a\tb\rc\td\r") == [(b"a", b"b"), (b"c", b"d")]
-
-
 def test_columns_by_number_or_by_name(pairs):
     table = b'"en\tfr" said\tCC\r\n"\t\t\n'
     assert pairs(table, (2, 1)) == [(b'fr" said', b'"en'), (b"", b'"')]

@@ -67,14 +67,6 @@ def test_the_share_of_validation_moves_no_pair_of_test_and_only_adds():
 
 
 @pytest.mark.parametrize(
-    ("brought", "shares"),
-    [(["train"], (0.1, 0.1)), (["train", "news"], (0.1, 0.1)), (["train", "validation", "test"], (0.0, 0.0))],
-)
-def test_shares_that_fit_what_the_corpus_brings(brought, shares):
-    splits.check_shares(section(validation_share=shares[0], test_share=shares[1]), brought, WHERE)
-
-
-@pytest.mark.parametrize(
     ("brought", "shares", "got"),
     [(["validation", "test"], (0.1, 0.2), "brings a {}, got {}; expected 0.0"),
      ([], (0.0, 0.0), "brings no {}, got {:g}; expected above 0")],
