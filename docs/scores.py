@@ -5,6 +5,7 @@ import re
 import statistics
 from pathlib import Path
 
+from benchmarks.data_size import spread
 from pipeline.common import files
 from pipeline.evaluation.significance import agreement
 
@@ -29,11 +30,6 @@ def table() -> str:
         people = "–" if mean == best else f"{100 * (agreement('bleu', best - mean) or 0):.0f} %"
         rows.append(f"| `{name}` | {cells[0]} | {people} | {' | '.join(cells[1:])} |\n")
     return HEAD + "".join(rows)
-
-
-def spread(scores: list[float]) -> str:
-    """Mean and standard deviation."""
-    return f"{statistics.fmean(scores):.1f} ± {statistics.stdev(scores):.1f}"
 
 
 def renewed(page: str) -> str:
