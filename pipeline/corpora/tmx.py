@@ -109,14 +109,7 @@ def segments(unit: Any) -> dict[str, str]:
     for variant in unit.iter("tuv"):
         code = form(variant.get(LANGUAGE) or variant.get("lang") or "")
         if code and code not in texts and (segment := variant.find("seg")) is not None:
-            texts[code] = re.sub(r"[ \t\r\n]+", " ", "".join(texts_of(segment))).strip()
+            if len(segment):
+                etree.strip_elements(segment, *CODE, with_tail=False)
+            texts[code] = re.sub(r"[ \t\r\n]+", " ", "".join(segment.itertext())).strip()
     return texts
-
-
-def texts_of(element: Any) -> Iterator[str]:
-    """The texts of a segment without code."""
-    yield element.text or ""
-    for child in element:
-        if child.tag not in CODE:
-            yield from texts_of(child)
-        yield child.tail or ""
