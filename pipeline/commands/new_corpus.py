@@ -133,16 +133,24 @@ def choices(size: Size | None, models: str, sizes: str | None) -> dict[str, list
 
 
 @contextmanager
-def undone_on_failure(paths: list[Path]) -> Iterator[list[Path]]:
-    """A block after whose failure params.yaml is as it was, and the files at the paths and in the list are gone."""
-    before, made = PATH.read_bytes(), [*paths]
+def undone_on_failure(paths: list[Path]) -> Iterator[dict[Path, Path]]:
+    """A block after whose failure params.yaml is as it was, and the files at the paths and in the mapping are gone.
+
+    The mapping has what each copy was made of, by which an error names it.
+    """
+    before, made = PATH.read_bytes(), {path: path for path in paths}
     try:
         yield made
-    except BaseException:
+    except BaseException as error:
         for path in made:
             path.unlink(missing_ok=True)
         PATH.write_bytes(before)
-        raise
+        if not isinstance(error, DataError):
+            raise
+        text = str(error)
+        for copy, original in made.items():
+            text = text.replace(str(copy), str(original))
+        raise DataError(text) from None
 
 
 def suited_sections(

@@ -64,7 +64,7 @@ def existing(path: Path) -> Path:
 class Copies:
     """Copies of the user's files in my/."""
 
-    def __init__(self, name: str, codes: tuple[str, str], made: list[Path]) -> None:
+    def __init__(self, name: str, codes: tuple[str, str], made: dict[Path, Path]) -> None:
         self.name, self.made = name, made
         endings = ("source", "target") if codes[0] == codes[1] else codes
         self.endings = {"source": endings[0], "target": endings[1], "table": "tsv", "tmx": "tmx"}
@@ -90,7 +90,7 @@ class Copies:
         copy = local.FOLDER / f"{tagged}{name}{packed}"
         if os.path.lexists(copy):
             raise DataError(f"{copy}: already there; expected a new name, or this path in place of {path}")
-        self.made.append(copy)
+        self.made[copy] = path
         with files.new_file(copy, "wb") as file, path.open("rb") as original:
             shutil.copyfileobj(original, file)
         return copy.as_posix()

@@ -316,7 +316,7 @@ def test_the_other_direction_has_the_same_files(folder, run, fails):
         (("mine", "--opus", "Europarl", *CODES), "parts.train.corpus: must be a corpus and its version, such as"),
         (("phrasebook_en_fr", *SIDES, "--source-language", "en", "--target-language", "fr", "--reverse"), "there is a"),
         (("mine", "--source", "mine.de", *CODES), "must have either source and target or"),
-        (("mine", "--source", "mine.de", "--target", "short.en"), "my/mine.train.en 499: the two files"),
+        (("mine", "--source", "mine.de", "--target", "short.en"), "mine.de has 500 lines, short.en 499: the two files"),
         (
             ("mine", "--source", "mine.de", "--target", "empty.en"),
             "corpora/mine.yaml: cleaning dropped every pair, got empty 500 of 500 read",
