@@ -1,6 +1,5 @@
 """The table of the bundled corpus in README.md, from benchmarks/expected.json; `python -m docs.scores` renews it."""
 
-import json
 import re
 import statistics
 from pathlib import Path
@@ -20,7 +19,7 @@ def table() -> str:
     """Mean and standard deviation of the trainings of each system, the best first."""
     systems = {
         name.removeprefix(PREFIX).rpartition("-")[0]: [run["scores"] for run in entry["runs"]]
-        for name, entry in json.loads(EXPECTED.read_text(encoding="utf-8")).items()
+        for name, entry in files.read_json(EXPECTED).items()
         if name.startswith(PREFIX)
     }
     means = {name: statistics.fmean(scores["test"]["bleu"] for scores in runs) for name, runs in systems.items()}

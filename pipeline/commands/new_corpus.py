@@ -156,9 +156,7 @@ def undone_on_failure(paths: list[Path]) -> Iterator[dict[Path, Path]]:
 def suited_sections(
     about: dict[str, Any], size: Size | None, updates: int | None, axes: dict[str, list[str]]
 ) -> dict[str, Any]:
-    """What a corpus changes of params.yaml: its training and what it holds out.
-
-    And of configs/, if the `axes` of the build have the model and the size that suit it.
+    """What a corpus changes of params.yaml, and of configs/ if the `axes` of the build have what suits it.
 
     Raises: DataError if nothing says how long to train.
     """
@@ -184,8 +182,8 @@ def write(corpora: dict[str, dict[str, Any]], sections: dict[str, Any]) -> None:
         with files.new_file(corpus_file(name)) as file:
             about = {"licence": corpus["licence"], **{key: corpus[key] for key in Download.model_fields}}
             about |= {key: corpus.get(key, {}) for key in ("tags", "mixture", "start")}
-            own = {name: sections.get(name, {}) for name in (*catalogue.OVERRIDABLE, "models")}
-            file.write(dumped(about) + OVERRIDES + dumped(own))
+            changes = {key: sections.get(key, {}) for key in (*catalogue.OVERRIDABLE, "models")}
+            file.write(dumped(about) + OVERRIDES + dumped(changes))
 
 
 def build(names: list[str], chosen: dict[str, list[str]]) -> None:
