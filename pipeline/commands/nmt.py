@@ -28,7 +28,6 @@ COMMANDS = {  # name -> module, function, group in `nmt --help`, and line there
     "serve": ("serve", "serve", TRANSLATE, "Serve packaged systems over HTTP, with a page to try them."),
     "export": ("export", "export", TRANSLATE, "Write a Transformer as a CTranslate2 model."),
     "attention": ("attention", "attention", INSPECT, "Translate a sentence and draw the attention weights."),
-    "anatomy": ("anatomy", "anatomy", INSPECT, "Draw positions, learning rates, label smoothing and masks."),
 }
 EXTRAS = {"serve": "serve"}  # of the wheel, where it is not `build`
 
