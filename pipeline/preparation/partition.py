@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial, reduce
-from itertools import accumulate, compress
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,6 @@ def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str,
     Raises: ParamsError for a share that carves no pair; DataError if leakage must fail or leaves a part empty.
     """
     shards, out = parts.read_bitexts(clean), folder / work.DATA
-    firsts = dict(zip((shard.name for shard in shards), accumulate((s.pairs for s in shards), initial=0), strict=False))
     carved = splitting.carved()
     bitexts, where = {shard.bitext for shard in shards}, f"corpora/{corpus}.yaml: split"
     if faults := name_faults(splitting.carve_from, bitexts, f"{where}.carve_from"):
@@ -37,7 +36,7 @@ def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str,
         return progress.track(counts, f"{step} {corpus}", total=len(shards), unit="shards")
 
     if carved:
-        list(mapped(partial(hold_out, clean=clean, folder=folder, splitting=splitting, firsts=firsts), "carve"))
+        list(mapped(partial(hold_out, clean=clean, folder=folder, splitting=splitting), "carve"))
     held_out = {part: list(parts.read(clean, part)) for part in brought if part != TRAIN}
     for part in carved:
         held_out[part] = [pair for shard in shards for pair in parts.read(folder / CARVED / shard.name, part)]
@@ -65,10 +64,10 @@ def split(clean: Path, folder: Path, splitting: Splitting, brought: Mapping[str,
     return {"pairs": pairs, "dropped": dropped, "leakage": leakage, "bitexts": by_bitext}
 
 
-def hold_out(shard: Shard, clean: Path, folder: Path, splitting: Splitting, firsts: Mapping[str, int]) -> None:
+def hold_out(shard: Shard, clean: Path, folder: Path, splitting: Splitting) -> None:
     """Write the pairs of a shard, those that are carved apart."""
     pairs, out = list(shard.read(clean)), folder / CARVED / shard.name
-    names = [part for part, _ in carve(pairs, splitting, firsts[shard.name])]
+    names = [part for part, _ in carve(pairs, splitting)]
     if splitting.carve_from and shard.bitext not in splitting.carve_from:
         names = [TRAIN] * len(pairs)
     for part in splitting.carved():

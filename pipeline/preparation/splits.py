@@ -18,13 +18,9 @@ Policy = Literal["drop", "report", "fail"]  # for training pairs that share a se
 class Splitting(Section):
     """Section `split`. Shares are of the clean training pairs; 0 if the corpus has the part.
 
-    `carve_by: source` keeps pairs of equal source together. `line` draws each line by itself, as tutorials do; a
-    sentence that occurs twice may then be in training and in a held-out part.
-
-    `carve_from` names the bitexts to carve from; [] is all of them.
+    Pairs of equal source stay together. `carve_from` names the bitexts to carve from; [] is all of them.
     """
 
-    carve_by: Literal["source", "line"]
     carve_from: list[Name]
     validation_share: Share
     test_share: Share
@@ -60,10 +56,8 @@ def check_shares(splitting: Splitting, brought: Collection[str], where: str) -> 
         raise ParamsError("\n".join(faults))
 
 
-def carve(pairs: Iterable[Pair], splitting: Splitting, first: int = 0) -> Iterator[tuple[str, Pair]]:
-    """Each pair with its part, which depends on the section and on the folded source (or the line number) alone.
-
-    `first` is the number of the first line in the training part, from 0.
+def carve(pairs: Iterable[Pair], splitting: Splitting) -> Iterator[tuple[str, Pair]]:
+    """Each pair with its part, which depends on the section and on the folded source alone.
 
     The hash is a number from 0 to 1: below test_share is test, the next validation_share is validation, the rest is
     train. So pairs of equal source stay together, and another validation_share moves no pair of test.
@@ -71,11 +65,8 @@ def carve(pairs: Iterable[Pair], splitting: Splitting, first: int = 0) -> Iterat
     salt = seed_for(splitting.seed, "carve").to_bytes(8, "little")
     test = int(splitting.test_share * 2**64)
     held_out = test + int(splitting.validation_share * 2**64)
-    for line, pair in enumerate(pairs, first):
-        if splitting.carve_by == "line":
-            place = 2 * seed_for(splitting.seed, "carve", line)
-        else:
-            place = int.from_bytes(digest(folded(pair[0]), salt), "little")
+    for pair in pairs:
+        place = int.from_bytes(digest(folded(pair[0]), salt), "little")
         yield TEST if place < test else VALIDATION if place < held_out else TRAIN, pair
 
 

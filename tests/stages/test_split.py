@@ -60,12 +60,11 @@ def test_carved_parts_are_apart_and_counted(run):
             assert not {folded(pair[side]) for pair in written[one]} & {folded(pair[side]) for pair in written[other]}
 
 
-@pytest.mark.parametrize("carve_by", ["source", "line"])
-def test_two_bitexts_are_split_as_the_text_of_both(run, monkeypatch, carve_by):
+def test_two_bitexts_are_split_as_the_text_of_both(run, monkeypatch):
     """In any number of processes."""
-    whole, _ = run({"train": PAIRS}, {}, carve_by=carve_by)
+    whole, _ = run({"train": PAIRS}, {})
     monkeypatch.setattr(cores, "count", lambda: 3)
-    assert run({"memory": PAIRS[:15], "web": PAIRS[15:]}, {}, carve_by=carve_by, validation_share=0.2000001)[0] == whole
+    assert run({"memory": PAIRS[:15], "web": PAIRS[15:]}, {}, validation_share=0.2000001)[0] == whole
 
 
 def test_a_bitext_that_is_not_carved_stays_in_training(run):

@@ -24,7 +24,7 @@ TRAIN = [
 def decontaminated(pairs, held_out, policy="drop", near="drop"):
     """The pairs that are left, and the counts."""
     shares = {"validation_share": 0.0, "test_share": 0.0}
-    splitting = Splitting(carve_by="source", carve_from=[], **shares, leakage=policy, near_leakage=near, seed=1)
+    splitting = Splitting(carve_from=[], **shares, leakage=policy, near_leakage=near, seed=1)
     leaks = Leaks(splitting, held_out)
     return list(leaks.decontaminate(pairs, HeldOut(held_out))), leaks
 

@@ -14,13 +14,12 @@ WHERE = "corpora/toy.yaml: split"
 
 
 def section(**changes):
-    usual = {"carve_by": "source", "carve_from": [], "validation_share": 0.1, "test_share": 0.05, "seed": 1}
+    usual = {"carve_from": [], "validation_share": 0.1, "test_share": 0.05, "seed": 1}
     return Splitting(**usual | {"leakage": "drop", "near_leakage": "drop"} | changes)
 
 
-@pytest.mark.parametrize("carve_by", ["source", "line"])
-def test_shares_are_about_what_was_asked(carve_by):
-    counts = Counter(part for part, _ in carve(PAIRS, section(carve_by=carve_by)))
+def test_shares_are_about_what_was_asked():
+    counts = Counter(part for part, _ in carve(PAIRS, section()))
     assert counts["validation"] == pytest.approx(400, abs=4 * 19)  # four standard deviations
     assert counts["test"] == pytest.approx(200, abs=4 * 14)
     assert counts.total() == 4000
@@ -38,19 +37,11 @@ def test_pairs_of_the_same_source_stay_together():
     pairs = [pair for source, target in PAIRS for pair in ((source, target), (source.upper() + "  ", "Other."))]
     parts = [part for part, _ in carve(pairs, section())]
     assert parts[::2] == parts[1::2]
-    apart = [part for part, _ in carve(pairs, section(carve_by="line"))]
-    different = sum(one != other for one, other in zip(apart[::2], apart[1::2], strict=True))
-    assert different == pytest.approx(4000 * (1 - 0.85**2 - 0.1**2 - 0.05**2), abs=4 * 28)
 
 
-def test_by_line_another_seed_moves_pairs():
-    before, after = (list(carve(PAIRS, section(carve_by="line", seed=seed))) for seed in (1, 2))
+def test_another_seed_moves_pairs():
+    before, after = (list(carve(PAIRS, section(seed=seed))) for seed in (1, 2))
     assert before != after
-
-
-def test_by_line_a_later_shard_goes_on_counting():
-    whole = [part for part, _ in carve(PAIRS, section(carve_by="line"))]
-    assert [part for part, _ in carve(PAIRS[1000:], section(carve_by="line"), first=1000)] == whole[1000:]
 
 
 def test_the_share_of_validation_moves_no_pair_of_test_and_only_adds():
