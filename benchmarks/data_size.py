@@ -103,9 +103,10 @@ def measured(system: System) -> tuple[float, dict[str, float]]:
     return minutes, scores
 
 
-def spread(values: list[float]) -> str:
+def spread(values: list[float], digits: int = 1) -> str:
     """Mean and, of several values, standard deviation."""
-    return f"{statistics.mean(values):.1f}" + (f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else "")
+    deviation = f" ± {statistics.stdev(values):.{digits}f}" if len(values) > 1 else ""
+    return f"{statistics.mean(values):.{digits}f}{deviation}"
 
 
 if __name__ == "__main__":

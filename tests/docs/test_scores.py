@@ -1,13 +1,17 @@
-"""The table of scores in README is that of benchmarks/expected.json."""
+"""The tables of scores in README and results are those of benchmarks/expected.json."""
 
 import json
 
 from docs import scores
 
 
-def test_the_table_is_that_of_the_file():
+def test_the_tables_are_those_of_the_file():
     """If not: python -m docs.scores."""
+    for path in (scores.README, scores.RESULTS):
+        page = path.read_text(encoding="utf-8")
+        assert scores.renewed(page) == page
     assert scores.table() in scores.README.read_text(encoding="utf-8")
+    assert scores.others_table() in scores.RESULTS.read_text(encoding="utf-8")
 
 
 def test_cells_by_hand(tmp_path, monkeypatch):
