@@ -18,7 +18,7 @@ from ..languages import codes
 from . import archives
 from .readers import RawPair, TextFile
 
-CODE = {"bpt", "ept", "it", "ph", "sub", "ut"}  # formatting of the original in a segment; what `hi` marks is text
+CODE = [f"{{*}}{tag}" for tag in ("bpt", "ept", "it", "ph", "sub", "ut")]  # formatting in a segment; `hi` marks text
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"  # xml:lang
 FIRST_UNITS = 10_000  # whose languages are those of the memory
 
@@ -83,19 +83,24 @@ def units(text: TextFile) -> Iterator[dict[str, str]]:
     """
     settings = {"resolve_entities": False, "no_network": True, "remove_comments": True, "remove_pis": True}
     with archives.opened(text.path, text.address, text.member) as file:
+        reader = etree.iterparse(file, ("start", "end"), recover=True, **settings)
         try:
-            for event, element in etree.iterparse(file, ("start", "end"), **settings):
-                if element.getparent() is None and element.tag != "tmx":
-                    raise no_memory(text, element.sourceline, f"<{element.tag}>")
-                if event == "end" and element.tag == "tu":
+            for event, element in reader:
+                tag = etree.QName(element).localname
+                if element.getparent() is None and tag != "tmx":
+                    raise no_memory(text, element.sourceline, f"<{tag}>")
+                if event == "end" and tag == "tu":
                     for entity in element.iter(etree.Entity):
                         raise no_memory(text, entity.sourceline, f"the entity {entity.name!r}")
                     yield segments(element)
                     element.clear()
                     while element.getprevious() is not None:
                         del element.getparent()[0]
-        except etree.XMLSyntaxError as error:
+        except etree.XMLSyntaxError as error:  # of an empty file
             raise no_memory(text, error.lineno, error.msg) from None
+        for fault in reader.error_log.filter_from_errors():
+            if fault.type != etree.ErrorTypes.ERR_INVALID_CHAR:  # programs write such; cleaning drops their pairs
+                raise no_memory(text, fault.line, fault.message)
 
 
 def no_memory(text: TextFile, line: int, got: str) -> DataError:
@@ -106,9 +111,9 @@ def no_memory(text: TextFile, line: int, got: str) -> DataError:
 def segments(unit: Any) -> dict[str, str]:
     """The first segment of each language in a unit."""
     texts: dict[str, str] = {}
-    for variant in unit.iter("tuv"):
+    for variant in unit.iter("{*}tuv"):
         code = form(variant.get(LANGUAGE) or variant.get("lang") or "")
-        if code and code not in texts and (segment := variant.find("seg")) is not None:
+        if code and code not in texts and (segment := variant.find("{*}seg")) is not None:
             if len(segment):
                 etree.strip_elements(segment, *CODE, with_tail=False)
             texts[code] = re.sub(r"[ \t\r\n]+", " ", "".join(segment.itertext())).strip()
