@@ -14,6 +14,7 @@ from ..averaging.checkpoints import Averaging
 from ..common.files import DataError
 from ..common.params import NAME, PATH, Node, ParamsError, Section, joined, name_faults, nearest, read_yaml
 from ..common.system import Build, Name, System, config_file, corpus_file
+from ..corpora.importers import local
 from ..corpora.importers.interface import NonEmpty
 from ..corpora.sources import Download
 from ..decoding.attending import Attending
@@ -200,6 +201,11 @@ def choice_faults(project: Project) -> Iterator[str]:
             start.load(corpus, build.models)
         except (DataError, ParamsError) as error:
             yield str(error)
+        download = Download.model_validate({key: project.corpora[corpus][key] for key in Download.model_fields})
+        for source in (*download.bitexts.values(), *download.parts.values()):
+            for path in source.files if isinstance(source, local.Source) else ():
+                if not Path(path).is_file():
+                    yield f"{corpus_file(corpus)}: parts: no such file, got {path}; expected one in {local.FOLDER}/"
         kept = joined(overridden(project, "training", corpus))["last_checkpoints"]
         if (number := joined(overridden(project, "average", corpus))["checkpoints"]) > kept:
             where = f"{PATH}: average.checkpoints of {corpus}"

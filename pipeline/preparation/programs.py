@@ -1,6 +1,7 @@
 """Programs of others, in environments of their own: lines in, with tabs between, and lines out, in the same order."""
 
 import io
+import math
 import os
 import shlex
 import subprocess
@@ -34,7 +35,12 @@ def numbers(lines: Iterable[str], where: str, expected: str) -> list[float]:
 
     Raises: DataError if a line is none, which says what was expected.
     """
-    try:
-        return [float(line) for line in lines]
-    except ValueError as error:
-        raise DataError(f"{where}: {error}; expected {expected}") from None
+    scores = []
+    for number, line in enumerate(lines, 1):
+        try:
+            scores.append(float(line))
+        except ValueError:
+            scores.append(math.nan)
+        if not math.isfinite(scores[-1]):
+            raise DataError(f"{where}: prints no number in line {number}, got {line[:100]!r}; expected {expected}")
+    return scores

@@ -1,6 +1,5 @@
 """Drops a pair that another program scores lower, such as bicleaner-ai or CometKiwi in an environment of its own."""
 
-import math
 from collections.abc import Sequence
 from typing import Self
 
@@ -43,6 +42,6 @@ def broken(pairs: Sequence[Pair], value: Value, languages: tuple[str, str]) -> l
     assert value.command is not None
     assert value.at_least is not None
     scores = programs.numbers(programs.run(value.command, pairs, WHERE, EXPECTED), WHERE, EXPECTED)
-    if len(scores) != len(pairs) or any(map(math.isnan, scores)):
+    if len(scores) != len(pairs):
         raise DataError(f"{WHERE}: must print a number for each of {len(pairs)} pairs, got {len(scores)}")
     return [score < value.at_least for score in scores]

@@ -74,6 +74,11 @@ def test_own_files_are_right(project):
             {"checkpoints": 9},
             "params.yaml: average.checkpoints of phrasebook_fr_en: must not exceed training.last_checkpoints 8, got 9",
         ),
+        (
+            f"{PHRASEBOOK}:parts.train",
+            {"kind": "local", "source": "my/a.fr", "target": "my/a.en"},
+            f"{PHRASEBOOK}: parts: no such file, got my/a.fr; expected one in my/",
+        ),
         (f"{PHRASEBOOK}:tags", {"trian": "<t>"}, f"{PHRASEBOOK}: tags.trian: no such bitext; nearest is 'train'"),
         (f"{PHRASEBOOK}:mixture", {"web": 2}, f"{PHRASEBOOK}: mixture.web: no such bitext; expected one of train"),
         (

@@ -30,9 +30,9 @@ def test_a_program_runs_in_its_own_environment(tmp_path, project_root):
     [
         ("no-such-program", "[Errno 2] No such file or directory: 'no-such-program'; expected"),
         ("false", "Command '['false']' returned non-zero exit status 1.; expected"),
-        ("cat", "could not convert string to float: "),
+        ("cat", "prints no number in line 1, got "),
         ("seq 3", "must print 3 numbers and then `<total> <name>`, got 2 and '3'"),
-        ("printf '1\n2\nnan\n1.5 toy'", "must print 3 numbers"),
+        ("printf '1\n2\nnan\n1.5 toy'", "prints no number in line 3, got 'nan'"),
     ],
 )
 def test_another_program_is_named(command, message):
