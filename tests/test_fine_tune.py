@@ -26,7 +26,7 @@ def test_a_package_is_trained_further_and_compared_with_itself(built, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "mine.yaml: toy-bpe-transformer_prenorm-toy-1 on 80 pairs, mixed with general text" in done.stdout
     assert (
-        "of this name; expected a new one, by --name" in project.nmt("fine-tune", "transformer_prenorm", *given).stderr
+        "of this name; expected a new one as --name" in project.nmt("fine-tune", "transformer_prenorm", *given).stderr
     )
 
     assert project.repro()[-1] == "report"

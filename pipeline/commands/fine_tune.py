@@ -57,9 +57,9 @@ def fine_tune(
     """
     project.check_here()
     catalogue.check()
-    packaged = Path(model) if Path(model).is_dir() else project.parse(model).packaged
+    packaged = Path(model) if Path(model).is_dir() else project.parse(model, "MODEL (no such folder)").packaged
     config = sealed.read(packaged)
-    corpus_path = new_corpus.new_corpus_file(name := name or f"{config.corpus}_tuned", ", by --name")
+    corpus_path = new_corpus.new_corpus_file(name := name or f"{config.corpus}_tuned", "--name")
     if not (source or target or table or tmx):
         raise DataError("--source, --target, --table or --tmx: is missing; expected the text to train on")
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}

@@ -72,8 +72,6 @@ def new_corpus(
     project.check_here()
     if add:  # else `build` is replaced, whatever it names; the project is checked with the corpus
         catalogue.check()
-    if not re.fullmatch(NAME, name):
-        raise DataError(f"NAME: must be letters, digits and underscores, got {name!r}")
     texts = Texts(source, target, table, tmx, hub, opus)
     codes = languages((source_language, target_language), texts)
     how = {"source_column": source_column, "target_column": target_column, "quoting": quoting}
@@ -99,13 +97,15 @@ def new_corpus(
         print(summary(one, size))
 
 
-def new_corpus_file(name: str, how: str = "") -> Path:
-    """The file of a new corpus; `how` says how to name it.
+def new_corpus_file(name: str, option: str = "NAME") -> Path:
+    """The file of a new corpus; an option names it.
 
-    Raises: DataError if there is one of this name.
+    Raises: DataError if there is one of this name, or it is none.
     """
+    if not re.fullmatch(NAME, name):
+        raise DataError(f"{option}: must be letters, digits and underscores, got {name!r}")
     if os.path.lexists(corpus_file(name)):
-        raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one{how}")
+        raise DataError(f"{corpus_file(name)}: there is a corpus of this name; expected a new one as {option}")
     return corpus_file(name)
 
 

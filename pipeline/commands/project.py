@@ -22,8 +22,8 @@ def check_here() -> None:
         raise DataError(f"{Path.cwd()}: has no {PATH}; expected the project's folder, which nmt runs in")
 
 
-def parse(text: str) -> System:
-    """The system that `--system` names: by its id, or by a part of the id that only one built system has.
+def parse(text: str, where: str = "--system") -> System:
+    """The system that an option names: by its id, or by a part of the id that only one built system has.
 
     Raises: DataError if no built system has it, with the nearest id, or if several have, with their short names.
     """
@@ -33,14 +33,14 @@ def parse(text: str) -> System:
     if len(matches) > 1:
         names = ", ".join(shortest(name, ids) for name in matches)
         raise DataError(
-            f"--system: must mean one system, got {text!r}, a part of {len(matches)}; expected one of {names}"
+            f"{where}: must mean one system, got {text!r}, a part of {len(matches)}; expected one of {names}"
         )
     if matches:
         return System.parse(matches[0])
     if matching(text, [system.id for system in Build.load("build").systems()]):
-        raise DataError(f"--system: not built yet, got {text!r}; expected one that `nmt repro` has built")
+        raise DataError(f"{where}: not built yet, got {text!r}; expected one that `nmt repro` has built")
     expected = nearest(text, ids) or f"; expected one that `build` of {PATH} names and `nmt repro` builds"
-    raise DataError(f"--system: no built system has this name, got {text!r}{expected}")
+    raise DataError(f"{where}: no built system has this name, got {text!r}{expected}")
 
 
 def load(system: System) -> Translator:
