@@ -1,17 +1,27 @@
 """Where a corpus comes from: the keys at the top of `corpora/<corpus>.yaml`."""
 
+import re
 from functools import reduce
 from operator import or_
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, create_model, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StringConstraints, Tag, create_model, model_validator
 
 from ..common import parts
 from ..common.params import NAME, Section
 from .importers import interface
 
 PartName = Annotated[str, StringConstraints(pattern=NAME)]
-Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*$")]
+
+
+def check_language(code: str) -> str:
+    """A code with two or three letters, perhaps with a script or region."""
+    if not re.fullmatch(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]+)*", code):
+        raise ValueError(f"must be a code, such as de or pt_BR, got {code!r}")
+    return code
+
+
+Language = Annotated[str, AfterValidator(check_language)]
 
 if TYPE_CHECKING:
     Source = interface.BaseSource
