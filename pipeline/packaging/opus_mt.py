@@ -34,6 +34,7 @@ from .opus_mt_config import EXPECTED, Id, MarianConfig, Tokenizer
 NEEDED = "config.json", "vocab.json", "source.spm", "target.spm"
 OPTIONAL = "generation_config.json", "tokenizer_config.json", "README.md"
 WEIGHTS = "model.safetensors", "pytorch_model.bin"  # the first that is there
+LFS = b"version https://git-lfs"
 TAG = re.compile(">>(.+)<<")
 LICENCE = re.compile(r"---\n(?:.*\n)*?license: *[\"']?([\w.-]+)")
 ARCH = {"width": "d_model", "heads": "encoder_attention_heads", "feed_forward": "encoder_ffn_dim"}
@@ -66,6 +67,9 @@ def build(out: Path, folder: Path, address: str, *, name: str, tag: str | None, 
     for needed in (*(folder / file for file in NEEDED), path):
         if not needed.exists():
             raise DataError(f"{needed}: no such file; expected {EXPECTED}")
+        with needed.open("rb") as file:
+            if file.read(len(LFS)) == LFS:
+                raise DataError(f"{needed}: is a pointer that `git lfs pull` replaces; expected {EXPECTED}")
     config = MarianConfig.read(folder)
     order, pieces = read_pieces(folder / "vocab.json", config)
     source, target = languages(folder, address, pieces, tag, pair)

@@ -125,6 +125,7 @@ ODD = [
     ("vocab.json", "{}", r"must have one piece for each id below \d+, got 0 for 0"),
     ("vocab.json", None, "no such file"),
     ("model.safetensors", None, "no such file"),
+    ("source.spm", "version https://git-lfs.github.com/spec/v1", "is a pointer that `git lfs pull` replaces"),
     ("model.safetensors", "", r"not a whole file of weights \(SafetensorError\)"),
 ]
 
