@@ -3,16 +3,19 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from ..common.parts import Pair
 from ..corpora.tables import are_names
 from ..languages.identification import base, identify, knows
+from ..preparation.rules import numbers
 
 # Of Moses's tokeniser or of subwords; of HTML; tags, which are odd where the other side has none.
 TOKENISED = re.compile(r"\w [.,](?:\s|$)|@-@|@@(?:\s|$)|^▁")
 ENTITY = re.compile(r"&(?:[a-zA-Z]{2,8}|#\d{2,5}|#x[0-9a-fA-F]{2,4});")
 TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-MANY = 0.1  # share of lines with ` .` from which on a side looks tokenised: a few may be ` ...`
+LEAST = {"look tokenised": 0.1, "have letters of one case": 0.9}  # share of such lines; a few may be ` ...` or OK
+NUMBERED, DIFFERING = 20, 0.5  # pairs with numbers, and the share of different ones from which on lines are misaligned
 VOTES, PLAIN = 300, 0.5  # lines that say in which language a side is, and the probability from which one does
 LOOKED_AT, SURE = 2000, 0.95  # pairs whose own languages are looked at, and the probability that one is the other's
 SHOWN_CHARACTERS = 80  # of a line in an example
@@ -36,6 +39,8 @@ class Oddities:
                 "look like a name of a column": is_header,
                 "look tokenised": TOKENISED.search(line),
                 "have entities of HTML": ENTITY.search(line),
+                "are UTF-8 read as Windows-1252": is_garbled(line),
+                "have letters of one case": line.swapcase() in (line.upper(), line.lower()) and line.swapcase() != line,
                 "have tags that the other side lacks": has_tag and not other_has,
             }
             for what in filter(kinds.get, kinds):
@@ -45,9 +50,27 @@ class Oddities:
     def lines(self) -> Iterator[str]:
         """A line for each kind of oddity."""
         for (side, what), number in self.counts.items():
-            if what != "look tokenised" or number >= MANY * self.total:
+            if number >= LEAST.get(what, 0) * self.total:
                 example = self.examples[side, what]
                 yield f"{number:,} of {self.total:,} lines of {side} {what}, such as {example!r}; expected plain text"
+
+
+def is_garbled(line: str) -> bool:
+    """Whether a line was once UTF-8, and its bytes were taken for Windows-1252."""
+    try:
+        return line != line.encode("cp1252").decode()
+    except UnicodeError:
+        return False
+
+
+def misaligned(pairs: Sequence[Pair], tags: tuple[str, str]) -> Iterator[str]:
+    """A line if most pairs with numbers have different ones."""
+    numbered = [pair for pair in pairs if any(map(numbers.NUMBER.search, pair))]
+    differing = list(compress(numbered, numbers.broken(numbered, "count", tags)))
+    if len(numbered) >= NUMBERED and len(differing) >= DIFFERING * len(numbered):
+        example = " | ".join(line[:SHOWN_CHARACTERS] for line in differing[0])
+        what = f"{len(differing):,} of {len(numbered):,} pairs with numbers have different ones"
+        yield f"{what}, such as {example!r}; expected lines that are translations of each other"
 
 
 def languages(pairs: Sequence[Pair], tags: tuple[str, str]) -> Iterator[str]:

@@ -56,7 +56,8 @@ def survey(about: dict[str, Any], corpus: Path, page: Path = PATH) -> Size | Non
             sizes.append(None)
     if looks.counts:
         cleaning.check_kept(looks.counts, corpus)
-    for text in (*looks.odd.lines(), *oddities.languages(looks.sample, download.languages)):
+    sides = looks.sample, download.languages
+    for text in (*looks.odd.lines(), *oddities.languages(*sides), *oddities.misaligned(*sides)):
         warn(f"{corpus}: {text}")
     known = [size for size in sizes if size]
     if len(known) < len(sizes):

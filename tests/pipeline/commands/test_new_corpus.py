@@ -370,6 +370,10 @@ def test_languages_have_one_form(option, file, code):
         (("Der Hund bellt .", "The dog &apos;s"), "look tokenised, such as 'Der Hund bellt .'"),
         (("Der Hund bellt .", "The dog &apos;s"), "1 of 1 lines of target have entities of HTML"),
         (("Deutsch", "target_text"), "1 of 1 lines of target look like a name of a column, such as 'target_text'"),
+        (("Der BÃ¤r", "The bear"), "1 of 1 lines of source are UTF-8 read as Windows-1252, such as 'Der BÃ¤r'"),
+        (("der hund", "The dog"), "1 of 1 lines of source have letters of one case, such as 'der hund'"),
+        (("Der Hund", "THE DOG"), "1 of 1 lines of target have letters of one case, such as 'THE DOG'"),
+        (("Der Bär © 42 €", "这只狗"), None),
         (("<p>Der Hund</p>", "The dog"), "lines of source have tags that the other side lacks"),
         (("Où est <b>la</b> gare ?", "Where is <b>R&D</b>; x < y?"), None),
     ],
@@ -378,6 +382,14 @@ def test_odd_lines_are_counted_with_an_example(pair, warning):
     odd = oddities.Oddities(("de", "en"))
     odd.look_at(pair)
     assert any(warning in line for line in odd.lines()) if warning else not list(odd.lines())
+
+
+def test_lines_one_off_are_told_by_their_numbers():
+    aligned = [(f"Haus {number}", f"House {number}") for number in range(100, 130)]
+    assert not list(oddities.misaligned(aligned, ("de", "en")))
+    moved = [(source, target) for (source, _), (_, target) in zip(aligned, aligned[1:] + aligned[:1], strict=True)]
+    [line] = oddities.misaligned(moved, ("de", "en"))
+    assert line.startswith("30 of 30 pairs with numbers have different ones, such as 'Haus 100 | House 101'; expected")
 
 
 def test_swapped_lines_are_counted():
