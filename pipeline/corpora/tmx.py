@@ -86,7 +86,7 @@ def units(text: TextFile) -> Iterator[dict[str, str]]:
         reader = etree.iterparse(file, ("start", "end"), recover=True, **settings)
         try:
             for event, element in reader:
-                tag = etree.QName(element).localname
+                tag = element.tag.rpartition("}")[2]
                 if element.getparent() is None and tag != "tmx":
                     raise no_memory(text, element.sourceline, f"<{tag}>")
                 if event == "end" and tag == "tu":
