@@ -15,7 +15,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from ..common import files
-from ..common.system import AXES, Build
+from ..common.system import AXES, BEFORE, Build, System
 from ..console.printing import printable
 from ..console.progress import FOLDER, clock
 from . import project
@@ -42,7 +42,6 @@ class Board:
         self.lock = threading.Lock()
         self.num_finished = 0
         self.running: dict[str, float] = {}  # stage -> when it began
-        self.words: dict[str, str] = {}  # stage -> what it last said of its progress
         self.live = Live(get_renderable=self.rows, console=self.console, refresh_per_second=2, transient=True)
 
     def say(self, text: str) -> None:
@@ -54,7 +53,7 @@ class Board:
         kind, _, item = stage.partition("@")
         with self.lock:
             seconds = time.monotonic() - self.running.pop(stage)
-            words = self.words.get(stage, "") if ok else f"failed; repeat it with: dvc repro {stage}"
+            words = result(kind, item) if ok else f"failed; repeat it with: dvc repro {stage}"
             self.say(f"{kind:10}  {label(self.build, item):{self.width}}  {clock(seconds):>7}  {words}".rstrip())
             self.num_finished += ok
 
@@ -67,14 +66,21 @@ class Board:
                 state = files.read_json(FOLDER / f"{stage}.json")
             kind, _, item = stage.partition("@")
             done, total = state.get("done", 0), state.get("total")
-            if kind == "train" and state:
-                self.words[stage] = state["about"]
             words = [f"{done:,}/{total:,}"] if total else []
             words += [f"{clock(state['left'])} left"] if state.get("left") is not None else []
             words += [state["about"]] if state else []
             bar, shown = ProgressBar(total, done, width=6, pulse=not total), Text("  ".join(words), no_wrap=True)
             table.add_row(f"{kind} {label(self.build, item)}", bar, clock(time.monotonic() - began), shown)
         return table
+
+
+def result(kind: str, item: str) -> str:
+    """The scores of a training's best validation; "" for another stage."""
+    if kind != "train":
+        return ""
+    best = files.read_json(System.parse(item).training_summary)["best"]
+    bleu = f"  BLEU {best['validation_bleu']:.1f}" if "validation_bleu" in best else ""
+    return f"update {best['update']:,}  valid {best['validation_loss']:.2f}{bleu}"
 
 
 def summary(build: Build) -> Iterator[str]:
@@ -87,12 +93,14 @@ def summary(build: Build) -> Iterator[str]:
     first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for name, *cells in rows if ranked else ():
         yield "  ".join([f"{name:{first}}", *map(str.rjust, cells, widths)])
+    if ranked:
+        yield f"\nreport     {METRICS.with_name('index.html')}"
+    built = [name for name in ranked if f"_{BEFORE}" not in name]
     for system in build.systems():
-        if ranked and {*ranked[0].split("-")} <= {*system.id.split("-")}:
+        if built and {*built[0].split("-")} <= {*system.id.split("-")}:
             lines = files.read_lines(path) if (path := system.split / "test.source.txt").exists() else []
             short = [line for line in lines if 0 < len(line) <= SENTENCE and line.isprintable() and line[0] != "-"]
             sentence = shlex.quote(short[0]) if short else "<sentence>"
-            yield f"\nreport     {METRICS.with_name('index.html')}"
             yield f"translate  nmt translate --system {project.shortest(system.id, project.built())} {sentence}"
             break
     yield "all runs   make ui"

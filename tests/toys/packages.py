@@ -29,7 +29,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     files.write_lines(root / "corpora/toy.yaml", ["licence: CC0, mine", "decode: {}"])
     training = root / "runs" / system / "train/training.json"
     best = {"update": 4, "validation_loss": 0.5, "validation_bleu": 81.5, "train_loss": 0.4}
-    more = {"best": best, "updates": 5, "num_parameters": 1234}
+    more = {"best": best, "updates": 5, "num_parameters": 1234, "pairs_used": 12}
     more["mixture"] = {"own": {"pairs": 12, "weight": 1.5, "share": 1.0, "passes": 4.0}}
     files.write_json(training, files.read_json(training) | more)
     files.write_json(root / "data/split/toy/languages.json", {"source_language": "fr", "target_language": "en"})
@@ -37,7 +37,7 @@ def lay_out(root: Path, model: str = "transformer_prenorm") -> str:
     read["test"] = [{"address": "my/x.fr", "sha256": "beef", "bytes": 5}]
     files.write_json(
         root / "data/split/toy.json",
-        {"files": read, "pairs": {"train": 12, "test": 8}, "leakage": {}, "bitexts": {"own": OWN}},
+        {"files": read, "pairs": {"train": 12, "test": 8}, "leakage": {}, "bitexts": {"own": OWN, "web": OWN}},
     )
     files.write_json(root / "data/decode" / system / "decode.json", DECODING)
     bleu = {"score": 41.26, "signature": SIGNATURE, "interval": [40.0, 42.5]}

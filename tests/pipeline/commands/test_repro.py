@@ -14,7 +14,7 @@ import torch
 
 from pipeline.commands import board, repro
 from pipeline.common import files
-from pipeline.common.system import Build
+from pipeline.common.system import Build, System
 
 POSTNORM, PRENORM = "toy-bpe-transformer_postnorm-toy-1", "toy-bpe-transformer_prenorm-toy-1"
 NEW = [{"changed deps": {"data/encode": "modified"}}]
@@ -29,6 +29,9 @@ def folder(toy, project_root, monkeypatch) -> Path:
     monkeypatch.setattr(repro.psutil, "virtual_memory", lambda: SimpleNamespace(available=2**40))
     monkeypatch.setenv("CHANGED", json.dumps(REST))
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    for system in (POSTNORM, PRENORM):
+        best = {"update": 600, "validation_loss": 0.2441, "validation_bleu": 93.2947}
+        files.write_json(System.parse(system).training_summary, {"best": best})
     return toy
 
 
@@ -60,7 +63,8 @@ def test_a_single_lane_is_a_plain_dvc_repro(folder, run, monkeypatch):
 def test_each_stage_is_a_line(folder, run):
     lines = run("repro").out.splitlines()
     assert lines.pop(0) == "trainings to run: 2"
-    assert sum(line.startswith("train       transformer_prenorm-toy      0:0") for line in lines) == 1
+    [train] = [line for line in lines if line.startswith("train       transformer_prenorm-toy      0:0")]
+    assert train.endswith("  update 600  valid 0.24  BLEU 93.3")
     assert sum(line.startswith("stages: 12 ran in 0:0") for line in lines) == 1
     assert not [line for line in lines if "Running" in line or "> " in line]
     assert lines.count("transformer_prenorm-toy | warning: no GPU") == 6
@@ -78,7 +82,7 @@ def test_at_a_terminal_how_far_a_stage_is_stands_in_its_row(folder, monkeypatch)
     assert row.get().endswith("  0:00  120/600  1:05 left  train 2.31  BL…\n")
     with shown.console.capture() as line:
         shown.ended(stage, ok=True)
-    assert line.get() == "train       transformer_prenorm-toy      0:00  train 2.31  BLEU 41.2\n"
+    assert line.get() == "train       transformer_prenorm-toy      0:00  update 600  valid 0.24  BLEU 93.3\n"
 
 
 def test_the_best_system_comes_first_and_is_what_to_translate_with(folder, run, monkeypatch):
@@ -86,14 +90,16 @@ def test_the_best_system_comes_first_and_is_what_to_translate_with(folder, run, 
     scores = {
         "transformer_postnorm-toy": {"loss": 1.0, "bleu": 93.0},
         "transformer_prenorm-toy": {"loss": 2.0, "bleu": 94.1},
+        "transformer_postnorm-toy_before": {"loss": 2.0, "bleu": 95.0},
     }
     files.write_json(board.METRICS, scores)
     files.write_lines(Path("data/split/toy/test.source.txt"), ["x" * 60, "Où est la gare ?"])
     assert run("repro").out.splitlines() == [
         "Data and pipelines are up to date.",
-        "                          loss   bleu",
-        "transformer_prenorm-toy   2.00  94.10",
-        "transformer_postnorm-toy  1.00  93.00",
+        "                                 loss   bleu",
+        "transformer_postnorm-toy_before  2.00  95.00",
+        "transformer_prenorm-toy          2.00  94.10",
+        "transformer_postnorm-toy         1.00  93.00",
         "",
         "report     report/index.html",
         f"translate  nmt translate --system {PRENORM} 'Où est la gare ?'",

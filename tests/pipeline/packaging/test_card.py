@@ -32,15 +32,17 @@ def test_the_hub_reads_its_metadata(packaged):
         f"| test | BLEU | 41.3 | 40.0 to 42.5 | `{packages.SIGNATURE.replace('|', chr(92) + '|')}` |",
         "- Data: `toy`. Licence: CC0, mine. The model may be bound by it.",
         "- Pairs: 12 in `train`, 8 in `test`",
-        "- Bitext `own`, licence CC BY 4.0: 12 pairs of 20 read (duplicates 7, leaks 1), seen 4.0 times; "
+        "- Bitext `own`, licence CC BY 4.0: 12 pairs of 20 read (duplicates 7, held out 0, leaks 1), seen 4.0 times; "
         "100.0 % of the target tokens",
+        "- Bitext `web`: left out of the training",
+        "- It knows what 12 pairs of `toy` taught it, and nothing else.",
         "- Read for `train`: `hub/x@main`, commit c0ffee, 1,234 bytes, sha256 f00d",
         "- Read for `test`: `my/x.fr`, 5 bytes, sha256 beef",
         "- Updates: 5, in fp32",
         "- Best validation: loss 0.5, BLEU 81.5",
         "| `decode.beam_size` | 3 |",
         "| `arch.width` | 16 |",
-        "- Sources longer than 15 pieces are cut, with a warning.",
+        "- Sources longer than 15 pieces are translated in parts.",
     ],
 )
 def test_what_a_person_asks(text, line):
