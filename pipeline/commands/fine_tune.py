@@ -1,5 +1,7 @@
 """`nmt fine-tune`: adds a corpus whose training goes on from a packaged system, on the user's own text."""
 
+import os
+import shutil
 import tempfile
 from itertools import compress
 from pathlib import Path
@@ -12,6 +14,7 @@ from ..common.files import DataError
 from ..common.params import PATH, read_yaml
 from ..common.seeding import sample
 from ..common.system import config_file, corpus_file, split_folder
+from ..corpora.importers import local
 from ..packaging import sealed
 from ..training.learning import Learning
 from . import catalogue, new_corpus, project, training_length
@@ -76,12 +79,29 @@ def fine_tune(
         sections = tuning_sections(config, size, general_share if mixture else 0.0)
         sections["split"] |= {"carve_from": [bitext["name"] for bitext in own] if mixture else []}
         sections["split"]["test_share"] *= parts.TEST not in about
-        pinned = {"package": packaged.as_posix(), "sha256": files.sha256(packaged / sealed.CHECKSUMS)}
+        start = kept(packaged, copies)
+        pinned = {"package": start.as_posix(), "sha256": files.sha256(start / sealed.CHECKSUMS)}
         corpus = {"licence": licence, **new_corpus.corpus_of(codes, about), "mixture": mixture, "start": pinned}
         new_corpus.write({name: corpus}, sections)
         chosen = {"vocabularies": [VOCABULARY], "models": [config.model], "sizes": [size_of(config)]}
         new_corpus.build([name], chosen)
     print(summary(name, config, size, mixture, general_share))
+
+
+def kept(packaged: Path, copies: Copies) -> Path:
+    """The folder of a package; of one built here a copy, as DVC takes away what `build` no longer names.
+
+    Raises: DataError if the copy's name is taken.
+    """
+    if packaged.name not in project.built() or packaged.resolve() != Path("models", packaged.name).resolve():
+        return packaged
+    copy = local.FOLDER / f"{copies.name}.start"
+    if os.path.lexists(copy):
+        raise DataError(f"{copy}: already there; expected a new name")
+    copies.made[copy] = packaged
+    with files.new_folder(copy) as partial:
+        shutil.copytree(packaged, partial, dirs_exist_ok=True)
+    return copy
 
 
 def mix(

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -143,7 +144,7 @@ def undone_on_failure(paths: list[Path]) -> Iterator[dict[Path, Path]]:
         yield made
     except BaseException as error:
         for path in made:
-            path.unlink(missing_ok=True)
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         PATH.write_bytes(before)
         if not isinstance(error, DataError):
             raise

@@ -39,7 +39,9 @@ def parse(text: str, where: str = "--system") -> System:
         return System.parse(matches[0])
     if matching(text, [system.id for system in Build.load("build").systems()]):
         raise DataError(f"{where}: not built yet, got {text!r}; expected one that `nmt repro` has built")
-    expected = nearest(text, ids) or f"; expected one that `build` of {PATH} names and `nmt repro` builds"
+    expected = nearest(text, ids) or (
+        f"; expected one that `build` of {PATH} names and `nmt repro` builds (`dvc checkout` takes others away)"
+    )
     raise DataError(f"{where}: no built system has this name, got {text!r}{expected}")
 
 
