@@ -44,7 +44,7 @@ def bitexts(source: Source, languages: Languages, downloads: Downloads) -> Itera
 def text_of(path: str) -> TextFile:
     """The text at a path."""
     if not Path(path).is_file():
-        raise DataError(f"{path}: no such file; expected the one that the corpus's file names")
+        raise DataError(f"{path}: no such file; expected a text that is there")
     if linked := next((folder for folder in Path(path).parents if folder.is_symlink()), None):
         raise DataError(f"{linked}: DVC does not look into a linked folder; expected a folder with links to files")
     return TextFile(path, Path(path))

@@ -156,5 +156,5 @@ def test_own_files_may_be_links_but_not_in_a_linked_folder(tmp_path, monkeypatch
     assert list(local.text_of("my/x.fr").lines()) == [b"un"]
     with pytest.raises(DataError, match="my/linked: DVC does not look into a linked folder"):
         local.text_of("my/linked/x.fr")
-    with pytest.raises(DataError, match=r"none: no such file; expected the one that the corpus's file names$"):
+    with pytest.raises(DataError, match=r"none: no such file; expected a text that is there$"):
         local.text_of("my/none")
