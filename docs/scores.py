@@ -59,7 +59,8 @@ def cells(runs: list[dict[str, Any]], measures: tuple[tuple[str, str], ...]) -> 
 def renewed(page: str) -> str:
     """A page with the tables in place of their former ones."""
     for head, new in ((HEAD, table()), (OTHERS_HEAD, others_table())):
-        page = re.sub(re.escape(head) + r"(\|.*\n)*", lambda _, new=new: new, page)
+        before, found, after = page.partition(head)
+        page = before + new + re.sub(r"^(\|.*\n)*", "", after) if found else page
     return page
 
 
