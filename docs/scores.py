@@ -15,10 +15,8 @@ PREFIX = "phrasebook_fr_en-bpe_2k-"  # of the bundled corpus's systems
 MEASURES = ("test", "bleu"), ("compositional", "bleu"), ("test", "chrf")
 HEAD = "| system | BLEU `test` | people | BLEU `compositional` | chrF `test` |\n| :--- | ---: | ---: | ---: | ---: |\n"
 OTHER_MEASURES = ("test", "bleu"), ("test", "chrf"), ("validation", "loss")
-OTHERS_HEAD = (
-    "| system | trainings | BLEU `test` | chrF `test` | validation loss | processor |\n"
-    "| :--- | ---: | ---: | ---: | ---: | :--- |\n"
-)
+COLUMNS = "| system | trainings | BLEU `test` | chrF `test` | validation loss |\n"
+OTHERS_HEAD = COLUMNS + "| :--- |" + " ---: |" * 4 + "\n"
 
 
 def table() -> str:
@@ -43,8 +41,7 @@ def others_table() -> str:
     for name, entry in files.read_json(EXPECTED).items():
         if not name.startswith(PREFIX):
             runs = entry["runs"]
-            processors = ", ".join(sorted({run["processor"] for run in runs}))
-            rows.append(f"| `{name}` | {len(runs)} | {' | '.join(cells(runs, OTHER_MEASURES))} | {processors} |\n")
+            rows.append(f"| `{name}` | {len(runs)} | {' | '.join(cells(runs, OTHER_MEASURES))} |\n")
     return OTHERS_HEAD + "".join(rows)
 
 
