@@ -95,9 +95,9 @@ def summary(build: Build) -> Iterator[str]:
         yield "  ".join([f"{name:{first}}", *map(str.rjust, cells, widths)])
     if ranked:
         yield f"\nreport     {METRICS.with_name('index.html')}"
-    built = [name for name in ranked if f"_{BEFORE}" not in name]
+    best = next((name for name in ranked if f"_{BEFORE}" not in name), None)
     for system in build.systems():
-        if built and {*built[0].split("-")} <= {*system.id.split("-")}:
+        if best and {*best.split("-")} <= {*system.id.split("-")}:
             lines = files.read_lines(path) if (path := system.split / "test.source.txt").exists() else []
             short = [line for line in lines if 0 < len(line) <= SENTENCE and line.isprintable() and line[0] != "-"]
             sentence = shlex.quote(short[0]) if short else "<sentence>"

@@ -1,8 +1,9 @@
 """All of `params.yaml`, `configs/*.yaml` and `corpora/*.yaml`: what a system gets, and every fault at once."""
 
+import os
 import re
 from collections.abc import Iterator
-from itertools import product
+from itertools import filterfalse, product
 from pathlib import Path
 from types import GenericAlias
 from typing import Annotated, Any, NamedTuple
@@ -146,6 +147,10 @@ def corpus_faults(project: Project) -> Iterator[str]:
                 yield from kind.merged_faults(overridden(project, section, name))
         page, own = overridden(project, "clean", name)
         download = Download.model_validate({key: content[key] for key in Download.model_fields})
+        for source in (*download.bitexts.values(), *download.parts.values()):
+            if isinstance(source, local.Source) and name in project.params["build"]["corpora"]:
+                for missing in filterfalse(os.path.isfile, source.files):
+                    yield f"{path}: parts: no such file, got {missing}; expected one in {local.FOLDER}/"
         try:
             cleaning.sections(page, own, download.bitexts)
         except ParamsError as error:
@@ -201,11 +206,6 @@ def choice_faults(project: Project) -> Iterator[str]:
             start.load(corpus, build.models)
         except (DataError, ParamsError) as error:
             yield str(error)
-        download = Download.model_validate({key: project.corpora[corpus][key] for key in Download.model_fields})
-        for source in (*download.bitexts.values(), *download.parts.values()):
-            for path in source.files if isinstance(source, local.Source) else ():
-                if not Path(path).is_file():
-                    yield f"{corpus_file(corpus)}: parts: no such file, got {path}; expected one in {local.FOLDER}/"
         kept = joined(overridden(project, "training", corpus))["last_checkpoints"]
         if (number := joined(overridden(project, "average", corpus))["checkpoints"]) > kept:
             where = f"{PATH}: average.checkpoints of {corpus}"

@@ -1,6 +1,5 @@
 """`nmt fine-tune`: adds a corpus whose training goes on from a packaged system, on the user's own text."""
 
-import os
 import shutil
 import tempfile
 from itertools import compress
@@ -14,7 +13,6 @@ from ..common.files import DataError
 from ..common.params import PATH, read_yaml
 from ..common.seeding import sample
 from ..common.system import config_file, corpus_file, split_folder
-from ..corpora.importers import local
 from ..packaging import sealed
 from ..training.learning import Learning
 from . import catalogue, new_corpus, project, training_length
@@ -95,11 +93,7 @@ def kept(packaged: Path, copies: Copies) -> Path:
     """
     if packaged.name not in project.built() or packaged.resolve() != Path("models", packaged.name).resolve():
         return packaged
-    copy = local.FOLDER / f"{copies.name}.start"
-    if os.path.lexists(copy):
-        raise DataError(f"{copy}: already there; expected a new name")
-    copies.made[copy] = packaged
-    with files.new_folder(copy) as partial:
+    with files.new_folder(copy := copies.reserve(f"{copies.name}.start", packaged)) as partial:
         shutil.copytree(packaged, partial, dirs_exist_ok=True)
     return copy
 

@@ -87,13 +87,21 @@ class Copies:
         tagged = "train.tags." if readers.is_tagged(path.name) else ""
         packed = path.suffix if path.suffix in archives.PACKED else ""
         name = name.replace(".tsv", ".csv") if tables.is_csv(path.name) else name
-        copy = local.FOLDER / f"{tagged}{name}{packed}"
-        if os.path.lexists(copy):
-            raise DataError(f"{copy}: already there; expected a new name, or this path in place of {path}")
-        self.made[copy] = path
+        copy = self.reserve(f"{tagged}{name}{packed}", path)
         with files.new_file(copy, "wb") as file, path.open("rb") as original:
             shutil.copyfileobj(original, file)
         return copy.as_posix()
+
+    def reserve(self, name: str, original: Path) -> Path:
+        """The path below my/ of a copy to be made.
+
+        Raises: DataError if it is taken.
+        """
+        copy = local.FOLDER / name
+        if os.path.lexists(copy):
+            raise DataError(f"{copy}: already there; expected a new name, or this path in place of {original}")
+        self.made[copy] = original
+        return copy
 
 
 def training_part(copies: Copies, texts: Texts, how: How) -> dict[str, Any] | list[dict[str, Any]]:
